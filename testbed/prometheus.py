@@ -55,13 +55,24 @@ class Prometheus(Running):
         address: of its API and pages, "host:port".
     """
 
-    def __init__(self, targets: Sequence[str], rules: str, *, interval: str = "5s") -> None:
+    def __init__(
+        self,
+        targets: Sequence[str],
+        rules: str = "",
+        *,
+        interval: str = "5s",
+        discovered_at: str | None = None,
+        flags: Sequence[str] = (),
+    ) -> None:
         """Lay it out without starting it; the `with` block does.
 
         Args:
             targets: "host:port" of the servers, all of the job `nncache`.
             rules: the text of a file of recording and alert rules.
-            interval: between two scrapes and two evaluations of the rules, as Prometheus writes it.
+            interval: between two scrapes, two evaluations of the rules and two questions of what to scrape, as
+                Prometheus writes it.
+            discovered_at: a URL that says what else to scrape (HTTP service discovery).
+            flags: further ones of the program.
 
         Raises:
             MissingToolError: there is no `prometheus` on the PATH.
@@ -78,7 +89,9 @@ class Prometheus(Running):
             (directory / _RULES).write_text(rules, encoding="utf-8")
             # JSON is YAML, too.
             configuration = directory / "prometheus.yml"
-            configuration.write_text(json.dumps(_configuration(targets, interval)), encoding="utf-8")
+            configuration.write_text(
+                json.dumps(_configuration(targets, interval, discovered_at)), encoding="utf-8"
+            )
             self.process = ServerProcess(
                 "prometheus",
                 (
@@ -86,6 +99,7 @@ class Prometheus(Running):
                     f"--config.file={configuration}",
                     f"--storage.tsdb.path={directory / 'data'}",
                     f"--web.listen-address={self.address}",
+                    *flags,
                 ),
                 log=directory / "prometheus.log",
                 environ=environment("prometheus"),
@@ -122,6 +136,10 @@ class Prometheus(Running):
         """Return how many targets the last scrape succeeded of."""
         return sum(each["health"] == "up" for each in self._answer("targets").get("activeTargets", ()))
 
+    def targets(self) -> set[str]:
+        """Return "host:port" of all that is scraped now."""
+        return {each["labels"]["instance"] for each in self._answer("targets").get("activeTargets", ())}
+
     def firing(self) -> set[str]:
         """Return the names of the alerts that fire."""
         alerts = self._answer("alerts").get("alerts", ())
@@ -157,11 +175,14 @@ class Prometheus(Running):
         return dict(answer["data"])
 
 
-def _configuration(targets: Sequence[str], interval: str) -> dict[str, object]:
+def _configuration(targets: Sequence[str], interval: str, discovered_at: str | None) -> dict[str, object]:
+    job: dict[str, object] = {"job_name": "nncache", "static_configs": [{"targets": list(targets)}]}
+    if discovered_at is not None:
+        job["http_sd_configs"] = [{"url": discovered_at, "refresh_interval": interval}]
     return {
         "global": {"scrape_interval": interval, "scrape_timeout": interval, "evaluation_interval": interval},
         "rule_files": [_RULES],
-        "scrape_configs": [{"job_name": "nncache", "static_configs": [{"targets": list(targets)}]}],
+        "scrape_configs": [job],
     }
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -55,12 +56,25 @@ def test_the_command_line_understands_a_services_words(name: str) -> None:
     assert {host for host in hosts if not host.startswith("0.")} <= SERVICES.keys()
 
 
-def test_prometheus_scrapes_each_daemon() -> None:
-    """At the port that it listens on."""
+@pytest.mark.parametrize("name", DAEMONS)
+def test_each_daemon_registers_under_the_name_of_its_service(name: str) -> None:
+    """The host name of its container, since it listens on every address."""
+    assert "--registry" in DAEMONS[name]["command"]
+    assert DAEMONS[name]["hostname"] == name
+    assert flag(DAEMONS[name], "admin").startswith("0.")
+
+
+def test_prometheus_asks_the_proxies_what_to_scrape() -> None:
+    """By a name that leads to whichever of them runs."""
     scraped = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
     (job,) = scraped["scrape_configs"]
-    ports = {f"{name}:{flag(each, 'admin').rpartition(':')[2]}" for name, each in DAEMONS.items()}
-    assert set(job["static_configs"][0]["targets"]) == ports
+    (found,) = job["http_sd_configs"]
+    url = urlsplit(found["url"])
+    assert f"{url.path}?{url.query}" == "/v1/registry?format=prometheus"
+    proxies = [each for each in DAEMONS.values() if each["command"][0] == "proxy"]
+    for each in proxies:
+        assert each["networks"]["default"]["aliases"] == [url.hostname]
+        assert flag(each, "listen").rpartition(":")[2] == str(url.port)
     assert all((DEPLOY / "prometheus" / name).is_file() for name in scraped["rule_files"])
 
 

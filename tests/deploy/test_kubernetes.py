@@ -71,6 +71,14 @@ def test_pods_are_found_scraped_and_asked_whether_they_live(name: str) -> None:
     assert container(name)["livenessProbe"]["httpGet"] == {"path": "/health", "port": "admin"}
 
 
+@each_deployment
+def test_pods_register_the_address_by_which_they_are_reached(name: str) -> None:
+    """Kubernetes tells each its own."""
+    pod = container(name)
+    assert {"--registry", "--registry-host=$(POD_IP)"} <= {*pod["args"]}
+    assert pod["env"] == [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
+
+
 def test_clients_go_to_proxies_that_are_ready() -> None:
     """The service's pods are the proxies; a publisher that stands by is not ready, and must not hold up a roll-out."""
     service = one("Service")["spec"]

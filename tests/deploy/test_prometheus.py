@@ -39,6 +39,12 @@ def test_prometheus_understands_them() -> None:
 
 
 @needs_promtool
+def test_prometheus_understands_the_configuration() -> None:
+    """How it finds what to scrape, and where the rules are."""
+    promtool("check", "config", str(RULES.parent / "prometheus.yml"))
+
+
+@needs_promtool
 def test_each_fires_when_it_should_and_not_otherwise() -> None:
     """In the cases that are written beside this file."""
     promtool("test", "rules", str(CASES))
