@@ -1,0 +1,120 @@
+"""All that finds a proxy by name, each as its users have it. (tests/discovery/finders.py)"""
+
+import http.client
+import json
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import nncache
+from nncache.registry.daemon_record import PLACE
+from nncache.registry.paths import name_of
+from nncache.testbed.daemon import Proxy
+from nncache.testbed.prometheus import Prometheus
+from tests.patience import HANG_S
+
+WITHIN_S: Final = 2.0
+"""In which a drained proxy must be gone."""
+
+PROMETHEUS_OWN_S: Final = 5.0
+"""What Prometheus itself adds: it passes on what it has discovered every 5 s (discovery.Manager of Prometheus 2.42)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """One way to find proxies.
+
+    Attributes:
+        name: as it is printed.
+        look: return what is found now.
+        shows: what is found of a proxy.
+        within_s: in which a drained proxy must be gone.
+        every_s: how often is looked: a proxy lets an address ask 20 times a second, and counts a subtree as ten.
+    """
+
+    name: str
+    look: Callable[[], Collection[str]]
+    shows: Callable[[Proxy], str]
+    within_s: float = WITHIN_S
+    every_s: float = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where is looked.
+
+    Attributes:
+        registry: settings of the registry.
+        staying: a proxy that serves it all the while.
+    """
+
+    registry: dict[str, str]
+    staying: Proxy
+
+    def get(self, target: str, own_address: str) -> object:
+        """Return a document of the proxy that stays, to a client of an address of its own."""
+        connection = http.client.HTTPConnection(
+            self.staying.address, timeout=HANG_S, source_address=(own_address, 0)
+        )
+        try:
+            connection.request("GET", target)
+            reply = connection.getresponse()
+            assert reply.status == http.client.OK, (reply.status, reply.read())
+            return json.loads(reply.read())
+        finally:
+            connection.close()
+
+
+MakesFinder: TypeAlias = Callable[[Place], AbstractContextManager[Finder]]
+
+
+@contextmanager
+def python_client(place: Place) -> Iterator[Finder]:
+    """`nncache.connect`."""
+    with nncache.connect(**place.registry) as proxies:
+        yield Finder(
+            "nncache.connect", lambda: proxies.urls, lambda proxy: f"http://{proxy.address}/webhdfs/v1"
+        )
+
+
+@contextmanager
+def over_rest(place: Place) -> Iterator[Finder]:
+    """`GET /v1/registry`."""
+
+    def look() -> Collection[str]:
+        found = place.get(f"/v1/registry{PLACE}?list", "127.0.0.2")
+        assert isinstance(found, dict)
+        return [name_of(each["path"]) for each in found["entries"]]
+
+    def shows(proxy: Proxy) -> str:
+        host, _, port = proxy.address.rpartition(":")
+        return f"proxy-{host.replace('.', '-')}-{port}"
+
+    yield Finder("GET /v1/registry", look, shows, every_s=0.06)
+
+
+@contextmanager
+def http_sd(place: Place) -> Iterator[Finder]:
+    """What Prometheus asks for."""
+
+    def look() -> Collection[str]:
+        found = place.get(f"/v1/registry{PLACE}?format=prometheus", "127.0.0.3")
+        assert isinstance(found, list)
+        return [target for group in found for target in group["targets"]]
+
+    yield Finder("what Prometheus asks", look, lambda proxy: proxy.admin, every_s=0.6)
+
+
+@contextmanager
+def prometheus(place: Place) -> Iterator[Finder]:
+    """What a real one scrapes."""
+    url = f"http://{place.staying.address}/v1/registry?format=prometheus"
+    quick = ("--scrape.discovery-reload-interval=100ms",)
+    with Prometheus((), interval="1s", discovered_at=url, flags=quick) as server:
+        within_s = WITHIN_S + PROMETHEUS_OWN_S
+        yield Finder("Prometheus", server.targets, lambda proxy: proxy.admin, within_s)
+
+
+FINDERS: Final[tuple[MakesFinder, ...]] = (python_client, over_rest, http_sd, prometheus)
+"""A further one, such as a resolver of DNS, is one function here."""

@@ -1,0 +1,172 @@
+"""Let a proxy come and go, and see when each finder notices. (tests/discovery/run.py)"""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import nncache
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Proxy
+from tests.discovery.client import Client
+from tests.discovery.finders import Finder, MakesFinder, Place
+from tests.patience import HANG_S
+
+LOOK_EVERY_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """When one finder has noticed.
+
+    Attributes:
+        found_s: after the start of the proxy, which takes most of it.
+        gone_s: after SIGTERM.
+    """
+
+    name: str
+    found_s: float
+    gone_s: float
+    within_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of it.
+
+    Attributes:
+        rows: of the finders.
+        requests: that the client has made all the while.
+        of_leaving: those that the proxy which left has answered.
+        failures: those that failed.
+    """
+
+    rows: tuple[Row, ...]
+    requests: int
+    of_leaving: int
+    failures: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is printed."""
+        yield f"{'':24}{'found':>10}{'gone':>10}{'at most':>10}"
+        for row in self.rows:
+            yield f"{row.name:24}{row.found_s:8.2f} s{row.gone_s:8.2f} s{row.within_s:8.2f} s"
+        yield f"{self.requests} requests of a client of nncache.connect, {len(self.failures)} failed"
+
+    def shortfalls(self) -> Iterator[str]:
+        """Yield what is not as it must be."""
+        for row in self.rows:
+            if row.gone_s > row.within_s:
+                yield f"{row.name}: gone after {row.gone_s:.2f} s, not within {row.within_s:g} s"
+        yield from self.failures
+
+
+def proxy(cluster: Cluster, place: dict[str, str]) -> Proxy:
+    """Return a proxy that registers."""
+    namenode = cluster.namenodes[0]
+    return Proxy(
+        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", cluster.superuser),
+        *("--glob", "/story/*", "--channel", "direct", "--lame-duck-s", "3", "--registry"),
+        *("--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"]),
+    )
+
+
+class Watcher:
+    """Looks all the while, and keeps when something was first there, and first gone."""
+
+    def __init__(self, finder: Finder) -> None:
+        self.finder = finder
+        self.found_at: float | None = None
+        self.gone_at: float | None = None
+        self._what: str | None = None
+        self._stop = threading.Event()
+        self._error: Exception | None = None
+
+    def expect(self, proxy: Proxy) -> None:
+        """Look for this one."""
+        self._what = self.finder.shows(proxy)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Look for as long as the block lasts."""
+        thread = threading.Thread(target=self._work)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def await_that(self, *, is_gone: bool) -> float:
+        """Return when it was found, or gone."""
+        deadline = time.monotonic() + HANG_S
+        while (at := self.gone_at if is_gone else self.found_at) is None:
+            assert self._error is None, self._error
+            assert time.monotonic() < deadline, f"{self.finder.name}: {self.finder.look()}"
+            time.sleep(LOOK_EVERY_S)
+        return at
+
+    def _work(self) -> None:
+        try:
+            while not self._stop.wait(self.finder.every_s):
+                if self._what is None:
+                    continue
+                is_there = self._what in self.finder.look()
+                if is_there and self.found_at is None:
+                    self.found_at = time.monotonic()
+                if not is_there and self.found_at is not None and self.gone_at is None:
+                    self.gone_at = time.monotonic()
+        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+            self._error = error
+
+
+def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[MakesFinder]) -> Told:
+    """Start a proxy beside another one, find it, and drain it while a client works."""
+    with ExitStack() as open_ones:
+        staying = open_ones.enter_context(proxy(cluster, place))
+        proxies = open_ones.enter_context(nncache.connect(**place))
+        where = Place(place, staying)
+        watchers = [Watcher(open_ones.enter_context(make(where))) for make in finders]
+        _await_urls(proxies, 1)
+        client = Client(proxies)
+        with client.at_work(), ExitStack() as looking:
+            for watcher in watchers:
+                looking.enter_context(watcher.at_work())
+            leaving = proxy(cluster, place)
+            started_at = time.monotonic()
+            with leaving:
+                for watcher in watchers:
+                    watcher.expect(leaving)
+                found = [watcher.await_that(is_gone=False) for watcher in watchers]
+                url = f"http://{leaving.address}/webhdfs/v1"
+                _await_answers(client, url, 100)
+                stopping = threading.Thread(target=leaving.stop)
+                stopped_at = time.monotonic()
+                stopping.start()
+                gone = [watcher.await_that(is_gone=True) for watcher in watchers]
+                stopping.join()
+            left = client.answered.get(url, 0)
+            stays = f"http://{staying.address}/webhdfs/v1"
+            _await_answers(client, stays, client.answered.get(stays, 0) + 100)
+    rows = tuple(
+        Row(watcher.finder.name, found_at - started_at, gone_at - stopped_at, watcher.finder.within_s)
+        for watcher, found_at, gone_at in zip(watchers, found, gone, strict=True)
+    )
+    return Told(rows, sum(client.answered.values()), left, tuple(client.failures))
+
+
+def _await_urls(proxies: nncache.Proxies, count: int) -> None:
+    deadline = time.monotonic() + HANG_S
+    while len(proxies.urls) != count:
+        assert time.monotonic() < deadline, proxies.urls
+        time.sleep(LOOK_EVERY_S)
+
+
+def _await_answers(client: Client, url: str, count: int) -> None:
+    deadline = time.monotonic() + HANG_S
+    while client.answered.get(url, 0) < count:
+        assert time.monotonic() < deadline, client.answered
+        time.sleep(LOOK_EVERY_S)
