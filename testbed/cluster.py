@@ -284,6 +284,7 @@ class Cluster:
                 authority=https.authority_directory(self._place.data),
             ),
             self.spec.server_jvm,
+            version=self.spec.zookeeper_version,
         )
 
     def _server(

@@ -1,4 +1,4 @@
-"""The class path of a Hadoop release, brought by Maven once and remembered."""
+"""The class path of a release of Hadoop or of ZooKeeper, brought by Maven once and remembered."""
 
 import contextlib
 import fcntl
@@ -27,6 +27,11 @@ REGISTRY_CLIENT = "registry-pom.xml"
 
 YARN = "yarn-pom.xml"
 """The POM of YARN's servers."""
+
+ZOOKEEPER_SERVER = "zookeeper-pom.xml"
+"""The POM of a ZooKeeper server of a release of its own."""
+
+_OF = {ZOOKEEPER_SERVER: "ZooKeeper"}  # whose releases a POM is about; else Hadoop's
 
 _READ_WHOLE = ("hadoop-client-minicluster-", "hadoop-client-api-")
 
@@ -73,7 +78,7 @@ def resolve(
     progress: Progress = silent,
     environ: Mapping[str, str] = os.environ,
 ) -> tuple[Path, ...]:
-    """Return the jars of a Hadoop release, asking Maven only when they aren't known or have gone.
+    """Return the jars of a release, asking Maven only when they aren't known or have gone.
 
     `pom_file`, beside this module, says which of them.
 
@@ -87,6 +92,7 @@ def resolve(
     pom = resources.files("nncache.testbed").joinpath(pom_file).read_bytes()
     digest = hashlib.sha256(pom).hexdigest()[:12]
     directory = cache_directory(environ) / f"{version}-{digest}"
+    release = f"{_OF.get(pom_file, 'Hadoop')} {version}"
     jars = _read(directory)
     if jars:
         return jars
@@ -97,8 +103,8 @@ def resolve(
         if jars:
             return jars
         (directory / "pom.xml").write_bytes(pom)
-        _ask_maven(directory, version, progress, environ)
-        progress(f"Hadoop {version}: unpacking the jars that a NameNode reads whole")
+        _ask_maven(directory, version, release, progress, environ)
+        progress(f"{release}: unpacking the jars that a NameNode reads whole")
         jars = tuple(
             _unpack(jar, directory) if jar.name.startswith(_READ_WHOLE) else jar
             for jar in _paths(directory / _FRESH)
@@ -107,7 +113,7 @@ def resolve(
         (directory / _FRESH).replace(directory / _REMEMBERED)
     jars = _read(directory)
     if not jars:
-        raise ResolveError(f"Maven named jars for Hadoop {version} that are not there; see {directory}")
+        raise ResolveError(f"Maven named jars for {release} that are not there; see {directory}")
     return jars
 
 
@@ -148,17 +154,20 @@ def _locked(path: Path, progress: Progress) -> Iterator[None]:
         yield
 
 
-def _ask_maven(directory: Path, version: str, progress: Progress, environ: Mapping[str, str]) -> None:
+def _ask_maven(
+    directory: Path, version: str, release: str, progress: Progress, environ: Mapping[str, str]
+) -> None:
     maven = shutil.which("mvn", path=environ.get("PATH", os.defpath))
     if maven is None:
         raise _missing(environ)
     java(environ)  # Maven's own complaint about a missing Java is longer and says less
-    progress(f"Hadoop {version}: asking Maven for the jars (about 100 MB the first time)")
+    progress(f"{release}: asking Maven for the jars (about 100 MB the first time)")
     command = (
         maven,
         "-B",
         "-Dstyle.color=never",
         f"-Dhadoop.version={version}",
+        f"-Drelease.version={version}",
         "-f",
         str(directory / "pom.xml"),
         "dependency:build-classpath",
@@ -183,7 +192,7 @@ def _ask_maven(directory: Path, version: str, progress: Progress, environ: Mappi
                 and "/org/apache/hadoop/" in line
                 and line.rstrip().endswith(".jar")
             ):
-                progress(f"Hadoop {version}: fetching {line.rstrip().rsplit('/', 1)[-1]}")
+                progress(f"{release}: fetching {line.rstrip().rsplit('/', 1)[-1]}")
     if process.returncode != 0:
         said = complaints[0] if complaints else "it said nothing"  # the rest is advice on Maven's switches
-        raise ResolveError(f"Maven could not bring Hadoop {version} (exit {process.returncode}): {said}")
+        raise ResolveError(f"Maven could not bring {release} (exit {process.returncode}): {said}")

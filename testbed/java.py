@@ -15,7 +15,8 @@ JOURNALNODE = f"{_HDFS}.qjournal.server.JournalNode"
 HA_ADMIN = f"{_HDFS}.tools.DFSHAAdmin"
 DFS_ADMIN = f"{_HDFS}.tools.DFSAdmin"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
-_ZOOKEEPER_SERVER = "org.apache.hadoop.shaded.org.apache.zookeeper.server"
+_SHADED = "org.apache.hadoop.shaded."
+_ZOOKEEPER_SERVER = f"{_SHADED}org.apache.zookeeper.server"
 ZOOKEEPER = f"{_ZOOKEEPER_SERVER}.ZooKeeperServerMain"
 ZOOKEEPER_PEER = f"{_ZOOKEEPER_SERVER}.quorum.QuorumPeerMain"  # one of an ensemble
 
@@ -66,6 +67,11 @@ class JavaRuntime:
         archive = self.archives / f"{main.rpartition('.')[2]}-{digest}.jsa"
         use = "SharedArchiveFile" if _is_written(archive) else "ArchiveClassesAtExit"
         return (f"-XX:{use}={archive}", "-Xlog:cds*=off")
+
+
+def unshaded(main: str) -> str:
+    """Return the name that a main class has where it is not one of Hadoop's own artefact."""
+    return main.removeprefix(_SHADED)
 
 
 def _is_written(archive: Path) -> bool:

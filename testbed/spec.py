@@ -125,6 +125,7 @@ class ClusterSpec:
     hadoop_version: str = DEFAULT_HADOOP_VERSION
     with_datanode: bool = True
     with_zookeeper: bool = False
+    zookeeper_version: str | None = None  # None: the one within Hadoop's artefact
     ha: bool = False  # a pair of NameNodes that share their edits through one JournalNode
     nameservice: str = "ns1"  # used by HA clients only
     ports: Ports = Ports()

@@ -3,11 +3,12 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from nncache.testbed import four_letters, java, readiness
 from nncache.testbed.configuration import write_zookeeper_configuration
-from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, ZOOKEEPER_SERVER
 from nncache.testbed.own_user import own_user
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess
@@ -43,10 +44,15 @@ class ZooKeeper:
         *,
         name: str = "zookeeper",
         ensemble: tuple[str, ...] = (),
+        version: str | None = None,
     ) -> "ZooKeeper":
         """Write its configuration and lay it out without starting it.
 
-        `ensemble` are the lines of zoo.cfg by which it finds the other servers; none: it is alone.
+        `ensemble` are the lines of zoo.cfg by which it finds the other servers; none: it is alone. `version` is that
+        of ZooKeeper; None: the one that the Hadoop release has.
+
+        Raises:
+            TestbedError: the jars of that version are missing.
         """
         data = place.data / name
         security, address = ports.security, ports.address
@@ -55,9 +61,13 @@ class ZooKeeper:
         configuration = write_zookeeper_configuration(place.conf_dir, data, address, (*own, *ensemble))
         places.jaas.touch(mode=0o600)  # passwords of users may be in it
         places.jaas.write_text(jaas(security, places), encoding="utf-8")
+        main = java.ZOOKEEPER_PEER if ensemble else java.ZOOKEEPER
+        if version is not None:
+            main = java.unshaded(main)
+            place = replace(place, runtime=java.installed(version, pom_file=ZOOKEEPER_SERVER))
         process = place.server(
             name,
-            java.ZOOKEEPER_PEER if ensemble else java.ZOOKEEPER,
+            main,
             str(configuration),
             is_up=lambda: readiness.zookeeper_is_up(address),
             jvm=(*options(security, places), *jvm),
@@ -137,14 +147,16 @@ class ZooKeeperServer(ZooKeeper, Running):
         self,
         *,
         hadoop_version: str = DEFAULT_HADOOP_VERSION,
+        version: str | None = None,
         security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
         kdc: Path = Path(),
         authority: Path = Path(),
     ) -> None:
         """Lay it out without starting it; the `with` block does.
 
-        The release says whose jars it comes from. `kdc` is the directory of a KDC that has zookeeper/localhost and its
-        keytab, `authority` that of a certificate authority that has issued to `https.SERVER`.
+        The release says whose jars it comes from, unless there is a `version` of ZooKeeper. `kdc` is the directory of a
+        KDC that has zookeeper/localhost and its keytab, `authority` that of a certificate authority that has issued to
+        `https.SERVER`.
 
         Raises:
             TestbedError: Java, Maven or the jars are missing, or no port is free.
@@ -154,7 +166,7 @@ class ZooKeeperServer(ZooKeeper, Running):
             undo.callback(self._close.close)
             place, ports = self._close.enter_context(temporary_place("zookeeper", hadoop_version))
             client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
-            laid_out = ZooKeeper.in_workplace(place, client_ports)
+            laid_out = ZooKeeper.in_workplace(place, client_ports, version=version)
             undo.pop_all()
         super().__init__(
             laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address

@@ -11,7 +11,10 @@ from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
 """The Hadoop release of this test session: `make test HADOOP=3.4.1`."""
 
-SESSION = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)
+ZOOKEEPER = os.environ.get("ZOOKEEPER") or None
+"""The ZooKeeper of this test session, such as 3.9.5; None: the 3.8 within Hadoop's artefact."""
+
+SESSION = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True, zookeeper_version=ZOOKEEPER)
 """The one cluster that a test session starts, when a test asks for it."""
 
 SECURED = ClusterSpec(

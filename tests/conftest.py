@@ -15,7 +15,7 @@ from nncache.testbed import Cluster
 from nncache.testbed.jars import resolve
 from nncache.testbed.kdc import KdcServer
 from nncache.testbed.zookeeper import ZooKeeperServer
-from tests.cluster import HADOOP, SECURED, SESSION, make_directory
+from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
 from tests.house.core_coverage import own_tests
 from tests.kerberos import need_kdc
 from tests.quiet import speak
@@ -135,7 +135,7 @@ def kdc_server() -> Iterator[KdcServer]:
 @pytest.fixture(scope="session")
 def zookeeper_server() -> Iterator[ZooKeeperServer]:
     """A ZooKeeper for tests that need no NameNode. It may be killed and wiped, but is left serving."""
-    with ZooKeeperServer(hadoop_version=HADOOP) as server:
+    with ZooKeeperServer(hadoop_version=HADOOP, version=ZOOKEEPER) as server:
         yield server
 
 
