@@ -17,7 +17,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo deploy testbed proxy invalidation registry cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters discovery hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting inotify-faults
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters discovery registry-flood hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting inotify-faults
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
 KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
@@ -95,6 +95,9 @@ job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUC
 
 bulk-filters: $(READY) ## Apply 5,000 filters from one file beside a publisher and a proxy, and watch the gate (about 2 minutes)
 	$(BIN)/python -m tests.bulk_filters
+
+registry-flood: $(READY) ## Let one client flood the registry with questions and with changes, and measure what others notice (about 2 minutes)
+	$(BIN)/python -m tests.registry.flood
 
 discovery: $(READY) ## Let a proxy come and go beside a client of nncache.connect, and measure when each finder notices (about 20 s; apt-get install prometheus)
 	$(BIN)/python -m tests.discovery

@@ -18,6 +18,7 @@ from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.errors import RegistryIOError
 from nncache.registry.operations import Registry
+from nncache.registry.pace import Pace
 from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import Change, TreeWatch
@@ -54,9 +55,9 @@ class OpenRegistry:
         self._portal: Portal | None = None  # for those who block
 
     async def __aenter__(self) -> Registry:
-        return Registry(
-            await self._session(), self._settings.registry.registry_root, self._settings.registry.access
-        )
+        settings = self._settings.registry
+        pace = Pace(self._settings.updates.registry_updates_per_s, boottime)
+        return Registry(await self._session(), settings.registry_root, settings.access, pace)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

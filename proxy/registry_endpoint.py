@@ -18,10 +18,10 @@ from nncache.proxy.clients.server import Handler
 from nncache.proxy.counted_answer import counted_answer
 from nncache.proxy.errors import (
     MethodNotAllowedError,
-    RegistryUnavailableError,
     TooManyRequestsError,
 )
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.registry_turns import RegistryTurns
 from nncache.proxy.registry_wish import RegistryWish, is_registry, read_registry_wish
 from nncache.proxy.shares import holder_of
 from nncache.proxy.traffic import Exchange, Result, Traffic
@@ -36,9 +36,6 @@ MANY: Final = 10.0
 
 CLIENTS: Final = 4_096
 """Addresses whose use is remembered."""
-
-READINGS: Final = 4
-"""Subtrees that are read at the same time, for all clients."""
 
 _ALLOW: Final = b"GET, HEAD"
 _METHODS: Final = frozenset({"GET", "HEAD"})
@@ -71,7 +68,7 @@ class RegistryEndpoint:
         self._traffic = traffic
         self._limits = limits
         self._buckets: LRUCache[str, TokenBucket] = LRUCache(CLIENTS)  # by address
-        self._readings = 0  # subtrees that are read now
+        self._turns = RegistryTurns()  # of those who ask about subtrees
 
     def before(self, others: Handler) -> Handler:
         """Return what answers all requests; those for other targets `others` does."""
@@ -89,8 +86,9 @@ class RegistryEndpoint:
         if request.method not in _METHODS:
             raise MethodNotAllowedError("the registry is read with GET; it is written with nncache registry")
         wish = read_registry_wish(request.raw_path, tuple(request.raw_headers))
-        self._admit(holder_of(exchange.peer), MANY if wish.reads_many else 1.0)
-        page = await self._page(wish)
+        holder = holder_of(exchange.peer)
+        self._admit(holder, MANY if wish.reads_many else 1.0)
+        page = await self._page(wish, holder)
         etag = f'"{hashlib.blake2b(page.body, digest_size=12).hexdigest()}"'
         fields = (
             (b"Content-Type", b"application/json"),
@@ -122,13 +120,8 @@ class RegistryEndpoint:
             )
         bucket.charge(cost, now)
 
-    async def _page(self, wish: RegistryWish) -> RegistryPage:
+    async def _page(self, wish: RegistryWish, holder: str) -> RegistryPage:
         if not wish.reads_many:
             return await self._source.page(wish)
-        if self._readings >= READINGS:
-            raise RegistryUnavailableError(f"{READINGS} subtrees of the registry are being read: ask again")
-        self._readings += 1
-        try:
+        async with self._turns.turn(holder):
             return await self._source.page(wish)
-        finally:
-            self._readings -= 1

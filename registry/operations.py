@@ -17,7 +17,7 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import ANY_VERSION, Create, Delete, SetData, Znode, ZooKeeper
+from nncache.coordination.zookeeper import ANY_VERSION, Create, Delete, Operation, SetData, Znode, ZooKeeper
 from nncache.registry import paths
 from nncache.registry.access import AccessPolicy, Account, digest_account
 from nncache.registry.entry import Entry, EntryStatus
@@ -32,6 +32,7 @@ from nncache.registry.errors import (
     RegistryIOError,
 )
 from nncache.registry.limits import check_record
+from nncache.registry.pace import Pace
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import encode_record, parse_record
 
@@ -50,7 +51,11 @@ class Registry:
     does not answer, NoPathPermissionsError when its ACL refuses, and InvalidPathnameError for a path that is none.
     """
 
-    def __init__(self, zookeeper: ZooKeeper, root: str, access: AccessPolicy) -> None:
+    def __init__(
+        self, zookeeper: ZooKeeper, root: str, access: AccessPolicy, pace: Pace | None = None
+    ) -> None:
+        """Take part in one; changes wait for their turn at `pace`, if there is one."""
+        self._pace = pace
         self.zookeeper = zookeeper
         self.root = root
         self.access = access
@@ -73,7 +78,7 @@ class Registry:
             if create_parents:
                 await self.zookeeper.ensure(self.znode(paths.parent_of(wanted)), acl)
             try:
-                await self.zookeeper.commit([Create(self.znode(wanted), b"", acl=acl)])
+                await self._commit([Create(self.znode(wanted), b"", acl=acl)])
             except NodeExistsError:
                 return False
             return True
@@ -101,19 +106,19 @@ class Registry:
         znode = self.znode(wanted)
         with self._translated(wanted, _NO_PARENT if version is None else _MISSING):
             if version is not None:
-                await self.zookeeper.commit([SetData(znode, data, version)])
+                await self._commit([SetData(znode, data, version)])
                 return
             for _ in range(MOST_TRIES):
                 try:
                     acl = self.access.entry_acl(self._accessors.values())
-                    await self.zookeeper.commit([Create(znode, data, acl=acl)])
+                    await self._commit([Create(znode, data, acl=acl)])
                 except NodeExistsError:
                     if not overwrite:
                         raise
                 else:
                     return
                 try:
-                    await self.zookeeper.commit([SetData(znode, data, ANY_VERSION)])
+                    await self._commit([SetData(znode, data, ANY_VERSION)])
                 except NoNodeError:
                     continue  # another client has deleted it meanwhile
                 return
@@ -206,7 +211,7 @@ class Registry:
         with self._translated(wanted):
             for _ in range(MOST_TRIES):
                 try:
-                    await self.zookeeper.commit([Delete(znode, ANY_VERSION if version is None else version)])
+                    await self._commit([Delete(znode, ANY_VERSION if version is None else version)])
                 except NoNodeError:
                     return False
                 except NotEmptyError:
@@ -259,6 +264,11 @@ class Registry:
     def znode(self, path: str) -> str:
         """Return the path in ZooKeeper."""
         return self.root if path == paths.ROOT else self.root + path
+
+    async def _commit(self, operations: Sequence[Operation]) -> None:
+        if self._pace is not None:
+            await self._pace.turn()
+        await self.zookeeper.commit(operations)
 
     async def _get(self, path: str) -> Znode:
         with self._translated(path):

@@ -1,5 +1,6 @@
 """Settings: where the registry is, and who may write it. (registry/settings.py)"""
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Final
@@ -65,6 +66,31 @@ class RegistrySettings:
             return AccessPolicy()
         accounts = (parse_account(account, self.registry_realm) for account in self.registry_system_accounts)
         return AccessPolicy(tuple(accounts), self.registry_realm)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateSettings:
+    """How fast a client changes the registry.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    registry_updates_per_s: float = field(
+        default=100.0,
+        metadata={
+            "help": "Changes of the registry that this client makes in each second at most, after a burst of ten "
+            "seconds' worth; further ones wait. A larger value costs all other users of ZooKeeper."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.registry_updates_per_s < math.inf:
+            raise SettingError(
+                "registry_updates_per_s",
+                self.registry_updates_per_s,
+                "must be more than 0; 100 is the default",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from nncache.registry.auditing import audit_tree
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import InvalidRecordError, NoRecordError, RegistryError
 from nncache.registry.operations import Registry
+from nncache.registry.pace import Pace
 from nncache.registry.purge_plan import plan_purge
 from nncache.registry.record_json import encode_record, parse_record
 from nncache.registry.tree_reading import read_tree
@@ -199,7 +200,8 @@ async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
     try:
         async with session:
             await session.wait_connected(settings.zookeeper.zookeeper_session_timeout_s)
-            registry = Registry(session, settings.registry.registry_root, settings.registry.access)
+            pace = Pace(settings.updates.registry_updates_per_s, boottime)
+            registry = Registry(session, settings.registry.registry_root, settings.registry.access, pace)
             await work(registry, session)
     except ConnectionLostError as error:
         raise RegistryCommandError(

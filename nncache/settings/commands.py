@@ -27,7 +27,12 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.settings import TerminationSettings
 from nncache.registry.dns_settings import DnsSettings
-from nncache.registry.settings import ReaperSettings, RegistrationSettings, RegistrySettings
+from nncache.registry.settings import (
+    ReaperSettings,
+    RegistrationSettings,
+    RegistrySettings,
+    UpdateSettings,
+)
 from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
 from nncache.settings.hadoop_conf import from_hadoop, registry_from_hadoop, viewfs_of
@@ -200,6 +205,9 @@ class SettingsOfRegistry:
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
+    updates: UpdateSettings = field(
+        default_factory=UpdateSettings, metadata={"heading": "How fast it is changed"}
+    )
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
 

@@ -6,7 +6,7 @@ import pytest
 
 from nncache.hadoop.settings import SettingError
 from nncache.registry.access import AccessPolicy, Account
-from nncache.registry.settings import ReaperSettings, RegistrySettings
+from nncache.registry.settings import ReaperSettings, RegistrySettings, UpdateSettings
 from nncache.registry.yarn_states import Terms
 
 
@@ -70,3 +70,11 @@ def test_a_wrong_setting_of_a_reaper_is_refused(key: str, value: Any) -> None:
     """With its key."""
     with pytest.raises(SettingError, match=key):
         ReaperSettings(**{key: value})
+
+
+@pytest.mark.parametrize("per_s", [0.0, -1.0, float("inf"), float("nan")])
+def test_changes_have_a_rate(per_s: float) -> None:
+    """One that can be kept."""
+    assert UpdateSettings().registry_updates_per_s == 100.0
+    with pytest.raises(SettingError, match="registry_updates_per_s"):
+        UpdateSettings(registry_updates_per_s=per_s)
