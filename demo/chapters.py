@@ -17,6 +17,7 @@ from nncache.demo.steps import (
     answered_from_memory,
     balance,
     cost,
+    found_by_name,
     lock_holds,
     own_writes,
     seen_in_time,
@@ -184,6 +185,11 @@ async def subscribing(system: System) -> tuple[Step, ...]:
     return subscriber_saw(mark, events, seen_after_s), cost(transactions=transactions, writes=writes)
 
 
+async def finding(system: System) -> tuple[Step, ...]:
+    """Ask the service registry where a proxy is."""
+    return (found_by_name(await system.found_by_name(), system.proxy.address),)
+
+
 async def _write_parts(job: WebHdfs, output: str) -> None:
     """Write the part files, a few at a time, and move each to its place, as FileOutputCommitter does."""
     numbers = iter(range(_PARTS))
@@ -258,6 +264,12 @@ CHAPTERS: Final = (
         f"{WORKFLOW}/job/_SUCCESS, the only one that the filter matches. What does the subscriber see, and what does "
         "ZooKeeper have to write for it?",
         subscribing,
+    ),
+    Chapter(
+        "Found by name",
+        "Publisher and proxy have registered in the service registry, in ZooKeeper. A Python program that knows "
+        "ZooKeeper alone asks where a proxy is (nncache.connect).",
+        finding,
     ),
     *(Chapter(outage.title, outage.plot, outage.play) for outage in OUTAGES),
 )

@@ -143,6 +143,10 @@ def _hints(system: System) -> tuple[tuple[str, str], ...]:
         ("What the proxy knows of it, and why:", typed("explain", FIRST_FILE, "--admin", admin)),
         ("Follow the filter's events (Ctrl-C ends it):", typed(*watch)),
         ("The filters that there are:", typed("filters", "list", "--namenode-http", namenode)),
+        (
+            "What has registered, and the state of each:",
+            typed("proxies", "--zookeeper", system.zookeeper.address),
+        ),
         ("The proxy's own pages, for a browser:", f"http://{admin}/"),
         *publisher,
         ("The NameNode's web UI:", f"http://{namenode}/dfshealth.html")

@@ -205,6 +205,19 @@ def cost(*, transactions: int, writes: int) -> Step:
     )
 
 
+# ---- the service registry ----------------------------------------------------------------------------
+
+
+def found_by_name(url: str, proxy: str) -> Step:
+    """Judge which URL a client was given that knew ZooKeeper alone."""
+    return Step(
+        title="The proxy is found by name",
+        expected=f"nncache.connect gives the proxy at {proxy}",
+        seen=url or "nothing",
+        came_true=url == f"http://{proxy}/webhdfs/v1",
+    )
+
+
 # ---- accounts ---------------------------------------------------------------------------------------
 
 

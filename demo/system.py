@@ -27,6 +27,12 @@ OWNER: Final = "alice"
 WORKFLOW: Final = "/user/alice/workflow"
 """The directory in which everything happens."""
 
+_FIND_BY_NAME: Final = """
+import sys, nncache
+with nncache.connect(zookeeper=sys.argv[1]) as proxies:
+    print(proxies.url())
+"""
+
 _COMMAND_TIMEOUT_S: Final = 30.0
 
 
@@ -85,6 +91,15 @@ class System:
         """Return `nncache watch` on the story's filter; start it, and close it in the end."""
         return Subscriber(FILTER, "--nameservice", NAMESERVICE, "--zookeeper", self.zookeeper.address)
 
+    async def found_by_name(self) -> str:
+        """Return the URL that a Python client gets, in a process of its own, which knows where ZooKeeper is.
+
+        Raises:
+            DemoError: it fails; with its own words.
+        """
+        program = (sys.executable, "-c", _FIND_BY_NAME, self.zookeeper.address)
+        return (await asyncio.to_thread(_output_of, program, "nncache.connect")).strip()
+
     async def last_txid(self) -> int:
         """Return the last transaction that the NameNode has written."""
 
@@ -130,7 +145,7 @@ def running(options: Options, show: Show) -> Iterator[System]:
             run("filters", "add", *added, *namenode)
         flags = (
             *("--nameservice", NAMESERVICE, *namenode),
-            *("--namenode-rpc", relay.address, "--zookeeper", cluster.zookeeper.address),
+            *("--namenode-rpc", relay.address, "--zookeeper", cluster.zookeeper.address, "--registry"),
         )
         publisher: Publisher | None = None
         if options.without is not Without.PUBLISHER:
@@ -163,9 +178,17 @@ def run(*arguments: str) -> None:
     Raises:
         DemoError: it failed; with its own words.
     """
-    command = (str(Path(sys.executable).with_name("nncache")), *arguments)
+    _output_of((str(Path(sys.executable).with_name("nncache")), *arguments), f"nncache {arguments[0]}")
+
+
+def _output_of(command: Sequence[str], name: str) -> str:
+    """Run a command to its end, and return what it printed.
+
+    Raises:
+        DemoError: it failed; with its own words.
+    """
     try:
-        subprocess.run(
+        done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -174,7 +197,8 @@ def run(*arguments: str) -> None:
             check=True,
         )
     except subprocess.TimeoutExpired:
-        raise DemoError(f"nncache {arguments[0]} has not ended after {_COMMAND_TIMEOUT_S:.0f} s") from None
+        raise DemoError(f"{name} has not ended after {_COMMAND_TIMEOUT_S:.0f} s") from None
     except subprocess.CalledProcessError as exc:
         said = (exc.stderr or exc.stdout).strip() or "it says nothing"
-        raise DemoError(f"nncache {arguments[0]} ended with {exc.returncode}: {said}") from None
+        raise DemoError(f"{name} ended with {exc.returncode}: {said}") from None
+    return done.stdout

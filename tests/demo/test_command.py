@@ -43,7 +43,7 @@ def test_the_story_comes_true(told: Told) -> None:
     """Exit code 0, every step ticked, and nothing on standard error."""
     assert told.code == 0, told.out + told.err
     assert "✗" not in told.out
-    assert "All 21 steps came true." in told.out
+    assert "All 22 steps came true." in told.out
     assert "\x1b" not in told.out
     assert "Try it yourself" in told.out
     assert told.err == ""

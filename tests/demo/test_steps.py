@@ -11,6 +11,7 @@ from nncache.demo.steps import (
     balance,
     cost,
     exit_code,
+    found_by_name,
     hits_resumed,
     lock_holds,
     observe,
@@ -155,6 +156,14 @@ def test_what_a_subscriber_saw(
 def test_what_a_job_cost(writes: int, came_true: bool) -> None:
     """None at all would mean that nothing was counted."""
     assert cost(transactions=200, writes=writes).came_true is came_true
+
+
+@pytest.mark.parametrize(
+    ("url", "came_true"), [("http://p:1/webhdfs/v1", True), ("http://p:2/webhdfs/v1", False), ("", False)]
+)
+def test_the_proxy_is_found_by_name(url: str, *, came_true: bool) -> None:
+    """The one that runs, and no other."""
+    assert found_by_name(url, "p:1").came_true is came_true
 
 
 @pytest.mark.parametrize(
