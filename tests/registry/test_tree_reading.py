@@ -1,7 +1,6 @@
 """Searches and lists of a subtree."""
 
 import asyncio
-import tracemalloc
 
 import pytest
 
@@ -9,16 +8,13 @@ from nncache.coordination.acl import AclEntry, Right
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.zookeeper import Create, Delete
 from nncache.registry.access import AccessPolicy
-from nncache.registry.at_once import at_once
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import InvalidPathnameError, PathNotFoundError, RegistryIOError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
-from nncache.registry.record_json import encode_record
 from nncache.registry.tree_reading import read_tree
-from nncache.testbed import Cluster
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.registry.worlds import WEBHDFS, fake_registry, real_registry
+from tests.registry.worlds import WEBHDFS, fake_registry
 
 HBASE = ServiceRecord(external=(uri_endpoint("org.apache.hbase", "REST", "http://h/"),))
 BROKEN = b'{"type":"JSONServiceRecord","x":"org.apache.hbase"'
@@ -144,33 +140,3 @@ async def test_what_goes_meanwhile_is_passed_over() -> None:
     await registry.mknode("/users/joe")
     reading = await read_tree(registry, "/")
     assert [status.path for status in reading.bare] == ["/", "/services", "/users"]
-
-
-@pytest.mark.long
-async def test_ten_thousand_records(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    """Listed and searched; prints the times, the sizes and the memory."""
-    async with real_registry(cluster) as registry:
-        await registry.mknode("/users/joe/web", create_parents=True)
-
-        async def bind(number: int) -> None:
-            await registry.bind(f"/users/joe/web/i{number}", WEBHDFS if number % 100 else HBASE)
-
-        await at_once(bind, range(10_000))
-        loop, times = asyncio.get_running_loop(), []
-        for _ in range(5):
-            begun = loop.time()
-            reading = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hbase"))
-            times.append(loop.time() - begun)
-            assert len(reading.entries) == 100
-        tracemalloc.start()
-        everything = await read_tree(registry, "/")
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert len(everything.entries) == 10_000
-        assert len(everything.page(after="/users/joe/web/i5", limit=50)) == 50
-        sizes = len(encode_record(WEBHDFS)), len(encode_record(HBASE))
-    with capsys.disabled():
-        print(  # noqa: T201 - the figures are what is asked for
-            f"\nfind among 10,000 records: {', '.join(f'{each * 1000:.0f} ms' for each in sorted(times))}; "
-            f"a znode has {sizes[0]} or {sizes[1]} bytes; a list of all takes {peak / 1e6:.0f} MB at most"
-        )
