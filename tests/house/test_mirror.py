@@ -56,9 +56,12 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/proxy/upstream/test_over_tls.py": "proxy/upstream",
     "tests/proxy/test_two_step_writes.py": "proxy",
     "tests/registry/test_faults.py": "registry",
+    "tests/registry/test_flood.py": "registry",
     "tests/registry/test_hadoop_client.py": "registry",
     "tests/registry/test_hadoop_records.py": "registry",
+    "tests/registry/test_other_zookeeper.py": "registry",
     "tests/registry/test_real_yarn.py": "registry",
+    "tests/registry/test_ten_thousand.py": "registry",
 }
 """Test files that are named after no module, and the directory that they test as a whole."""
 
