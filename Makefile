@@ -4,11 +4,13 @@
 PYTHON ?= python3
 # The Hadoop release of the test bed: make test HADOOP=3.4.1
 HADOOP ?= 3.5.0
+# The ZooKeeper of the tests' cluster; empty: the 3.8 that this Hadoop brings: make test ZOOKEEPER=3.9.5
+ZOOKEEPER ?=
 # What the demo leaves out, to show that its checks can fail: make demo DEMO_WITHOUT=invalidation (or publisher)
 DEMO_WITHOUT ?=
 # The story of a cluster with Kerberos: make demo SECURE=1
 SECURE ?=
-export HADOOP DEMO_WITHOUT SECURE
+export HADOOP ZOOKEEPER DEMO_WITHOUT SECURE
 # How many processes run the tests, each with a cluster of its own; 0: all in one, file by file.
 WORKERS ?= 3
 
