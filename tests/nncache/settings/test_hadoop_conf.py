@@ -2,11 +2,23 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nncache.errors import ConfigurationError
-from nncache.settings.commands import FILTERS, PROXIES, PROXY, PUBLISHER, REGISTRY, WATCH, load_settings
+from nncache.settings.commands import (
+    DNS,
+    FILTERS,
+    PROXIES,
+    PROXY,
+    PUBLISHER,
+    REAPER,
+    REGISTRY,
+    WATCH,
+    load_settings,
+)
+from nncache.settings.forms import Form
 from tests.hadoop.site_files import prop, site
 
 CORE = site(prop("fs.defaultFS", "hdfs://ns1"))
@@ -161,9 +173,15 @@ def yarn(conf: Path) -> Path:
 
 
 def test_the_registry_is_that_of_the_cluster(yarn: Path) -> None:
-    """For its commands; without a login they read, and need not know who may write."""
-    for form in (REGISTRY, PROXIES):
-        settings = load_settings(form, None, {"hadoop_conf_dir": str(yarn)})
+    """For its commands and daemons; without a login they read, and need not know who may write."""
+    needs: dict[Form[Any], dict[str, object]] = {
+        REGISTRY: {},
+        PROXIES: {},
+        REAPER: {"yarn_rm": ("http://rm1:8088",)},
+        DNS: {"domain": "registry.example"},
+    }
+    for form, needed in needs.items():
+        settings = load_settings(form, None, {"hadoop_conf_dir": str(yarn), **needed})
         assert settings.zookeeper.zookeeper == ("zk1:2181", "zk2:2181")
         assert settings.registry.registry_root == "/yarn"
         assert not settings.registry.registry_secure
