@@ -52,6 +52,13 @@ HEADERS: Final[Mapping[str, str]] = {
     "X-Frame-Options": "DENY",
 }
 
+_RECORD: Final = ("format=json", "This record as JSON")
+_OTHERS: Final = (
+    ("list&format=json", "Entries below as JSON"),
+    ("recursive", "All records here and below"),
+    ("format=prometheus", "Targets for Prometheus"),
+)
+
 _PAGE: Final = Markup(
     """<!doctype html>
 <html lang="en">
@@ -72,9 +79,7 @@ _PAGE: Final = Markup(
 <main id="main" tabindex="-1">
 {sections}
 </main>
-<footer>
-{footer}
-</footer>
+<footer><ul>{footer}</ul></footer>
 </body>
 </html>
 """
@@ -153,15 +158,16 @@ def entry_page(place: Place, shown: EntryShown) -> bytes:
         lead = record.description
     elif not shown.fault:
         lead = "No record is bound here."
-    return _page(place, paths.name_of(place.path) or "Service registry", lead, sections)
+    others = (*((_RECORD,) if record is not None else ()), *_OTHERS)
+    return _page(place, paths.name_of(place.path) or "Service registry", lead, sections, others)
 
 
 def found_page(place: Place, entries: Sequence[Entry], *, query: str | None, is_more: bool) -> bytes:
     """Return the page of what was found below an entry; `query` None: all records."""
     rows = Markup("").join(
         Markup(
-            '<tr><td data-label="Path"><a class="name" href="{}"><bdi>{}</bdi></a></td>'
-            '<td data-label="Description">{}</td><td data-label="External endpoints">{}</td></tr>\n'
+            '<tr><td class="found" data-label="Path"><a class="name" href="{}"><bdi>{}</bdi></a></td>'
+            '<td class="told" data-label="Description">{}</td><td data-label="External endpoints">{}</td></tr>\n'
         ).format(
             place.to(entry.path),
             entry.path,
@@ -175,13 +181,14 @@ def found_page(place: Place, entries: Sequence[Entry], *, query: str | None, is_
     if not entries:
         content = Markup('<p class="none">No record.</p>')
     if is_more:
-        content += _more(entries[-1].path, "recursive" if query is None else "find", query or "")
+        content += _more(entries[-1].path, _kept(query))
     sections = [
         _section("found", "Records", content, len(entries)),
         _section("search", "Search", _FIND.format(value=query or "")),
     ]
     lead = "All records here and below." if query is None else f"Records here and below with {query}."
-    return _page(place, paths.name_of(place.path) or "Service registry", lead, sections)
+    others = [(f"{_kept(query)}format=json", "These records as JSON")]
+    return _page(place, paths.name_of(place.path) or "Service registry", lead, sections, others)
 
 
 def problem_page(place: Place, problem: str) -> bytes:
@@ -190,17 +197,19 @@ def problem_page(place: Place, problem: str) -> bytes:
     return _page(place, "Service registry", None, [_section("problem", "Nothing to show", content)])
 
 
-def _page(place: Place, heading: str, lead: str | None, sections: Iterable[Markup]) -> bytes:
+def _page(
+    place: Place,
+    heading: str,
+    lead: str | None,
+    sections: Iterable[Markup],
+    others: Iterable[tuple[str, str]] = (),
+) -> bytes:
+    """Return a page; `others` are links to other forms of the same, by their query."""
     elements = paths.elements_of(place.path)
     crumbs = [
         ("registry", "/"),
         *((each, paths.path_of(*elements[: at + 1])) for at, each in enumerate(elements)),
     ]
-    footer = Markup(
-        '<p><a href="?format=json">This record as JSON</a><a href="?list&amp;format=json">Entries below as JSON</a>'
-        '<a href="?recursive">All records here and below</a>'
-        '<a href="?format=prometheus">Targets for Prometheus</a></p>'
-    )
     page = _PAGE.format(
         title=f"{place.path} · service registry",
         style=_STYLE,
@@ -213,7 +222,9 @@ def _page(place: Place, heading: str, lead: str | None, sections: Iterable[Marku
         heading=_text(heading),
         lead=Markup('  <p class="lead"><bdi>{}</bdi></p>\n').format(_text(lead)) if lead else "",
         sections=Markup("\n").join(sections),
-        footer=footer,
+        footer=Markup("").join(
+            Markup('<li><a href="?{}">{}</a></li>').format(query, text) for query, text in others
+        ),
     )
     return page.encode("utf-8", "replace")
 
@@ -247,7 +258,7 @@ def _endpoints(endpoints: Sequence[Endpoint]) -> Markup:
 
 def _in_short(endpoint: Endpoint) -> Markup:
     first = _address(endpoint, endpoint.addresses[0]) if endpoint.addresses else Markup("")
-    return Markup("{} <bdi>{}</bdi>").format(first, _text(endpoint.api))
+    return Markup('{} <bdi class="soft">{}</bdi>').format(first, _text(endpoint.api))
 
 
 def _address(endpoint: Endpoint, address: Address) -> Markup:
@@ -289,7 +300,7 @@ def _table_of(place: Place, entries: Iterable[EntryStatus]) -> Markup:
         Markup(
             '<tr><td data-label="Name"><a class="name" href="{}"><bdi>{}</bdi></a></td>'
             '<td class="number" data-label="Entries below">{}</td>'
-            '<td class="number" data-label="Record">{}</td><td class="number" data-label="Made">{}</td></tr>\n'
+            '<td class="number" data-label="Record">{}</td><td class="number" data-label="Created">{}</td></tr>\n'
         ).format(
             place.to(each.path),
             paths.name_of(each.path),
@@ -301,17 +312,17 @@ def _table_of(place: Place, entries: Iterable[EntryStatus]) -> Markup:
     )
     head = Markup(
         '<thead><tr><th>Name</th><th class="number">Entries below</th><th class="number">Record</th>'
-        '<th class="number">Made</th></tr></thead>'
+        '<th class="number">Created</th></tr></thead>'
     )
     return Markup("<table>{}<tbody>{}</tbody></table>").format(head, rows)
 
 
 def _about(shown: EntryShown) -> Markup:
     status, record = shown.status, shown.record
-    facts = [("Made", _time(status.time_ms)), ("Version", f"{status.version:,}")]
+    facts = [("Created", _time(status.time_ms)), ("Version", f"{status.version:,}")]
     if record is not None:
         attributes = dict(record.attributes)
-        facts += [("Stays until", attributes.pop(YARN_PERSISTENCE, "permanent"))]
+        facts += [("Persistence", attributes.pop(YARN_PERSISTENCE, "permanent"))]
         facts += [(name, attributes.pop(name)) for name in (YARN_ID,) if name in attributes]
         facts += sorted(attributes.items())[:MOST_SHOWN]
     rows = Markup("").join(
@@ -335,9 +346,13 @@ def _left_out(count: int) -> Markup:
     return Markup('<p class="more">{} more are not shown here; the JSON has all.</p>').format(f"{count:,}")
 
 
-def _more(after: str, switch: str = "", value: str = "") -> Markup:
-    """Return a link to what is behind this path; `switch` is a parameter to be kept."""
-    kept = f"{switch}={quote(value, safe='', errors='replace')}&" if switch else ""
+def _kept(query: str | None) -> str:
+    """Return the parameters of a search that links to more of it keep; None: all records."""
+    return "recursive&" if query is None else f"find={quote(query, safe='', errors='replace')}&"
+
+
+def _more(after: str, kept: str = "") -> Markup:
+    """Return a link to what is behind this path; `kept` are parameters."""
     return Markup('<p class="more"><a href="?{}after={}">Those behind them</a></p>').format(
         kept, quote(after, safe="", errors="replace")
     )

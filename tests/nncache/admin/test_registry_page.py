@@ -89,8 +89,8 @@ def test_a_record_is_shown() -> None:
     assert page.other_links == ["http://h:1/webhdfs/v1"]
     words = re.sub(r"\s+", " ", page.text)
     for each in (
-        "a proxy", "org.apache.hadoop.webhdfs", "REST", "jmx", "h:7", "Made2023-11-14 22:13:20 UTC", "Version3",
-        "Stays untilapplication", "yarn:idapplication_1", "ab", "External endpoints 1", "Entries below 2", "1,234",
+        "a proxy", "org.apache.hadoop.webhdfs", "REST", "jmx", "h:7", "Created2023-11-14 22:13:20 UTC", "Version3",
+        "Persistenceapplication", "yarn:idapplication_1", "ab", "External endpoints 1", "Entries below 2", "1,234",
     ):  # fmt: skip
         assert each in words
     assert page.source.count("<h1>") == 1
@@ -99,6 +99,8 @@ def test_a_record_is_shown() -> None:
 def test_an_entry_without_a_record_says_so() -> None:
     """One with a broken record says what is wrong with it."""
     assert "No record is bound here." in shown(None).text
+    assert "?format=json" not in shown(None).links
+    assert "?format=json" in shown(WEBHDFS).links
     broken = shown(None, fault=f"no JSON {MARKUP}")
     assert "No record" not in broken.text
     assert MARKUP in broken.text
@@ -235,8 +237,9 @@ def test_what_was_found_is_listed_by_page() -> None:
     page = Read(found_page(SERVICES, entries, query="api=org.apache.hadoop.webhdfs", is_more=True))
     assert page.other_links == ["http://h:1/webhdfs/v1"]
     assert "?find=api%3Dorg.apache.hadoop.webhdfs&after=%2Fservices%2Fb" in page.links
+    assert "?find=api%3Dorg.apache.hadoop.webhdfs&format=json" in page.links
     everything = Read(found_page(SERVICES, entries, query=None, is_more=True))
-    assert "?recursive=&after=%2Fservices%2Fb" in everything.links
+    assert "?recursive&after=%2Fservices%2Fb" in everything.links
     whole = Read(found_page(SERVICES, entries, query=None, is_more=False))
     assert not any("after" in each for each in whole.links)
     assert "No record." in Read(found_page(SERVICES, [], query="a=b", is_more=False)).text
