@@ -135,8 +135,14 @@ async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
         assert (body_of(await held), held.result().applied_s) == (OLD, 1)
         assert held.result().held_s >= 0.9
         assert s.waits.ended[WaitEnd.UNCHANGED] == 1
-        untold = await s.hold(want=replace(KNOWS_OLD, wait_s=1))
+        s.pages.read.clear()
+        s.pages.is_open.clear()
+        wish = read_registry_wish("/v1/registry/a", ())
+        untold = s.tasks.create_task(s.waits.answer(wish, replace(KNOWS_OLD, wait_s=1), "h", None))
+        while not s.pages.read:
+            await turns(1)
         s.pages.pages["/a"] = b"2"
+        s.pages.is_open.set()
         assert body_of(await untold) == b"2"
 
 
