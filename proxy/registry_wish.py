@@ -9,6 +9,7 @@ from typing import Final
 from nncache.hadoop.paths import InvalidPathError, percent_decode
 from nncache.proxy.errors import ClientError
 from nncache.proxy.messages import Headers
+from nncache.proxy.preferred_type import prefers_html
 
 REGISTRY: Final = "/v1/registry"
 """The path of the resource; `/webhdfs/v1` is all that a NameNode has below a `v1`."""
@@ -18,9 +19,14 @@ KNOWN: Final = ("list", "recursive", "find", "limit", "after", "format", "user.n
 
 JSON: Final = "json"
 PROMETHEUS: Final = "prometheus"
+HTML: Final = "html"
+FORMATS: Final = (JSON, PROMETHEUS, HTML)
 
 MOST_ENTRIES: Final = 1_000
 """Entries of one reply, and the default of `limit`."""
+
+ON_A_PAGE: Final = 200
+"""The default of `limit` for a browser."""
 
 _MAX_DIGITS: Final = 6
 _MAX_QUOTED: Final = 64
@@ -39,7 +45,9 @@ class RegistryWish:
         limit: entries at most.
         after: begin behind this path; "": with the first.
         is_prometheus: as targets for Prometheus, rather than records.
-        etags: what the client has, unless it is still that.
+        is_html: as a page for a browser.
+        depth: of the directory below the resource to which links of a page are relative (RFC 3986, section 5.2); -1:
+            the resource is in it.
     """
 
     path: str
@@ -49,7 +57,8 @@ class RegistryWish:
     limit: int
     after: str
     is_prometheus: bool
-    etags: tuple[str, ...]
+    is_html: bool
+    depth: int
 
     @property
     def reads_many(self) -> bool:
@@ -70,10 +79,10 @@ def read_registry_wish(target: str, headers: Headers) -> RegistryWish:
     """
     path, _, query = target.partition("?")
     said = _parameters(query)
-    form = said.get("format", JSON)
-    if form not in {JSON, PROMETHEUS}:
-        raise ClientError(f"format: {_quoted(form)}: must be {JSON} or {PROMETHEUS}")
-    limit = said.get("limit", str(MOST_ENTRIES))
+    form = said.get("format") or (HTML if prefers_html(headers) else JSON)
+    if form not in FORMATS:
+        raise ClientError(f"format: {_quoted(form)}: must be one of {', '.join(FORMATS)}")
+    limit = said.get("limit", str(ON_A_PAGE if form == HTML else MOST_ENTRIES))
     if not (
         limit.isascii() and limit.isdigit() and len(limit) <= _MAX_DIGITS and 0 < int(limit) <= MOST_ENTRIES
     ):
@@ -86,12 +95,8 @@ def read_registry_wish(target: str, headers: Headers) -> RegistryWish:
         limit=int(limit),
         after=said.get("after", ""),
         is_prometheus=form == PROMETHEUS,
-        etags=tuple(
-            tag.strip().removeprefix("W/")
-            for name, value in headers
-            if name.lower() == b"if-none-match"
-            for tag in value.decode("latin-1").split(",")
-        ),
+        is_html=form == HTML,
+        depth=path[len(REGISTRY) :].count("/") - 1,
     )
 
 

@@ -143,6 +143,11 @@ class TreeWatch:
         self._nodes: dict[str, _Node] = {}
         self._connection = 0  # in which everything was read last; 0: never
 
+    @property
+    def watched(self) -> int:
+        """How many entries are watched now."""
+        return len(self._nodes)
+
     async def changes(self) -> AsyncIterator[Change]:
         """Yield what is there, then each change; without end.
 
@@ -155,6 +160,7 @@ class TreeWatch:
         while True:
             if self._session.connection_id != self._connection or loop.time() - read_at >= REREAD_S:
                 if self._connection and self._session.connection_id != self._connection:
+                    is_current = False
                     yield Gap("the connection to ZooKeeper was lost")
                 self._connection, read_at = self._session.connection_id, loop.time()
                 self._all_again()

@@ -24,9 +24,9 @@ class StatusPage:
 
     def __init__(self, name: str) -> None:
         """Read the page; `name` is that of its file beside this module."""
-        self._text = _read(name)
+        self._text = read_text(name)
         for mark, shared in _SHARED.items():
-            self._text = self._text.replace(mark, _read(shared))
+            self._text = self._text.replace(mark, read_text(shared))
         self.headers: Mapping[str, str] = {
             "Content-Security-Policy": policy_of(self._text),
             "Referrer-Policy": "no-referrer",
@@ -45,14 +45,15 @@ class StatusPage:
         return f"{before}{state}{between}{pages}{after}".encode(), self.headers
 
 
-def _read(name: str) -> str:
+def read_text(name: str) -> str:
+    """Return a file of this package."""
     return files("nncache.admin").joinpath(name).read_text(encoding="utf-8")
 
 
 def policy_of(page: str) -> str:
     """Return the Content-Security-Policy that allows the page's own script and style, and nothing else."""
     scripts, styles = (
-        " ".join(_digest(text) for text in re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL))
+        " ".join(digest_of(text) for text in re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL))
         for element in ("script", "style")
     )
     return (
@@ -61,5 +62,6 @@ def policy_of(page: str) -> str:
     )
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
+    """Return the source expression of a script or a style (CSP Level 3, section 2.3.1)."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -10,7 +10,6 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
-from functools import partial
 from importlib.metadata import version
 
 from nncache.admin.access import Access
@@ -23,8 +22,8 @@ from nncache.daemons.namespace_stack import NO_SECURITY, Security
 from nncache.daemons.namespaces_served import OneNamespace, Served, SeveralNamespaces
 from nncache.daemons.parsed_urls import forget_targets
 from nncache.daemons.proxy_status import HOTTEST_SHOWN
-from nncache.daemons.registered import proxy_daemon, served_first
-from nncache.daemons.registration import Registration
+from nncache.daemons.registered import ServedRegistry, proxy_daemon
+from nncache.daemons.registration import NO_REGISTRATION, Registration
 from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.start_lines import say_where, say_where_all
 from nncache.daemons.supervision import background
@@ -34,6 +33,7 @@ from nncache.logs import set_log_level
 from nncache.metrics.page import MetricsPage
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.hottest import Hottest
+from nncache.proxy.registry_endpoint import NO_REGISTRY
 from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.registry.daemon_record import Daemon
 from nncache.request_logs.request_logs import RequestLogs
@@ -84,6 +84,7 @@ class ProxySystem:
         observers = (*self._logs.observers, self._hottest)
         self._served: Served
         self._registration: Registration | None = None
+        self._registry: ServedRegistry | None = None
         if federation is None:
             assert isinstance(security, Security), "of one namespace"
             self._authentication = security.clients
@@ -92,7 +93,8 @@ class ProxySystem:
                 self._registration = Registration(
                     settings.zookeeper, settings.registry, clock, security.login, self._as_daemon
                 )
-                first = partial(served_first, self._registration, settings.limits)
+                self._registry = ServedRegistry(self._registration, settings)
+                first = self._registry.before
             self._served = OneNamespace(settings, clock, security, observers, first)
         else:
             by_name = (
@@ -189,6 +191,8 @@ class ProxySystem:
                     for stack in self.stacks.values():
                         stack.front_end.waits.stop()
                         stack.events.stop()
+                    if self._registry is not None:
+                        self._registry.endpoint.stop()
                     await self._server.stop()
         finally:
             await self._admin.__aexit__(None, None, None)
@@ -200,6 +204,7 @@ class ProxySystem:
             *self._server.background,
             *(() if self._authentication is None else self._authentication.background),
             *(() if self._registration is None else (("the service registry", self._registration.run),)),
+            *(() if self._registry is None else (("changes of the registry", self._registry.endpoint.run),)),
             ("the garbage collector", tend_collector),
             ("forgetting request targets", forget_targets),
             ("the watch over the event loop", self._watchdog.run),
@@ -238,6 +243,8 @@ class ProxySystem:
         return {
             "admin": self._admin.stats(),
             "loop": self._watchdog.stats(),
+            "registration": NO_REGISTRATION if self._registration is None else self._registration.stats(),
+            "registry": NO_REGISTRY if self._registry is None else self._registry.endpoint.stats(),
             "request_logs": self._logs.stats(),
             "server": self._server.stats(),
             "termination": NO_TERMINATION if self._authentication is None else self._authentication.stats(),

@@ -31,7 +31,7 @@ from nncache.daemons.publisher_situation import PublisherSituation, lines
 from nncache.daemons.publisher_status import PublisherSeen, PublisherTotals, status_of, totals_of
 from nncache.daemons.recent import Recent
 from nncache.daemons.registered import publisher_daemon
-from nncache.daemons.registration import Registration
+from nncache.daemons.registration import NO_REGISTRATION, Registration
 from nncache.daemons.reloader import Reloader
 from nncache.daemons.reloading import OF_PUBLISHER
 from nncache.daemons.service_manager import ServiceManager
@@ -272,6 +272,7 @@ class PublisherSystem:
             "polling": stats.channel,
             "pool": self._pool.stats(),
             "publisher": stats,
+            "registration": NO_REGISTRATION if self._registration is None else self._registration.stats(),
             "zookeeper": stats.session,
         }
 

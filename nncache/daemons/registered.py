@@ -4,9 +4,9 @@ from importlib.metadata import version
 from urllib.parse import urlsplit
 
 from nncache.daemons.registration import Registration, url_of
+from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.clients.server import Handler, Server
-from nncache.proxy.limits import LimitSettings
 from nncache.proxy.registry_endpoint import RegistryEndpoint
 from nncache.proxy.traffic import Traffic
 from nncache.registry.daemon_record import PROXY, PUBLISHER, Daemon
@@ -16,12 +16,28 @@ from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 _WEBHDFS = "/webhdfs/v1"
 
 
-def served_first(
-    registration: Registration, limits: LimitSettings, traffic: Traffic, others: Handler
-) -> Handler:
-    """Return what answers requests about the registry, and has `others` answer the rest."""
-    source = ZooKeeperRegistry(registration.registry)
-    return RegistryEndpoint(source, traffic, limits).before(others)
+class ServedRegistry:
+    """What a proxy that is registered answers of the registry. `run` has to run beside it."""
+
+    def __init__(self, registration: Registration, settings: SettingsOfProxy) -> None:
+        """Prepare it; it serves once `before` was called."""
+        follower = RegistryFollower(registration.session, registration.root)
+        self._source = ZooKeeperRegistry(registration.registry, follower)
+        self._settings = settings
+        self._endpoint: RegistryEndpoint | None = None
+
+    def before(self, traffic: Traffic, others: Handler) -> Handler:
+        """Return what answers requests about the registry, counts them, and has `others` answer the rest."""
+        self._endpoint = RegistryEndpoint(
+            self._source, traffic, self._settings.limits, max_wait_s=self._settings.proxy.max_wait_s
+        )
+        return self._endpoint.before(others)
+
+    @property
+    def endpoint(self) -> RegistryEndpoint:
+        """What answers them."""
+        assert self._endpoint is not None, "nothing was put behind it"
+        return self._endpoint
 
 
 def proxy_daemon(settings: SettingsOfProxy, server: Server, admin_url: str) -> Daemon:

@@ -6,6 +6,7 @@ Its entry is permanent: a crash leaves it, a restart replaces it, and a clean st
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from nncache.coordination.errors import ConnectionLostError
@@ -30,6 +31,27 @@ WITHDRAW_S: Final = 2.0
 """What a stop waits for the entry to be gone."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrationStats:
+    """Figures of a daemon's own entry.
+
+    Attributes:
+        is_wanted: the daemon is to be in the registry; not while it stops.
+        is_registered: its entry was there when it was last looked for.
+        is_connected: there is a connection to ZooKeeper for it.
+        failures: attempts to register, or to look, that failed.
+    """
+
+    is_wanted: bool = False
+    is_registered: bool = False
+    is_connected: bool = False
+    failures: int = 0
+
+
+NO_REGISTRATION: Final = RegistrationStats()
+"""Of a daemon that does not register."""
+
+
 class Registration:
     """One daemon's entry. `run` has to run beside it."""
 
@@ -47,26 +69,50 @@ class Registration:
         self._clock = clock
         self._login = login
         self._daemon = daemon
-        self._registry: Registry | None = None  # while it runs
+        self._session: Session | None = None  # while it runs
+        self._registry: Registry | None = None  # the same
         self._path: str | None = None  # where it is registered, or was to be
         self._is_withdrawn = False
+        self._is_registered = False  # when it was last looked for
+        self._failures = 0
         self._writing = asyncio.Lock()
+
+    @property
+    def root(self) -> str:
+        """Where the registry is in ZooKeeper."""
+        return self._settings.registry_root
 
     def registry(self) -> Registry | None:
         """Return the registry; None while this does not run."""
         return self._registry
 
+    def session(self) -> Session | None:
+        """Return the session with ZooKeeper; None while this does not run."""
+        return self._session
+
+    def stats(self) -> RegistrationStats:
+        """Return the figures of now."""
+        return RegistrationStats(
+            is_wanted=not self._is_withdrawn,
+            is_registered=self._is_registered,
+            is_connected=self._session is not None and self._session.is_connected,
+            failures=self._failures,
+        )
+
     async def run(self) -> NoReturn:
         """Register, and see that it stays so, until cancelled."""
         session = Session(self._zookeeper, self._clock, log_name="registry", login=self._login)
         async with session:
+            self._session = session
             self._registry = Registry(session, self._settings.registry_root, self._settings.access)
             try:
                 while True:
-                    pause_s = LOOK_S if await self._registered(session) else AGAIN_S
-                    await asyncio.sleep(pause_s)
+                    is_registered = await self._registered(session)
+                    self._is_registered = is_registered and not self._is_withdrawn
+                    self._failures += not is_registered
+                    await asyncio.sleep(LOOK_S if is_registered else AGAIN_S)
             finally:
-                self._registry = None
+                self._session = self._registry = None
 
     async def withdraw(self) -> None:
         """Remove the entry, and make none any more; within WITHDRAW_S, or say that it is left."""
@@ -84,6 +130,7 @@ class Registration:
         except RegistryError as error:
             _log.warning("left %s in the service registry: %s", path, error)
         else:
+            self._is_registered = False
             _log.info("removed %s from the service registry", path)
 
     async def _registered(self, session: Session) -> bool:

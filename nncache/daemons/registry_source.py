@@ -1,17 +1,30 @@
 """Where a proxy finds what clients ask of the registry. (nncache/daemons/registry_source.py)"""
 
 import json
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NoReturn
 
+from nncache.admin.registry_page import (
+    CONTENT_TYPE,
+    HEADERS,
+    EntryShown,
+    Place,
+    entry_page,
+    found_page,
+    problem_page,
+)
+from nncache.daemons.registry_follower import RegistryFollower
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
-from nncache.proxy.registry_endpoint import RegistryPage
+from nncache.proxy.registry_waits import Followed, RegistryPage
 from nncache.proxy.registry_wish import RegistryWish
 from nncache.registry import paths
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.errors import (
     InvalidPathnameError,
+    InvalidRecordError,
     NoRecordError,
     PathNotFoundError,
     RegistryError,
@@ -23,24 +36,98 @@ from nncache.registry.tree_reading import TreeReading, read_tree
 
 
 class ZooKeeperRegistry:
-    """A `nncache.proxy.registry_endpoint.RegistrySource` over a registry; `registry` returns it, None before."""
+    """A `nncache.proxy.registry_endpoint.RegistrySource` over a registry."""
 
-    def __init__(self, registry: Callable[[], Registry | None]) -> None:
+    def __init__(self, registry: Callable[[], Registry | None], follower: RegistryFollower) -> None:
+        """Begin; `registry` returns it, None before there is a session."""
         self._registry = registry
+        self._follower = follower
+
+    @property
+    def followed(self) -> int:
+        """Entries that are watched now."""
+        return self._follower.followed
+
+    @property
+    def gaps(self) -> int:
+        """How often changes may have been missed."""
+        return self._follower.gaps
+
+    async def follow(self, followed: Followed) -> NoReturn:
+        """Tell of each change; see RegistrySource."""
+        await self._follower.run(followed)
 
     async def page(self, wish: RegistryWish) -> RegistryPage:
         """Return what is asked for; see RegistrySource."""
+        if not wish.is_html:
+            with _translated():
+                return RegistryPage(await _body(self._connected(), wish))
+        place = Place(path=paths.path_of(*paths.elements_of(wish.path)), depth=wish.depth)
+        try:
+            with _translated():
+                return _as_html(await _html(self._connected(), place, wish))
+        except ClientError as error:
+            return _as_html(problem_page(place, str(error)), error.status, error.reason)
+
+    def _connected(self) -> Registry:
         registry = self._registry()
         if registry is None:
             raise RegistryUnavailableError("the proxy is not connected to ZooKeeper: ask again")
-        try:
-            return RegistryPage(await _body(registry, wish))
-        except (PathNotFoundError, NoRecordError) as error:
-            raise EntryNotFoundError(str(error)) from error
-        except InvalidPathnameError as error:
-            raise ClientError(str(error)) from error
-        except RegistryError as error:
-            raise RegistryUnavailableError(str(error)) from error
+        return registry
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise what the registry raises as errors of the proxy."""
+    try:
+        yield
+    except (PathNotFoundError, NoRecordError) as error:
+        raise EntryNotFoundError(str(error)) from error
+    except InvalidPathnameError as error:
+        raise ClientError(str(error)) from error
+    except RegistryError as error:
+        raise RegistryUnavailableError(str(error)) from error
+
+
+def _as_html(body: bytes, status: int = 200, reason: str = "OK") -> RegistryPage:
+    fields = tuple((name.encode(), value.encode()) for name, value in HEADERS.items())
+    return RegistryPage(body, CONTENT_TYPE, status, reason, fields)
+
+
+async def _html(registry: Registry, place: Place, wish: RegistryWish) -> bytes:
+    """Return the page of an entry, or of all records below it that are searched for."""
+    if wish.reads_many:
+        found = (
+            await read_tree(registry, wish.path)
+            if wish.find is None
+            else await _found(registry, wish, wish.find)
+        )
+        entries = found.page(after=wish.after, limit=wish.limit + 1)
+        is_more = len(entries) > wish.limit
+        return found_page(place, entries[: wish.limit], query=wish.find, is_more=is_more)
+    path = paths.readable(wish.path)
+    status = await registry.stat(path)
+    record, fault = None, ""
+    try:
+        record = await registry.resolve(path)
+    except NoRecordError:
+        pass
+    except InvalidRecordError as error:
+        fault = error.what
+    below = await _right_below(registry, path, replace(wish, limit=wish.limit + 1))
+    shown = EntryShown(
+        status=status,
+        record=record,
+        fault=fault,
+        below=below[: wish.limit],
+        is_more=len(below) > wish.limit,
+    )
+    return entry_page(place, shown)
+
+
+async def _right_below(registry: Registry, path: str, wish: RegistryWish) -> tuple[EntryStatus, ...]:
+    names = [name for name in await registry.list(path) if name > paths.name_of(wish.after)]
+    return await registry.stat_all([paths.below(path, name) for name in names[: wish.limit]])
 
 
 async def _body(registry: Registry, wish: RegistryWish) -> bytes:
@@ -54,9 +141,7 @@ async def _body(registry: Registry, wish: RegistryWish) -> bytes:
         everything = await read_tree(registry, wish.path)
         return _json({"entries": _records(everything.page(after=wish.after, limit=wish.limit))})
     if wish.is_list:
-        top = paths.readable(wish.path)
-        names = [name for name in await registry.list(top) if name > paths.name_of(wish.after)]
-        statuses = await registry.stat_all([paths.below(top, name) for name in names[: wish.limit]])
+        statuses = await _right_below(registry, paths.readable(wish.path), wish)
         return _json({"entries": list(map(_status, statuses))})
     return encode_record(await registry.resolve(wish.path))
 

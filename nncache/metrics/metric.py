@@ -20,6 +20,8 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "polling": ("proxy", "publisher"),
     "publisher": ("publisher",),
     "records": ("proxy",),
+    "registration": ("proxy", "publisher"),
+    "registry": ("proxy",),
     "request_logs": ("proxy",),
     "server": ("proxy",),
     "stream": ("proxy",),

@@ -10,11 +10,13 @@ from nncache.metrics.event_rows import EVENT_ROWS
 from nncache.metrics.metric import Metric
 from nncache.metrics.proxy_rows import PROXY_ROWS
 from nncache.metrics.publisher_rows import PUBLISHER_ROWS
+from nncache.metrics.registry_rows import REGISTRY_ROWS
 from nncache.metrics.shared_rows import SHARED_ROWS
 
 METRICS: tuple[Metric, ...] = (
     *PROXY_ROWS,
     *EVENT_ROWS,
+    *REGISTRY_ROWS,
     *AUTHENTICATION_ROWS,
     *PUBLISHER_ROWS,
     *DNS_ROWS,

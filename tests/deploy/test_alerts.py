@@ -18,7 +18,7 @@ from nncache.testbed.daemon import Proxy
 from nncache.testbed.prometheus import Prometheus
 from tests.cluster import HADOOP
 from tests.deploy.test_prometheus import ALERTS, RULES
-from tests.nncache.processes import fetched
+from tests.nncache.processes import fetched, free_address
 from tests.service import Service
 
 needs_prometheus = pytest.mark.skipif(shutil.which("prometheus") is None, reason="apt-get install prometheus")
@@ -95,13 +95,16 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
         on_zookeeper = (*service.namenode_flags, *service.zookeeper_flags)
         faulty = (sys.executable, "-c", WITH_FAULTS)
         direct = (*service.namenode_flags, "--glob", "/watched/*", "--user", cluster.superuser)
+        nowhere = ("--registry", "--channel", "direct", "--zookeeper", free_address())
         with (
             service.publisher(user=cluster.superuser) as publisher,
             service.proxy(failover_wait_s=0.5, upstream_timeout_s=1) as proxy,
             Proxy(*on_zookeeper, "--audit-share", "1", program=faulty) as wrong,
             service.proxy(max_cache_entries=20) as small,
             Proxy(*on_zookeeper, *tls_flags(authority)) as encrypted,
-            Proxy(*direct, "--poll-budget-share", "0.00001", "--poll-budget-burst-s", "0.001") as poor,
+            Proxy(
+                *direct, *nowhere, "--poll-budget-share", "0.00001", "--poll-budget-burst-s", "0.001"
+            ) as poor,
         ):
             targets = [each.admin for each in (publisher, proxy, wrong, small, poor, encrypted)]
             prometheus = Prometheus(targets, quick_rules(), interval="500ms")
@@ -118,11 +121,11 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
                 for each in (proxy, wrong, small):
                     each.await_gate()
                 prometheus.await_targets()
-                fires("NncachePollingBudgetUsedUp", "NncacheCertificateEnds")
+                fires("NncachePollingBudgetUsedUp", "NncacheCertificateEnds", "NncacheNotRegistered")
                 authority.issue("proxy")
                 clears("NncacheCertificateEnds")
                 poor.stop()
-                clears("NncachePollingBudgetUsedUp", "NncacheNothingCached")
+                clears("NncachePollingBudgetUsedUp", "NncacheNothingCached", "NncacheNotRegistered")
 
                 runs = iter(range(1_000_000))
                 fires("NncacheCacheTooSmall", ask=lambda: poll(small, 60, str(next(runs))))

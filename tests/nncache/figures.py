@@ -7,6 +7,7 @@ from nncache.cache.decisions import Conclusion, Reason
 from nncache.cache.stats import CacheStats
 from nncache.coordination.stats import SessionStats
 from nncache.daemons.dns_wiring import DnsStats
+from nncache.daemons.registration import RegistrationStats
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
@@ -21,9 +22,11 @@ from nncache.proxy.clients.tls_listener import TlsStats
 from nncache.proxy.events.endpoint import EventStats
 from nncache.proxy.events.stream import StreamEnd
 from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.registry_endpoint import RegistryAnswer, RegistryStats
 from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
+from nncache.proxy.wait_groups import WaitEnd
 from nncache.request_logs.request_logs import RequestLogStats
 
 
@@ -119,6 +122,10 @@ def _all() -> dict[str, object]:
         "polling": ChannelStats(),
         "publisher": PublisherStats(),
         "records": RecordStats(),
+        "registration": RegistrationStats(is_wanted=True, is_registered=True, is_connected=True),
+        "registry": RegistryStats(
+            answers={RegistryAnswer.FOUND: 3}, waits={WaitEnd.CHANGED: 1}, entries_followed=7
+        ),
         "request_logs": RequestLogStats(lines={"access": 2}, lost={"access": 1}),
         "stream": StreamStats(),
         "traffic": TrafficStats(

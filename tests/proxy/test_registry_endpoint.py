@@ -5,17 +5,22 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import NoReturn
 
+import pytest
 from aiohttp import web
 
+from nncache.proxy import registry_endpoint
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
-from nncache.proxy.errors import EntryNotFoundError
+from nncache.proxy.errors import EntryNotFoundError, RegistryUnavailableError
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.registry_endpoint import RegistryEndpoint, RegistryPage
+from nncache.proxy.registry_endpoint import RegistryAnswer, RegistryEndpoint
 from nncache.proxy.registry_turns import OF_ONE
+from nncache.proxy.registry_waits import Followed, RegistryPage
 from nncache.proxy.registry_wish import RegistryWish
 from nncache.proxy.traffic import Exchange, Result, Traffic
+from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
 from tests.proxy.front_scene import WireReply, ask
 from tests.proxy.kept_hits import fast_path_alone
@@ -29,12 +34,30 @@ class Pages:
         self.is_open = asyncio.Event()  # until then nothing is answered
         self.is_open.set()
         self.failure: Exception | None = None
+        self.special: RegistryPage | None = None
         self.asked = 0
+        self.followers: list[Followed] = []  # of now
+        self.follows = 0
+        self.followed = 7
+        self.gaps = 2
+        self.cannot_be_followed = asyncio.Event()
+
+    async def follow(self, followed: Followed) -> NoReturn:
+        """Take note of who follows."""
+        self.follows += 1
+        self.followers.append(followed)
+        try:
+            await self.cannot_be_followed.wait()
+            raise RegistryUnavailableError("an ACL refuses it")
+        finally:
+            self.followers.remove(followed)
 
     async def page(self, wish: RegistryWish) -> RegistryPage:
         """Return one."""
         self.asked += 1
         await self.is_open.wait()
+        if self.special is not None:
+            return self.special
         if self.failure is not None:
             raise self.failure
         if wish.path not in self.pages:
@@ -50,6 +73,7 @@ class Scene:
     clock: FakeClock
     server: Server
     seen: list[Exchange]
+    endpoint: RegistryEndpoint
 
     def answered(self, exchange: Exchange) -> None:
         """Observe."""
@@ -69,15 +93,19 @@ async def scene() -> AsyncIterator[Scene]:
     async def others(request: web.BaseRequest) -> web.StreamResponse:
         return RawResponse(404, "Not Found", (), body=b"others")
 
-    handle = RegistryEndpoint(pages, traffic, limits).before(others)
-    server = Server(handle, fast_path_alone(clock), limits, traffic=traffic)
+    endpoint = RegistryEndpoint(pages, traffic, limits, max_wait_s=60)
+    server = Server(endpoint.before(others), fast_path_alone(clock), limits, traffic=traffic)
     await server.start("127.0.0.1", 0)
-    made = Scene(pages, clock, server, [])
+    made = Scene(pages, clock, server, [], endpoint)
     traffic.observers = (made,)
-    try:
-        yield made
-    finally:
-        await server.stop()
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(endpoint.run())
+        try:
+            yield made
+        finally:
+            endpoint.stop()
+            await server.stop()
+            running.cancel()
 
 
 async def test_a_page_has_a_tag_that_spares_it_the_next_time() -> None:
@@ -154,3 +182,107 @@ async def test_few_subtrees_are_read_at_the_same_time() -> None:
             s.pages.is_open.set()
         assert [task.result().status for task in (*held, one)] == [200] * (OF_ONE + 1)
         assert (await s.ask("/a?recursive")).status == 200
+
+
+async def until_held(s: Scene, count: int = 1) -> None:
+    """Wait until so many are held, and the registry is followed."""
+    while s.endpoint.stats().waiters != count or not s.pages.followers:
+        await turns(1)
+
+
+async def test_a_request_is_held_until_its_tag_would_differ() -> None:
+    """The registry is followed from then on; the time for which it was held is none of its work."""
+    async with scene() as s, asyncio.TaskGroup() as tasks:
+        first = await s.ask("/a")
+        assert (s.pages.follows, first["Vary"]) == (0, "Accept")
+        fields = ("Prefer: wait=50", f"If-None-Match: {first['ETag']}")
+        held = tasks.create_task(s.ask("/a", *fields))
+        await until_held(s)
+        s.pages.pages["/a"] = b'{"a":2}'
+        s.pages.followers[0].touched("/a")
+        reply = await held
+        assert (reply.status, reply.body) == (200, b'{"a":2}')
+        assert reply["Preference-Applied"] == "wait=50"
+        assert reply["ETag"] != first["ETag"]
+        assert s.endpoint.stats().waits == {"changed": 1, "unchanged": 0, "cut-short": 0, "abandoned": 0}
+
+
+async def test_the_end_of_the_time_is_a_304() -> None:
+    """Which says that it was waited; max_wait_s bounds it."""
+    async with scene() as s:
+        first = await s.ask("/a")
+        reply = await s.ask("/a", "Prefer: wait=1", f"If-None-Match: {first['ETag']}")
+        assert (reply.status, reply["Preference-Applied"]) == (304, "wait=1")
+        other = await s.ask("/a", "Prefer: wait=999", 'If-None-Match: "x"')
+        assert (other.status, other["Preference-Applied"]) == (200, "wait=60")
+
+
+async def test_a_drain_answers_all_who_wait() -> None:
+    """Without a word of the wait, so that clients pause before they ask again."""
+    async with scene() as s, asyncio.TaskGroup() as tasks:
+        etag = (await s.ask("/a"))["ETag"]
+        held = tasks.create_task(s.ask("/a", "Prefer: wait=50", f"If-None-Match: {etag}"))
+        await until_held(s)
+        s.endpoint.stop()
+        reply = await held
+        assert reply.status == 304
+        assert "Preference-Applied" not in dict(reply.fields)
+
+
+async def test_a_registry_that_cannot_be_followed_holds_none(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those who wait are answered, and it is tried again."""
+    monkeypatch.setattr(registry_endpoint, "AGAIN_S", 0.01)
+    async with scene() as s, asyncio.TaskGroup() as tasks:
+        etag = (await s.ask("/a"))["ETag"]
+        held = tasks.create_task(s.ask("/a", "Prefer: wait=50", f"If-None-Match: {etag}"))
+        await until_held(s)
+        s.pages.cannot_be_followed.set()
+        assert "Preference-Applied" not in dict((await held).fields)
+        assert "no requests about the registry are held for 0.01 s: an ACL refuses it" in caplog.text
+        s.pages.cannot_be_followed.clear()
+        while s.pages.follows < 2 or not s.pages.followers:
+            await turns(1)
+
+
+async def test_a_lost_zookeeper_is_answered() -> None:
+    """With when to ask again."""
+    async with scene() as s, asyncio.TaskGroup() as tasks:
+        etag = (await s.ask("/a"))["ETag"]
+        held = tasks.create_task(s.ask("/a", "Prefer: wait=50", f"If-None-Match: {etag}"))
+        await until_held(s)
+        s.pages.failure = RegistryUnavailableError("away")
+        s.pages.followers[0].touched(None)
+        reply = await held
+        assert (reply.status, reply["Retry-After"]) == (503, "1")
+
+
+async def test_a_page_of_another_kind_has_its_own_fields() -> None:
+    """An error among them has no tag."""
+    async with scene() as s:
+        html = (b"Content-Type", b"text/html")
+        s.pages.special = RegistryPage(b"<p>", html[1], 404, "Not Found", ((b"X-A", b"b"),))
+        reply = await s.ask("/a")
+        assert (reply.status, reply.body, reply["Content-Type"], reply["X-A"]) == (
+            404,
+            b"<p>",
+            "text/html",
+            "b",
+        )
+        assert "ETag" not in dict(reply.fields)
+        assert s.seen[-1].result is Result.REFUSED
+
+
+async def test_each_answer_is_counted() -> None:
+    """By what it was; figures of the source are among them."""
+    async with scene() as s:
+        etag = (await s.ask("/a"))["ETag"]
+        await s.ask("/a", f"If-None-Match: {etag}")
+        await s.ask("/b")
+        await s.ask("?x")
+        s.pages.failure = RegistryUnavailableError("away")
+        await s.ask("/a")
+        stats = s.endpoint.stats()
+        assert stats.answers == dict.fromkeys(RegistryAnswer, 1)
+        assert (stats.entries_followed, stats.gaps, stats.waiters) == (7, 2, 0)

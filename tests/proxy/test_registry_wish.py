@@ -45,7 +45,7 @@ def test_a_record_is_the_default() -> None:
         False,
         None,
     )
-    assert (plain.limit, plain.after, plain.is_prometheus, plain.etags) == (1_000, "", False, ())
+    assert (plain.limit, plain.after, plain.is_prometheus, plain.is_html) == (1_000, "", False, False)
     assert not plain.reads_many
     assert wish("").path == wish("?list").path == "/"
     assert wish("/").path == "/"
@@ -74,10 +74,25 @@ def test_lists_searches_and_targets() -> None:
     assert not wish("?format=json").is_prometheus
 
 
-def test_what_the_client_has() -> None:
-    """All of If-None-Match, weak or not (RFC 9110, section 13.1.2)."""
-    fields = ((b"If-None-Match", b'"a", W/"b"'), (b"Accept", b"*/*"), (b"if-none-match", b"*"))
-    assert wish("", *fields).etags == ('"a"', '"b"', "*")
+def test_a_browser_gets_a_page() -> None:
+    """Unless the target says what it wants."""
+    browser = (b"Accept", b"text/html,*/*;q=0.8")
+    assert wish("/services", browser).is_html
+    assert wish("?format=html").is_html
+    assert not wish("?format=json", browser).is_html
+    assert not wish("?format=prometheus", browser).is_html
+    assert wish("?format=", browser).is_html
+    assert wish("", browser).limit == 200
+    assert wish("?limit=7", browser).limit == 7
+
+
+@pytest.mark.parametrize(
+    ("target", "depth"),
+    [("", -1), ("?list", -1), ("/", 0), ("/a", 0), ("/a/", 1), ("/a/b", 1), ("//a%2Fb/", 2)],
+)
+def test_links_are_relative_to_a_directory(target: str, depth: int) -> None:
+    """Which is what lies before the last slash of the path."""
+    assert wish(target).depth == depth
 
 
 @pytest.mark.parametrize(
@@ -88,7 +103,7 @@ def test_what_the_client_has() -> None:
         ("?list&list", "list is given more than once"),
         ("?list=1", "list: '1': must be true or false"),
         ("?recursive=yes", "recursive: 'yes'"),
-        ("?format=xml", "format: 'xml': must be json or prometheus"),
+        ("?format=xml", "format: 'xml': must be one of json, prometheus, html"),
         ("?limit=0", "limit: '0': must be a number from 1 to 1000"),
         ("?limit=1001", "limit: '1001'"),
         ("?limit=x", "limit: 'x'"),

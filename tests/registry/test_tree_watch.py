@@ -138,6 +138,18 @@ async def test_a_lost_session_is_a_gap(registry: Registry, cluster: Cluster) -> 
     assert "/services/hdfs" in view.records
 
 
+async def test_a_gap_in_which_nothing_changed_ends_with_current(
+    registry: Registry, view: View, cluster: Cluster
+) -> None:
+    """So that who was told of it knows that there is nothing more to come."""
+    assert cluster.zookeeper is not None
+    assert isinstance(registry.zookeeper, Session)
+    view.told.clear()
+    await expire(cluster.zookeeper.address, registry.zookeeper)
+    await view.until_current()
+    assert [type(change) for change in view.told] == [Gap, Current]
+
+
 async def test_drawn_changes_by_several_clients(registry: Registry, view: View, cluster: Cluster) -> None:
     """In the end the view is the tree, and nothing was called a gap."""
     assert cluster.zookeeper is not None

@@ -174,10 +174,81 @@ SUFFERS: Final = Row(
     ),
 )
 
+REGISTRY: Final = Row(
+    "Are proxies and publishers found by name?",
+    (
+        Panel(
+            kind="figure",
+            title="Daemons missing in the service registry",
+            description=(
+                "Daemons with registry = true whose entry was not there when they last looked for it. Good: 0. Bad: 1 "
+                "and more for longer than a restart of ZooKeeper: clients, load balancers and Prometheus do not find "
+                "them; their logs say why. Without the registry it is 0."
+            ),
+            unit="short",
+            decimals=0,
+            queries=(
+                Query(
+                    f"sum({of('nncache_registration_wanted')} > bool {of('nncache_registered')})",
+                    "missing",
+                ),
+            ),
+            width=12,
+            thresholds=(Threshold(1, "red"),),
+        ),
+        Panel(
+            kind="figure",
+            title="Daemons without a connection to the registry",
+            description=(
+                "Daemons with registry = true whose session for the registry has no connection to ZooKeeper. Good: 0. "
+                "Bad: 1 and more for longer than an election takes: a proxy among them answers 503 for the registry."
+            ),
+            unit="short",
+            decimals=0,
+            queries=(
+                Query(
+                    f"sum({of('nncache_registration_wanted')} > bool "
+                    f"{of('nncache_registration_zookeeper_connected')})",
+                    "not connected",
+                ),
+            ),
+            width=12,
+            thresholds=(Threshold(1, "red"),),
+        ),
+        Panel(
+            title="How are questions about the registry answered?",
+            description=(
+                "Requests for GET /v1/registry a second, by answer. Good: found and not-modified. Bad: unavailable: "
+                "ZooKeeper does not answer; refused: a client asks too often, let it wait with Prefer: wait."
+            ),
+            unit="reqps",
+            axis_to=1,
+            queries=(Query(total(rate("nncache_registry_requests_total"), "answer"), "{{answer}}"),),
+            colors={"found": "green", "not-modified": "blue", "refused": "orange", "unavailable": "red"},
+        ),
+        Panel(
+            title="How many wait for a change of the registry?",
+            description=(
+                "Requests that are held until what they ask for changes, by proxy, and gaps in the following within a "
+                "few scrapes: the connection to ZooKeeper was lost, and all was read again. Good: as many as there "
+                "are clients that follow, and no gaps. Bad: gaps again and again: the network to ZooKeeper, or a "
+                "ZooKeeper that is too slow."
+            ),
+            unit="short",
+            axis_to=5,
+            queries=(
+                Query(of("nncache_registry_waiters"), "{{instance}}"),
+                Query(total(increase("nncache_registry_gaps_total")), "gaps"),
+            ),
+            colors={"gaps": "red"},
+        ),
+    ),
+)
+
 FLEET: Final = Board(
     name="fleet",
     title="nncache: fleet",
     description="All proxies and publishers: what is saved, whether every answer is fresh, who suffers.",
     instances="nncache_namenodes",
-    rows=(SAVED, FRESH, SUFFERS),
+    rows=(SAVED, FRESH, SUFFERS, REGISTRY),
 )

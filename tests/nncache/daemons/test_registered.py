@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -71,8 +72,8 @@ async def test_a_proxy_is_found_while_it_serves(zookeeper_server: ZooKeeperServe
         await registry.bind("/services/other", WEBHDFS)
 
         async def get(target: str) -> tuple[int, Any]:
-            async with aiohttp.ClientSession() as http, http.get(f"http://{listen}{target}") as reply:
-                return reply.status, json.loads(await reply.text())
+            status, _, text = await asked(f"http://{listen}{target}")
+            return status, json.loads(text)
 
         status, record = await get(f"/v1/registry{PLACE}/{name}")
         assert status == 200
@@ -89,6 +90,63 @@ async def test_a_proxy_is_found_while_it_serves(zookeeper_server: ZooKeeperServe
         await until(is_gone)
         assert not served.done()  # for a third of a second it still serves
         assert (await get("/v1/registry/services/other"))[0] == 200
+
+
+async def asked(url: str, **fields: str) -> tuple[int, Mapping[str, str], str]:
+    """Return the answer to a request: its status, its header fields and its body."""
+    async with aiohttp.ClientSession() as http, http.get(url, headers=fields) as reply:
+        return reply.status, reply.headers, await reply.text()
+
+
+async def test_a_client_waits_for_what_changes(zookeeper_server: ZooKeeperServer) -> None:
+    """Over another client's write, a reload, and until a drain; a browser gets a page of the same."""
+    given = common(zookeeper_server.address, "/registry-waited") | {
+        "channel": "direct",
+        "listen": free_address(),
+        "glob": ("/w/*",),
+    }
+    chosen, stop = load_settings(PROXY, None, given), asyncio.Event()
+    url = f"http://{chosen.proxy.listen}/v1/registry/services/other"
+    async with connected(zookeeper_server.address) as session, asyncio.TaskGroup() as tasks:
+        registry = Registry(session, "/registry-waited", AccessPolicy())
+        system = ProxySystem(chosen, boottime)
+        tasks.create_task(system.serve(stop))
+        await until(lambda: names(registry))
+        await registry.bind("/services/other", WEBHDFS)
+
+        async def held() -> asyncio.Task[Any]:
+            """Return a request that is held."""
+            _, fields, _ = await asked(url)
+            known = {"Prefer": "wait=60", "If-None-Match": fields["ETag"]}
+            task = tasks.create_task(asked(url, **known))
+            await until(waiters)
+            return task
+
+        async def waiters() -> object:
+            return figure(system, "registry").waiters
+
+        first = await held()
+        system.take(chosen, {"log_level"})
+        await registry.bind("/services/other", replace(WEBHDFS, description="new"), overwrite=True)
+        status, fields, text = await first
+        assert (status, fields["Preference-Applied"], json.loads(text)["description"]) == (
+            200,
+            "wait=60",
+            "new",
+        )
+        _, fields, page = await asked(url, Accept="text/html")
+        assert fields["Content-Type"] == "text/html; charset=utf-8"
+        assert "<bdi>new</bdi>" in page
+        second = await held()
+        assert figure(system, "registration").is_registered
+        stop.set()
+        status, fields, _ = await second
+        assert (status, fields.get("Preference-Applied")) == (304, None)
+
+
+def figure(system: ProxySystem, room: str) -> Any:
+    """Return the figures of a room."""
+    return system._figures()[room]  # noqa: SLF001 - what is scraped
 
 
 async def test_a_proxy_that_does_not_register_serves_no_registry(zookeeper_server: ZooKeeperServer) -> None:

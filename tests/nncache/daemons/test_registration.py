@@ -5,7 +5,7 @@ import logging
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -13,7 +13,12 @@ from nncache.clock import boottime
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create
 from nncache.daemons import registration
-from nncache.daemons.registration import Registration, url_of
+from nncache.daemons.registration import (
+    NO_REGISTRATION,
+    Registration,
+    RegistrationStats,
+    url_of,
+)
 from nncache.registry.access import AccessPolicy
 from nncache.registry.daemon_record import PROXY, Daemon
 from nncache.registry.errors import NoRecordError, RegistryError
@@ -77,13 +82,21 @@ async def registered(
 
 
 async def test_a_clean_stop_removes_the_entry(registered: Scene) -> None:
-    """And none is made any more."""
+    """And none is made any more; figures say so."""
     assert registered.registration.registry() is not None
+    wanted = RegistrationStats(is_wanted=True, is_registered=True, is_connected=True)
+    async with asyncio.timeout(HANG_S):
+        while True:
+            if registered.registration.stats() == wanted:  # once it has looked
+                break
+            await asyncio.sleep(0.01)  # asked again until the deadline
     await registered.registration.withdraw()
+    assert registered.registration.stats() == RegistrationStats(is_connected=True)
     await registered.until(None)
     for _ in range(10):  # it looks in between
         await asyncio.sleep(registration.LOOK_S)
         await registered.until(None)
+    assert not registered.registration.stats().is_registered
 
 
 async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Scene) -> None:
@@ -120,6 +133,8 @@ async def test_a_zookeeper_that_is_away_costs_a_line_in_the_log(
                 await asyncio.sleep(0.01)  # asked again until the deadline
             await away.withdraw()
             running.cancel()
+    assert replace(away.stats(), failures=0) == NO_REGISTRATION
+    assert away.stats().failures >= 1
     assert "left /services/nncache/components/proxy-h-1 in the service registry" in caplog.text
     assert away.registry() is None
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from nncache.coordination.zookeeper import Create
+from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
+from nncache.proxy.registry_waits import RegistryPage, RegistryWaits
 from nncache.proxy.registry_wish import read_registry_wish
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
@@ -31,9 +33,20 @@ async def registry() -> Registry:
     return made
 
 
+def source_of(registry: Registry | None) -> ZooKeeperRegistry:
+    """Return a source that nothing follows."""
+    return ZooKeeperRegistry(lambda: registry, RegistryFollower(lambda: None, "/registry"))
+
+
+async def html(registry: Registry | None, target: str) -> RegistryPage:
+    """Return the page of a browser."""
+    accept = ((b"Accept", b"text/html"),)
+    return await source_of(registry).page(read_registry_wish(f"/v1/registry{target}", accept))
+
+
 async def page(registry: Registry | None, target: str) -> Any:
     """Return the document at a target."""
-    source = ZooKeeperRegistry(lambda: registry)
+    source = source_of(registry)
     return json.loads((await source.page(read_registry_wish(f"/v1/registry{target}", ()))).body)
 
 
@@ -44,7 +57,7 @@ def paths(document: Any) -> list[str]:
 
 async def test_a_record_is_served_as_its_bytes(registry: Registry) -> None:
     """As Hadoop would write it."""
-    source = ZooKeeperRegistry(lambda: registry)
+    source = source_of(registry)
     found = await source.page(read_registry_wish("/v1/registry/services/a", ()))
     assert found.body == encode_record(WEBHDFS)
 
@@ -108,3 +121,50 @@ async def test_without_a_connection_it_is_said_to_ask_again() -> None:
     for target in ("/services/a", "?list", "?recursive"):
         with pytest.raises(RegistryUnavailableError):
             await page(cut, target)
+
+
+async def test_a_browser_gets_pages(registry: Registry) -> None:
+    """Of an entry, and of what is found below it; each with its policy."""
+    await registry.zookeeper.commit([Create("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
+    for target, part in (
+        ("", b"registry/services/"),
+        ("/services?limit=2", b"after=%2Fservices%2Fb"),
+        ("/services?after=/services/b", b"services/c/"),
+        ("/services/a", b"http://h:1/webhdfs/v1"),
+        ("/services/broken", b"no JSON"),
+        ("?recursive&limit=1", b"after=%2Fservices%2Fa"),
+        ("?find=api=org.apache.hadoop.webhdfs", b"services/c/"),
+    ):
+        shown = await html(registry, target)
+        assert (shown.status, shown.content_type) == (200, b"text/html; charset=utf-8")
+        assert part in shown.body, target
+        assert dict(shown.fields)[b"Content-Security-Policy"].startswith(b"default-src 'none'")
+    assert b"services/b/" not in (await html(registry, "?find=api=org.apache.hadoop.webhdfs")).body
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "part"),
+    [
+        ("/services/x", 404, b"/services/x: there is no such entry"),
+        ("/services/x?recursive", 404, b"/services/x: there is no such entry"),
+        ("/../x", 400, b"is relative"),
+        ("?find=%3Cscript%3E", 400, b"find: &lt;script&gt;: must be FIELD=VALUE"),
+    ],
+)
+async def test_what_a_browser_cannot_be_shown_is_a_page_as_well(
+    registry: Registry, target: str, status: int, part: bytes
+) -> None:
+    """But for what may be asked again."""
+    shown = await html(registry, target)
+    assert shown.status == status
+    assert part in shown.body
+    with pytest.raises(RegistryUnavailableError):
+        await html(None, "/services")
+
+
+async def test_what_is_followed_is_counted_by_the_follower() -> None:
+    """Nothing, until it runs."""
+    source = source_of(None)
+    assert (source.followed, source.gaps) == (0, 0)
+    with pytest.raises(RegistryUnavailableError, match="not connected"):
+        await source.follow(RegistryWaits(lambda wish, _: source.page(wish), source.page))

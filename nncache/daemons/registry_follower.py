@@ -1,0 +1,82 @@
+"""Tell those who wait which entries of the registry change. (nncache/daemons/registry_follower.py)"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+from nncache.coordination.errors import CoordinationError
+from nncache.coordination.session import Session
+from nncache.proxy.errors import RegistryUnavailableError
+from nncache.proxy.registry_waits import Followed
+from nncache.registry import paths
+from nncache.registry.tree_watch import LOOK_S, Current, Gap, Present, Removed, TreeWatch
+
+_log = logging.getLogger(__name__)
+
+_EVERYTHING: Final = None
+
+
+class RegistryFollower:
+    """Follows the whole registry with one TreeWatch, for all requests that are held."""
+
+    def __init__(self, session: Callable[[], Session | None], root: str) -> None:
+        """Follow nothing yet; `session` returns the connection, None while there is none; `root` is the registry's."""
+        self._session = session
+        self._root = root
+        self._tree: TreeWatch | None = None
+        self.gaps = 0  # times that changes may have been missed
+
+    @property
+    def followed(self) -> int:
+        """Entries that are watched now."""
+        return 0 if self._tree is None else self._tree.watched
+
+    async def run(self, followed: Followed) -> NoReturn:
+        """Tell of each change, until cancelled; of any that may have been missed, as of one of everything.
+
+        Raises:
+            RegistryUnavailableError: there is no connection yet, another one, or an ACL refuses to be read.
+        """
+        session = self._session()
+        if session is None:
+            raise RegistryUnavailableError("the proxy is not connected to ZooKeeper")
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._tell_changes(session, followed))
+                tasks.create_task(self._tell_losses(session, followed))
+        except* CoordinationError as errors:
+            raise RegistryUnavailableError(f"cannot be followed: {errors.exceptions[0]}") from errors
+        except* RegistryUnavailableError as errors:
+            raise errors.exceptions[0] from errors
+        finally:
+            self._tree = None
+        raise AssertionError("both are without end")
+
+    async def _tell_changes(self, session: Session, followed: Followed) -> None:
+        self._tree = TreeWatch(session, self._root, paths.ROOT)
+        is_whole = False  # whether all that has changed since was told
+        async for change in self._tree.changes():
+            match change:
+                case Gap():
+                    self.gaps += 1
+                    is_whole = False
+                case Current() if not is_whole:
+                    is_whole = True
+                    followed.touched(_EVERYTHING)
+                case Present(status=status) if is_whole:
+                    followed.touched(status.path)
+                case Removed(path=path) if is_whole:
+                    followed.touched(path)
+                case _:
+                    pass
+
+    async def _tell_losses(self, session: Session, followed: Followed) -> NoReturn:
+        was_connected = session.is_connected
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if was_connected and not session.is_connected:
+                followed.touched(_EVERYTHING)
+            was_connected = session.is_connected
+            if self._session() is not session:
+                raise RegistryUnavailableError("the session with ZooKeeper is another one")

@@ -1,0 +1,237 @@
+"""Pages of the registry, in a real Chromium: a record is hostile input."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from nncache.clock import boottime
+from nncache.coordination.zookeeper import Create
+from nncache.daemons.registry_follower import RegistryFollower
+from nncache.daemons.registry_source import ZooKeeperRegistry
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.registry_endpoint import RegistryEndpoint
+from nncache.proxy.traffic import Traffic
+from nncache.registry.operations import Registry
+from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
+from nncache.registry.record_json import encode_record
+from tests.browser.chromium import CHROMIUM, Tab, opened
+from tests.proxy.kept_hits import fast_path_alone
+from tests.registry.worlds import fake_registry
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(CHROMIUM is None, reason="apt-get install chromium"),
+]
+
+SCRIPT = (
+    """</style></title></bdi>"'><script>window.owned = 1</script>"""
+    """<img src=x onerror="window.owned = 1"><base href=//x>"""
+)
+HOSTILE = "javascript:window.owned = 1"
+NAME = "<img src=x onerror='window.owned=1'>"
+"""Of an entry, as a raw client of ZooKeeper may make it; it cannot hold a slash."""
+
+URL = "http://127.0.0.1:1/webhdfs/v1"
+TAME = ServiceRecord(
+    description="HBase of the cluster",
+    external=(
+        uri_endpoint("org.apache.hadoop.webhdfs", "REST", URL),
+        Endpoint(
+            api="org.apache.hbase",
+            protocol="zookeeper",
+            address_type="zktriple",
+            addresses=({"host": "zk1.example.com", "port": "2181", "path": "/hbase"},) * 3,
+        ),
+    ),
+    internal=(host_port_endpoint("classpath:javax.management.jmx", "rmi", ("h" * 200, 1)),),
+    attributes={"yarn:persistence": "permanent", "long": "y" * 300},
+)
+
+
+def hostile() -> ServiceRecord:
+    """Return a record with markup in each field, and addresses that would be scripts."""
+    endpoints = tuple(
+        Endpoint(api=SCRIPT, protocol=SCRIPT, address_type=kind, addresses=addresses)
+        for kind, addresses in (
+            ("uri", ({"uri": HOSTILE}, {"uri": SCRIPT}, {"uri": f"http://{SCRIPT}"}, {"uri": f" {HOSTILE}"})),
+            ("host/port", ({"host": SCRIPT, "port": SCRIPT},)),
+            (SCRIPT, ({SCRIPT: SCRIPT, "uri": HOSTILE},)),
+        )
+    )
+    return ServiceRecord(
+        description=SCRIPT,
+        external=endpoints,
+        internal=endpoints,
+        attributes={SCRIPT: SCRIPT, "yarn:id": SCRIPT, "yarn:persistence": SCRIPT},
+    )
+
+
+@dataclass
+class Scene:
+    """A server, and the registry behind it."""
+
+    registry: Registry
+    port: int
+
+    def url(self, target: str) -> str:
+        """Return the URL of a page."""
+        return f"http://127.0.0.1:{self.port}/v1/registry{target}"
+
+
+@asynccontextmanager
+async def scene() -> AsyncIterator[Scene]:
+    """Serve a registry."""
+    registry = fake_registry()
+    await registry.make_root()
+    await registry.bind("/services/hbase", TAME)
+    await registry.bind("/services/hbase/one", TAME)
+    made = (("/hostile", encode_record(hostile())), (f"/hostile/{NAME}", encode_record(hostile())))
+    await registry.zookeeper.commit([Create(registry.znode(path), data) for path, data in made])
+
+    async def others(request: web.BaseRequest) -> web.StreamResponse:
+        return RawResponse(404, "Not Found", (), body=b"")
+
+    traffic, limits = Traffic(boottime), LimitSettings()
+    source = ZooKeeperRegistry(lambda: registry, RegistryFollower(lambda: None, registry.root))
+    endpoint = RegistryEndpoint(source, traffic, limits)
+    server = Server(endpoint.before(others), fast_path_alone(boottime), limits, traffic=traffic)
+    await server.start("127.0.0.1", 0)
+    try:
+        yield Scene(registry, server.port)
+    finally:
+        await server.stop()
+
+
+async def ready(tab: Tab) -> None:
+    """Wait until the page is there."""
+    await tab.until("document.readyState === 'complete' && document.querySelector('footer') !== null")
+
+
+@pytest.mark.parametrize(
+    "target", ["/hostile", "/hostile?recursive", "/hostile?find=protocol=%3Cx", "/hostile/nothing"]
+)
+async def test_a_hostile_record_does_nothing(target: str, tmp_path: Path) -> None:
+    """No script runs, no element comes of it, no link leads to a script; nothing is loaded."""
+    async with scene() as s, opened(s.url(target), tmp_path) as tab:
+        await ready(tab)
+        assert await tab.value("window.owned") is None
+        elements = "document.querySelectorAll('script, img, base, iframe, object').length"
+        assert await tab.value(elements) == 0
+        protocols = (
+            "[...document.links].map(each => each.protocol).filter(each => !/^https?:$/.test(each)).length"
+        )
+        assert await tab.value(protocols) == 0
+        assert await tab.value("[...document.links].filter(each => each.host !== location.host).length") == 0
+        assert await tab.value("performance.getEntriesByType('resource').length") == 0
+        assert await tab.value("document.title.startsWith('/hostile')")
+    if target == "/hostile":
+        async with scene() as s, opened(s.url(target), tmp_path / "second") as tab:
+            await ready(tab)
+            text = await tab.value("document.body.textContent")
+            assert text.count(SCRIPT) >= 20, "as text"
+            await tab.value("[...document.links].find(each => each.textContent.includes('onerror')).click()")
+            await tab.until("location.pathname.includes('onerror')")
+            await ready(tab)
+            assert await tab.value("window.owned") is None
+
+
+async def test_the_policy_forbids_what_may_still_come_through(tmp_path: Path) -> None:
+    """A script that is put into the page does not run, nor does a handler; a picture is not loaded."""
+    async with scene() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
+        await ready(tab)
+        await tab.value(
+            "document.body.insertAdjacentHTML('beforeend', '<img src=/x onerror=\"window.owned = 1\">');"
+            "document.body.appendChild(Object.assign(document.createElement('script'), {text: 'window.owned = 1'}));"
+            "document.body.appendChild(Object.assign(document.createElement('style'), {textContent: 'a {color: red}'}))"
+        )
+        await tab.until("document.images[0].complete")
+        assert await tab.value("window.owned") is None
+        assert await tab.value("getComputedStyle(document.links[0]).color") != "rgb(255, 0, 0)"
+
+
+async def test_entries_are_reached_by_links(tmp_path: Path) -> None:
+    """Down, up by the path, and by a search."""
+    async with scene() as s, opened(s.url(""), tmp_path) as tab:
+        for name, path in (
+            ("services", "/services/"),
+            ("hbase", "/services/hbase/"),
+            ("one", "/services/hbase/one/"),
+        ):
+            await ready(tab)
+            await tab.value(f"[...document.links].find(each => each.textContent === '{name}').click()")
+            await tab.until(f"location.pathname === '/v1/registry{path}'")
+        await ready(tab)
+        assert await tab.value(f"[...document.links].some(each => each.href === '{URL}')")
+        await tab.value(
+            "[...document.querySelectorAll('nav a')].find(each => each.textContent === 'hbase').click()"
+        )
+        await tab.until("location.pathname === '/v1/registry/services/hbase/'")
+        await ready(tab)
+        await tab.value(
+            "document.forms[0].find.value = 'api=org.apache.hbase', document.forms[0].requestSubmit()"
+        )
+        await tab.until("location.search === '?find=api%3Dorg.apache.hbase'")
+        await ready(tab)
+        found = "[...document.querySelectorAll('td.found')].map(each => each.textContent).join()"
+        assert await tab.value(found) == "/services/hbase,/services/hbase/one"
+
+
+async def test_the_keyboard_reaches_what_can_be_done(tmp_path: Path) -> None:
+    """In the order of the page, each with a focus that is seen."""
+    async with scene() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
+        await ready(tab)
+        reached = []
+        for _ in range(8):
+            await tab.press("Tab")
+            reached.append(await tab.value("document.activeElement.textContent || document.activeElement.id"))
+            assert await tab.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        assert reached == ["Skip to the entry", "registry", "services", "hbase", URL, "one", "find", "Find"]
+
+
+@pytest.mark.parametrize("width", [360, 700, 1280])
+async def test_it_fits_the_window(tmp_path: Path, width: int) -> None:
+    """Nothing has to be scrolled sideways, whatever a record holds."""
+    async with scene() as s:
+        for number, target in enumerate(("/services/hbase", "/services", "?recursive", "/hostile")):
+            async with opened(s.url(target), tmp_path / str(number)) as tab:
+                metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+                await tab.send("Emulation.setDeviceMetricsOverride", **metrics)
+                await ready(tab)
+                assert await tab.value("document.documentElement.scrollWidth") <= width, target
+
+
+async def test_it_follows_the_light_or_the_dark_of_the_reader(tmp_path: Path) -> None:
+    """Text has contrast in both (WCAG 2.2, 1.4.3)."""
+    async with scene() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
+        await ready(tab)
+        seen = set()
+        for scheme in ("light", "dark"):
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            await tab.send("Emulation.setEmulatedMedia", features=[feature])
+            seen.add(await tab.value("getComputedStyle(document.body).backgroundColor"))
+            assert await tab.value(CONTRAST) >= 4.5
+        assert len(seen) == 2
+
+
+CONTRAST = """
+(() => {
+  const light = colour => {
+    const [r, g, b] = colour.match(/[0-9.]+/g).map(each => each / 255)
+      .map(each => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const card = light(getComputedStyle(document.querySelector('section')).backgroundColor);
+  return Math.min(...[...document.querySelectorAll('section a, section th, section bdi, section dt')].map(each => {
+    const text = light(getComputedStyle(each).color);
+    return (Math.max(card, text) + 0.05) / (Math.min(card, text) + 0.05);
+  }));
+})()
+"""
+"""The least contrast of a text with the card that it is on."""

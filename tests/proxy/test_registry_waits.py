@@ -1,0 +1,320 @@
+"""Requests for the registry that are held, over a registry made of a dict."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+
+from nncache.proxy.conditional import Wish, etag_of
+from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, RegistryUnavailableError
+from nncache.proxy.registry_waits import HELD, TREES, RegistryPage, RegistryWaited, RegistryWaits
+from nncache.proxy.registry_wish import RegistryWish, read_registry_wish
+from nncache.proxy.wait_groups import WaitEnd
+from tests.patience import HANG_S
+from tests.proxy.doubles import turns
+
+LONG_S = 1_000
+OLD = b"1"
+KNOWS_OLD = Wish(frozenset({etag_of(OLD)}), LONG_S)
+
+
+class Pages:
+    """What is registered, by path."""
+
+    def __init__(self) -> None:
+        self.pages = {"/a": OLD}
+        self.is_open = asyncio.Event()  # until then nothing is answered
+        self.is_open.set()
+        self.failure: Exception | None = None
+        self.read: list[str] = []
+
+    async def page(self, wish: RegistryWish) -> RegistryPage:
+        """Return one."""
+        self.read.append(wish.path)
+        there = self.pages.get(wish.path)  # as it is now, however long the answer takes
+        await self.is_open.wait()
+        if self.failure is not None:
+            raise self.failure
+        if there is None:
+            raise EntryNotFoundError(f"{wish.path}: there is no such entry")
+        return RegistryPage(there)
+
+
+@dataclass
+class Line:
+    """A client's connection."""
+
+    on_lost: object = None
+    transport: object | None = "open"
+
+
+@dataclass
+class Scene:
+    """All that is held, and tasks of those who wait."""
+
+    pages: Pages
+    waits: RegistryWaits
+    tasks: asyncio.TaskGroup
+
+    async def hold(
+        self, target: str = "/a", want: Wish = KNOWS_OLD, *, holder: str = "h", client: Line | None = None
+    ) -> asyncio.Task[RegistryWaited]:
+        """Return a request that is held, or answered at once."""
+        wish, before = read_registry_wish(f"/v1/registry{target}", ()), self.waits.waiting
+        task = self.tasks.create_task(self._answer(wish, want, holder, client))
+        async with asyncio.timeout(HANG_S):
+            while not task.done() and self.waits.waiting == before:
+                await turns(1)
+        return task
+
+    async def _answer(
+        self, wish: RegistryWish, want: Wish, holder: str, client: Line | None
+    ) -> RegistryWaited:
+        try:
+            return await self.waits.answer(wish, want, holder, client)  # type: ignore[arg-type] # a Line is enough
+        except ClientGoneError as error:  # for the test to look at
+            return RegistryWaited(said=error)
+
+    async def waits_on(self, *tasks: asyncio.Task[RegistryWaited]) -> bool:
+        """Whether none of these is answered, however long they have."""
+        await turns(20)
+        return not any(task.done() for task in tasks)
+
+
+@asynccontextmanager
+async def scene() -> AsyncIterator[Scene]:
+    """Return one that is followed; leaving it, none is held any more."""
+    pages = Pages()
+    waits = RegistryWaits(lambda wish, _: pages.page(wish), pages.page)
+    waits.followed(is_followed=True)
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        yield Scene(pages, waits, tasks)
+        waits.stop()
+    assert waits.waiting == 0
+    assert waits._groups == {}  # noqa: SLF001 - nothing is left of those who waited
+    assert waits._shares.in_use == waits._trees.in_use == 0  # noqa: SLF001 - the same
+
+
+def body_of(waited: RegistryWaited) -> bytes:
+    """Return what was answered."""
+    assert isinstance(waited.said, RegistryPage)
+    return waited.said.body
+
+
+async def test_it_is_held_until_the_answer_differs() -> None:
+    """A touch that changed nothing costs one look; what differs is what is read then."""
+    async with scene() as s:
+        held = await s.hold()
+        s.waits.touched("/a")
+        assert await s.waits_on(held)
+        assert s.pages.read == ["/a", "/a"]
+        s.pages.pages["/a"] = b"2"
+        s.waits.touched("/a")
+        waited = await held
+        assert (body_of(waited), waited.applied_s) == (b"2", LONG_S)
+        assert s.waits.ended[WaitEnd.CHANGED] == 1
+
+
+async def test_what_differs_already_is_answered_at_once() -> None:
+    """Before anything is followed, too; a wait of nothing is none."""
+    async with scene() as s:
+        assert (await (await s.hold(want=Wish(frozenset({b'"x"'}), LONG_S)))).applied_s == LONG_S
+        assert (await (await s.hold(want=replace(KNOWS_OLD, wait_s=0)))).applied_s is None
+        s.waits.followed(is_followed=False)
+        waited = await (await s.hold())
+        assert (body_of(waited), waited.applied_s, waited.held_s) == (OLD, None, 0.0)
+        assert not any(s.waits.ended.values())
+
+
+async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
+    """So that no watch that does not fire makes an answer old; here it was not told of the change."""
+    async with scene() as s:
+        held = await s.hold(want=replace(KNOWS_OLD, wait_s=1))
+        assert (body_of(await held), held.result().applied_s) == (OLD, 1)
+        assert held.result().held_s >= 0.9
+        assert s.waits.ended[WaitEnd.UNCHANGED] == 1
+        s.pages.read.clear()
+        s.pages.is_open.clear()
+        wish = read_registry_wish("/v1/registry/a", ())
+        untold = s.tasks.create_task(s.waits.answer(wish, replace(KNOWS_OLD, wait_s=1), "h", None))
+        while not s.pages.read:
+            await turns(1)
+        s.pages.pages["/a"] = b"2"
+        s.pages.is_open.set()
+        assert body_of(await untold) == b"2"
+
+
+async def test_a_crowd_costs_one_reading() -> None:
+    """For a change, however many wait for it; each takes what was read after it."""
+    async with scene() as s:
+        held = [await s.hold(holder=f"h{number}") for number in range(20)]
+        s.pages.read.clear()
+        s.pages.pages["/a"] = b"2"
+        s.waits.touched("/a")
+        assert {body_of(await each) for each in held} == {b"2"}
+        assert s.pages.read == ["/a"]
+
+
+async def test_what_was_read_before_a_change_is_not_taken_after_it() -> None:
+    """The reading that is under way began too early: it is read again."""
+    async with scene() as s:
+        held = await s.hold()
+        s.pages.is_open.clear()
+        s.waits.touched("/a")
+        while len(s.pages.read) < 2:
+            await turns(1)
+        s.pages.pages["/a"] = b"2"
+        s.waits.touched("/a")
+        s.pages.is_open.set()
+        assert body_of(await held) == b"2"
+        assert len(s.pages.read) == 3
+
+
+async def test_a_change_beside_the_first_reading_is_not_missed() -> None:
+    """The group is joined before the first question is put."""
+    async with scene() as s:
+        s.pages.is_open.clear()
+        answer = s.waits.answer(read_registry_wish("/v1/registry/a", ()), KNOWS_OLD, "h", None)
+        held = s.tasks.create_task(answer)
+        while not s.pages.read:
+            await turns(1)
+        s.pages.pages["/a"] = b"2"
+        s.waits.touched("/a")
+        s.pages.is_open.set()
+        assert body_of(await held) == b"2"
+
+
+@pytest.mark.parametrize(
+    ("target", "concerned", "others"),
+    [
+        ("/a", ["/a"], ["/", "/a/b", "/ab"]),
+        ("/a?list", ["/a", "/a/b", "/a/b/c"], ["/", "/ab"]),
+        ("/a?recursive", ["/a/b/c"], ["/ab"]),
+        ("/a?find=x=y", ["/a/b/c"], ["/ab"]),
+        ("/a?format=prometheus", ["/a/b/c"], ["/ab"]),
+        ("//a/?format=html", ["/a/b"], ["/ab"]),
+        ("?list", ["/", "/a", "/a/b"], []),
+    ],
+)
+async def test_only_what_can_concern_it_makes_it_look(
+    target: str, concerned: list[str], others: list[str]
+) -> None:
+    """A record is of its entry alone; everything else is of what is below as well."""
+    async with scene() as s:
+        path = read_registry_wish(f"/v1/registry{target}", ()).path
+        s.pages.pages[path] = OLD
+        held = await s.hold(target)
+        s.pages.read.clear()
+        for other in others:
+            s.waits.touched(other)
+            assert await s.waits_on(held)
+        assert s.pages.read == []
+        for number, each in enumerate((*concerned, None), 1):
+            s.waits.touched(each)
+            while len(s.pages.read) < number:
+                await turns(1)
+        assert await s.waits_on(held)
+
+
+async def test_what_is_not_there_can_be_waited_for() -> None:
+    """By a client that has nothing; one that has something hears at once that it is gone."""
+    async with scene() as s:
+        held = await s.hold("/new", Wish(None, LONG_S))
+        s.waits.touched("/new")
+        assert await s.waits_on(held)
+        s.pages.pages["/new"] = b"3"
+        s.waits.touched("/new")
+        assert body_of(await held) == b"3"
+        gone = await s.hold("/a")
+        del s.pages.pages["/a"]
+        s.waits.touched("/a")
+        assert isinstance((await gone).said, EntryNotFoundError)
+
+
+async def test_a_zookeeper_that_is_lost_is_said() -> None:
+    """To all who wait, and not at the end of their time."""
+    async with scene() as s:
+        held = [await s.hold(), await s.hold("/a?recursive"), await s.hold("/new", Wish(None, LONG_S))]
+        s.pages.failure = RegistryUnavailableError("away")
+        s.waits.touched(None)
+        assert [type((await each).said) for each in held] == [RegistryUnavailableError] * 3
+
+
+@pytest.mark.parametrize("is_for_good", [False, True])
+async def test_all_are_answered_when_nothing_is_told_any_more(*, is_for_good: bool) -> None:
+    """With what is there, and without a word of the wait; a stop is for good."""
+    async with scene() as s:
+        held = [await s.hold(), await s.hold("/a?recursive")]
+        s.pages.pages["/a"] = OLD
+        if is_for_good:
+            s.waits.stop()
+            s.waits.followed(is_followed=True)
+        else:
+            s.waits.followed(is_followed=False)
+        assert [(body_of(await each), each.result().applied_s) for each in held] == [(OLD, None)] * 2
+        assert s.waits.ended[WaitEnd.CUT_SHORT] == 2
+        assert (await s.hold()).done()
+
+
+async def test_so_many_are_held_and_no_more() -> None:
+    """One address gets its share; the others are answered at once."""
+    async with scene() as s:
+        first = [await s.hold(holder="greedy") for _ in range(HELD * 7 // 8)]
+        assert await s.waits_on(*first)
+        assert (await (await s.hold(holder="greedy"))).applied_s is None
+        assert s.waits.not_admitted == 1
+        other = await s.hold(holder="modest")
+        assert await s.waits_on(other)
+        assert s.waits.waiting == len(first) + 1
+
+
+async def test_few_subtrees_are_waited_for() -> None:
+    """So many questions, not clients: who asks one of them joins those who wait for it."""
+    async with scene() as s:
+        held = [await s.hold(f"/a?find=x={number}") for number in range(TREES * 7 // 8)]
+        assert await s.waits_on(*held)
+        assert (await (await s.hold("/a?find=x=another"))).applied_s is None
+        assert s.waits.not_admitted == 1
+        joined = await s.hold("/a?find=x=0")
+        assert await s.waits_on(joined)
+        by_other = await s.hold("/a?find=x=another", holder="other")
+        assert await s.waits_on(by_other)
+
+
+async def test_of_subtrees_one_is_read_at_a_time() -> None:
+    """So that a registry in which all changes costs those who do not wait little."""
+    async with scene() as s:
+        held = [await s.hold(f"/a?find=x={number}") for number in range(3)]
+        s.pages.read.clear()
+        s.pages.is_open.clear()
+        s.waits.touched(None)
+        assert await s.waits_on(*held)
+        assert len(s.pages.read) == 1
+        s.pages.is_open.set()
+        while len(s.pages.read) < 3:
+            await turns(1)  # after a rest
+
+
+async def test_a_client_that_leaves_is_not_answered() -> None:
+    """One that has closed its half may still read: it is answered at once."""
+    async with scene() as s:
+        gone, halved = Line(), Line()
+        left = await s.hold(client=gone)
+        closed = await s.hold(client=halved)
+        gone.transport = None
+        for line in (gone, halved):
+            assert callable(line.on_lost)
+            line.on_lost()
+        assert isinstance((await left).said, ClientGoneError)
+        assert (body_of(await closed), closed.result().applied_s) == (OLD, None)
+        assert s.waits.ended[WaitEnd.ABANDONED] == 1
+        assert gone.on_lost is None
+
+
+async def test_a_client_that_left_before_it_is_held_is_not_waited_for() -> None:
+    """Its connection says nothing any more."""
+    async with scene() as s:
+        left = await (await s.hold(client=Line(transport=None)))
+        assert isinstance(left.said, ClientGoneError)
