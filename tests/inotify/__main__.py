@@ -31,8 +31,20 @@ from tests.inotify.zookeeper_log import transactions, writers
     metavar="NAME",
     help="Run broken publishers, or a proxy (tests/inotify/broken.py): to be found.",
 )
+@click.option(
+    "--until-found", is_flag=True, help="End with the first history that shows a fault; at most --histories."
+)
 @click.option("--hadoop", default=DEFAULT_HADOOP_VERSION, show_default=True, help="Release of the NameNode.")
-def main(histories: int, seconds: float, seed: int, timed: bool, broken: str | None, hadoop: str) -> None:
+def main(
+    *,
+    histories: int,
+    seconds: float,
+    seed: int,
+    timed: bool,
+    broken: str | None,
+    until_found: bool,
+    hadoop: str,
+) -> None:
     """Play histories, one after the other, and exit with 1 if a subscriber was told anything but what happened."""
     logging.getLogger("kazoo").setLevel(logging.ERROR)  # it says what we do to it
     programs = _programs(broken) if broken else AS_IT_IS
@@ -42,10 +54,13 @@ def main(histories: int, seconds: float, seed: int, timed: bool, broken: str | N
             with Stand(cluster, zookeeper, str(number), programs) as stand:
                 played = play(stand, draw(number, seconds), seconds, number)
             figures.played.append(played)
-            places.append(stand.namespace)
             click.echo(f"{time.monotonic() - began:6.0f} s  history {number}: {_told(played)}")
-        log = transactions(cluster, zookeeper)
-        figures.writers += (writers(log, place) for place in places)
+            places.append(stand.namespace)
+            if until_found or len(places) == histories:
+                log = transactions(cluster, zookeeper)
+                figures.writers = [writers(log, place) for place in places]
+            if until_found and figures.shortfalls(timed=timed):
+                break
     for line in figures.lines():
         click.echo(line)
     for shortfall in (shortfalls := figures.shortfalls(timed=timed)):
