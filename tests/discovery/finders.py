@@ -2,17 +2,25 @@
 
 import http.client
 import json
+import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeAlias
 
+import dns.resolver
+
 import nncache
+from nncache.hadoop.endpoint import parse_endpoint
 from nncache.registry.daemon_record import PLACE
 from nncache.registry.paths import name_of
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.prometheus import Prometheus
+from tests.nncache.processes import free_address, running
 from tests.patience import HANG_S
+
+DOMAIN: Final = "registry.example"
 
 WITHIN_S: Final = 2.0
 """In which a drained proxy must be gone."""
@@ -116,5 +124,34 @@ def prometheus(place: Place) -> Iterator[Finder]:
         yield Finder("Prometheus", server.targets, lambda proxy: proxy.admin, within_s)
 
 
-FINDERS: Final[tuple[MakesFinder, ...]] = (python_client, over_rest, http_sd, prometheus)
-"""A further one, such as a resolver of DNS, is one function here."""
+@contextmanager
+def over_dns(place: Place) -> Iterator[Finder]:
+    """SRV records of `nncache dns`, to a resolver that somebody else wrote."""
+    address = free_address()
+    zone = ("--domain", DOMAIN, "--dns-listen", address, "--dns-ttl-s", "0")
+    registry = (
+        "--zookeeper",
+        place.registry["zookeeper"],
+        "--registry-root",
+        place.registry["registry_root"],
+    )
+    endpoint = parse_endpoint("dns_listen", address)
+    resolver = dns.resolver.Resolver(configure=False)
+    resolver.nameservers, resolver.port = [endpoint.host], endpoint.port
+
+    def look() -> Collection[str]:
+        try:
+            answer = resolver.resolve(f"_webhdfs._tcp.nncache.services.{DOMAIN}", "SRV", lifetime=HANG_S)
+        except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer, dns.resolver.NoNameservers):
+            return ()  # the last: it has not read the registry yet
+        return [str(each.port) for each in answer]
+
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        running("dns", *zone, *registry, "--admin", free_address(), log=Path(scratch, "log")),
+    ):
+        yield Finder("DNS", look, lambda proxy: proxy.address.rpartition(":")[2])
+
+
+FINDERS: Final[tuple[MakesFinder, ...]] = (python_client, over_rest, over_dns, http_sd, prometheus)
+"""A further one is one function here."""
