@@ -60,6 +60,16 @@ class RawReply:
         """Return the values of every field of that name."""
         return [value for key, value in self.fields if key.lower() == name.lower()]
 
+    @property
+    def fields_but_the_time(self) -> list[tuple[bytes, bytes | bool]]:
+        """Without `Age` and `Date`; of `Expires`, whether it is `Date`, as in each answer from memory."""
+        dates = self.all(b"Date")
+        return [
+            (name, value in dates if name == b"Expires" else value)
+            for name, value in self.fields
+            if name not in {b"Age", b"Date"}
+        ]
+
 
 class RawClient:
     """One connection, on which a test sends what it likes."""
