@@ -70,7 +70,7 @@ class _Group:
     """All who wait for one answer.
 
     Attributes:
-        needs: counts up with each touch, and with each member whose time is over.
+        needs: counts up with each touch, when changes are no longer told, and with each member whose time is over.
         touches: counts up with each touch.
         asked: `needs` when the registry was last read for them.
         said: what was found then.
@@ -142,6 +142,7 @@ class RegistryWaits:
         self._is_followed = is_followed
         if not is_followed:
             for group in self._groups.values():
+                group.needs += 1  # so that it is read for them, also if changes are told again by then
                 group.wake_all()
 
     def touched(self, path: str | None) -> None:
@@ -211,7 +212,7 @@ class RegistryWaits:
                 self.ended[WaitEnd.ABANDONED] += 1
                 raise ClientGoneError("the client left while it was waiting")
             was_held, seen = True, group.touches
-            if leaves or not self._holds() or loop.time() >= deadline:
+            if leaves or loop.time() >= deadline:
                 group.needs += 1
             said = await self._read_for_all(group, wish)
             held_s = loop.time() - began

@@ -258,6 +258,16 @@ async def test_all_are_answered_when_nothing_is_told_any_more(*, is_for_good: bo
         assert (await s.hold()).done()
 
 
+async def test_changes_that_are_told_again_at_once_cost_nobody_an_answer() -> None:
+    """It is read again, since some may have been missed, and held on."""
+    async with scene() as s:
+        held = await s.hold()
+        s.waits.followed(is_followed=False)
+        s.waits.followed(is_followed=True)
+        assert await s.waits_on(held)
+        assert s.pages.read == ["/a", "/a"]
+
+
 async def test_so_many_are_held_and_no_more() -> None:
     """One address gets its share; the others are answered at once."""
     async with scene() as s:
