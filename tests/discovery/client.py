@@ -38,6 +38,12 @@ class Client:
             thread.join()
 
     def _work(self) -> None:
+        try:
+            self._ask_all_the_while()
+        except Exception as error:  # noqa: BLE001 - a client that has ended proves nothing: it is one that failed
+            self.failures.append(f"the client itself ended: {error!r}")
+
+    def _ask_all_the_while(self) -> None:
         while not self._stop.is_set():
             for _ in range(TRIES):
                 url = self._proxies.url()
