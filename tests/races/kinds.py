@@ -32,9 +32,12 @@ _OF_BODIES: Final = (
     frozenset({_CLOSED_AFTER_A_FAULT}),
     frozenset({"Exchange.send_body: writer.write"}),
 )
-_OF_LONG_REPLIES: Final = frozenset({"RawResponse._wait_for_reader: out.drain"})
+_OF_LONG_REPLIES: Final = (
+    frozenset({"RawResponse._wait_for_reader: out.drain"}),
+    frozenset({"RawResponse.write_eof: self._send"}),
+)
 _ANYTHING: Final[frozenset[str]] = frozenset()
-NAMED: Final = frozenset({_SETTLING}).union(*_OF_BODIES, _OF_LONG_REPLIES)
+NAMED: Final = frozenset({_SETTLING}).union(*_OF_BODIES, *_OF_LONG_REPLIES)
 """What races here aim at by name."""
 
 _READS_AFTER_S: Final = 1.0
@@ -181,13 +184,15 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     """Hold a long reply on its way through to a client that takes its time."""
     shared = lane.shared
     await judge.look()
-    only = _OF_LONG_REPLIES if lane.chance.random() < _PARTICULAR_SHARE else _ANYTHING
+    only = lane.chance.choice(_OF_LONG_REPLIES) if lane.chance.random() < _PARTICULAR_SHARE else _ANYTHING
     aim = Aim(shared.books[Kind.PASS], lane.chance, only=only)
     lane.passing.aims = [aim]
     long, whole = shared.listings
     asked, version = lane.chance.choice((((long,), "1.0"), ((long, *(whole,) * 4, long), "1.1")))
-    for listing in asked:
-        lane.slow.send("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), version=version)
+    for number, listing in enumerate(asked):
+        # A field that was never seen: without it there is no task that could be held (`nncache.proxy.plain_calls`).
+        odd = f"X-Race: {plot.top}/{number}\r\n"
+        lane.slow.send("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), headers=odd, version=version)
     how, fate = lane.chance.choice(_HOWS), Fate.GO_ON
     async with asyncio.TaskGroup() as tasks:
         receiving = tasks.create_task(_received(lane.slow, len(asked)))

@@ -43,7 +43,7 @@ def direct(cluster: Cluster) -> Iterator[Part]:
 
 @contextmanager
 def zookeeper(cluster: Cluster) -> Iterator[Part]:
-    """A proxy that is no superuser, behind a publisher; its connection to ZooKeeper is cut at times."""
+    """A proxy that is no superuser, behind a publisher; its connection to ZooKeeper is slow, or cut, at times."""
     namenode = cluster.namenodes[0]
     with ExitStack() as running:
         service = Service.of(cluster)
@@ -115,10 +115,16 @@ def shaken(cluster: Cluster) -> Iterator[Part]:
 
 
 async def _shake_zookeeper(relay: Relay, service: Service) -> None:
-    """Cut the proxy's connection and have the filters change, again and again."""
+    """Have the filters change, once while ZooKeeper is slow, and cut the proxy's connection, again and again.
+
+    While it is slow a record is there before the filters that it was made with are read, and others come meanwhile:
+    more than are followed back.
+    """
     while True:
+        await asyncio.to_thread(relay.delay, _SLOW_S)
         await asyncio.to_thread(service.add, "passing", "/elsewhere/*")
         await asyncio.sleep(_BETWEEN_S)
+        await asyncio.to_thread(relay.restore)
         await asyncio.to_thread(relay.reset_connections)
         await asyncio.sleep(_BETWEEN_S)
         await asyncio.to_thread(service.remove, "passing")
