@@ -12,7 +12,7 @@ READINGS: Final = 4
 """Subtrees that are read at the same time, for all clients."""
 
 OF_ONE: Final = 2
-"""Of one address, those that wait included: it cannot keep all others waiting."""
+"""Of one address: one is answered, the others wait for it, so that it cannot keep others waiting."""
 
 MOST: Final = 256
 """Of all."""
@@ -21,16 +21,18 @@ _AGAIN_S: Final = 1
 
 
 class RegistryTurns:
-    """Lets a few questions at a time be answered, in the order in which they come.
+    """Lets a few questions at a time be answered, those of one address one after the other.
 
     Invariants:
-        T1  At most READINGS are being answered.
+        T1  At most READINGS are being answered, and at most one of one address.
         T2  At most OF_ONE of one address, and MOST of all, are being answered or wait.
+        T3  Those that may be answered are, in the order in which they became so.
     """
 
     def __init__(self) -> None:
         self._reading = asyncio.Semaphore(READINGS)
         self._held: Counter[str] = Counter()  # by address: those being answered, and those that wait
+        self._own: dict[str, asyncio.Lock] = {}  # of each of these addresses
 
     @asynccontextmanager
     async def turn(self, holder: str) -> AsyncIterator[None]:
@@ -48,10 +50,11 @@ class RegistryTurns:
         if self._held.total() >= MOST:
             raise RegistryUnavailableError(f"{MOST} questions about subtrees of the registry wait: ask again")
         self._held[holder] += 1
+        own = self._own.setdefault(holder, asyncio.Lock())
         try:
-            async with self._reading:
+            async with own, self._reading:
                 yield
         finally:
             self._held[holder] -= 1
             if not self._held[holder]:
-                del self._held[holder]
+                del self._held[holder], self._own[holder]

@@ -9,10 +9,12 @@ from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from nncache.bench.at_once import at_once
 from nncache.bench.servers.progress import PAGE_TIMEOUT_S, of_nncache
 from nncache.bench.servers.running import Running
+from nncache.connecting import connect
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
@@ -45,7 +47,7 @@ def nncache(
     Args:
         cluster: with a ZooKeeper, if that is the channel.
         globs: of the paths that may be answered from memory.
-        channel: see there.
+        channel: see there. With ZooKeeper the proxy is registered there, and found by name.
         proxy_flags: further arguments of the proxy.
     """
     namenode = cluster.namenodes[0]
@@ -56,23 +58,26 @@ def nncache(
     ]
     with ExitStack() as running:
         daemons: dict[str, Daemon] = {}
+        place: dict[str, str] = {}  # of the service registry
         if channel is Channel.ZOOKEEPER:
             assert cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
             name = uuid.uuid4().hex[:12]
             filters_path = f"/filters-{name}"
+            place = {"zookeeper": cluster.zookeeper.address, "registry_root": f"/registry-{name}"}
             common += ["--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}"]
             asyncio.run(_add_filters(cluster, filters_path, globs))
             publisher = running.enter_context(Publisher(*common, "--filters-path", filters_path))
             publisher.await_publishing()
             daemons["publisher"] = publisher
         else:
-            place = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-")))
+            folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-")))
             settings = (
                 f'channel = "direct"\nglob = {json.dumps(list(globs))}\n'  # JSON's strings are TOML's, too
             )
-            (place / "proxy.toml").write_text(settings, encoding="utf-8")
-            common += ["--config", str(place / "proxy.toml")]
-        proxy = running.enter_context(Proxy(*common, *proxy_flags))
+            (folder / "proxy.toml").write_text(settings, encoding="utf-8")
+            common += ["--config", str(folder / "proxy.toml")]
+        registering = ("--registry", "--registry-root", place["registry_root"]) if place else ()
+        proxy = running.enter_context(Proxy(*common, *registering, *proxy_flags))
         proxy.await_gate()
         if channel is Channel.ZOOKEEPER:
             proxy.process.await_that(
@@ -80,13 +85,19 @@ def nncache(
             )
         daemons["proxy"] = proxy
         yield Running(
-            address=proxy.address,
+            address=_registered(place) if place else proxy.address,
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons),
             progress=lambda: of_nncache(proxy.metrics(PAGE_TIMEOUT_S)),
             audited=lambda: audited(proxy.metrics(PAGE_TIMEOUT_S)),
             metrics=lambda: proxy.metrics(PAGE_TIMEOUT_S),
         )
+
+
+def _registered(place: Mapping[str, str]) -> str:
+    """Return the address of the proxy that has registered, as any client finds it."""
+    with connect(**place) as proxies:
+        return urlsplit(proxies.url()).netloc
 
 
 async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> None:
