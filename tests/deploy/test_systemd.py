@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from nncache.commands.group import nncache
 from tests.house.tree import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
+TIMERS = sorted((ROOT / "deploy" / "systemd").glob("*.timer"))
 MAX_EXPOSURE = 20
 """Tenths, as `systemd-analyze security` counts: 100 is a service without any fence."""
 
@@ -40,10 +42,14 @@ def test_each_daemon_has_a_unit() -> None:
     commands = list[str]()
     for unit in UNITS:
         (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
-        _, command, *rest = line.split()
-        nncache.commands[command].make_context(command, rest, resilient_parsing=True)
-        commands.append(command)
-    assert commands == ["dns", "proxy", "publisher"]
+        command: click.Command = nncache
+        name, rest = "", line.split()[1:]
+        while isinstance(command, click.Group):
+            name, *rest = rest
+            command = command.commands[name]
+        command.make_context(name, rest)
+        commands.append(name)
+    assert commands == ["dns", "proxy", "publisher", "reaper"]
 
 
 @needs_systemd
@@ -51,6 +57,16 @@ def test_each_daemon_has_a_unit() -> None:
 def test_systemd_understands_all_of_it(unit: Path, tmp_path: Path) -> None:
     """No unknown key, no value that is none."""
     assert analyzed("verify", str(installed(unit, tmp_path))) == ""
+
+
+@needs_systemd
+@pytest.mark.parametrize("timer", TIMERS, ids=lambda timer: timer.name)
+def test_a_timer_starts_the_unit_of_its_name(timer: Path, tmp_path: Path) -> None:
+    """Which it must find beside it."""
+    installed(timer.with_suffix(".service"), tmp_path)
+    copy = tmp_path / timer.name
+    copy.write_text(timer.read_text())
+    assert analyzed("verify", str(copy)) == ""
 
 
 @needs_systemd
