@@ -116,7 +116,9 @@ class SeveralNamespaces:
         clock: Clock,
         security: Mapping[str, Security],
         observers: tuple[Observer, ...],
+        first: First | None = None,
     ) -> None:
+        """Build them; `first` answers some requests before they do."""
         self.stacks: Mapping[str, NamespaceStack] = MappingProxyType(
             {
                 name: NamespaceStack(settings, clock, security=security[name], observers=observers)
@@ -130,8 +132,9 @@ class SeveralNamespaces:
             for name, stack in self.stacks.items()
         }
         mounts = federation.mounts
+        handle = FederatedFrontEnd(mounts, members, traffic).handle
         self.server = Server(
-            FederatedFrontEnd(mounts, members, traffic).handle,
+            handle if first is None else first(traffic, handle),
             FederatedHeads(mounts, members),
             federation.of_proxy.limits,
             FederatedCalls(mounts, members),

@@ -83,27 +83,24 @@ class ProxySystem:
         self._hottest = Hottest(clock)
         observers = (*self._logs.observers, self._hottest)
         self._served: Served
+        names = ("",) if federation is None else tuple(federation.settings)
+        by_name = dict.fromkeys(names, security) if isinstance(security, Security) else security
+        of_proxy = by_name[names[0]]  # what all agree on
         self._registration: Registration | None = None
         self._registry: ServedRegistry | None = None
-        if federation is None:
-            assert isinstance(security, Security), "of one namespace"
-            self._authentication = security.clients
-            first = None
-            if settings.registration.registry:
-                self._registration = Registration(
-                    settings.zookeeper, settings.registry, clock, security.login, self._as_daemon
-                )
-                self._registry = ServedRegistry(self._registration, settings)
-                first = self._registry.before
-            self._served = OneNamespace(settings, clock, security, observers, first)
-        else:
-            by_name = (
-                dict.fromkeys(federation.settings, NO_SECURITY)
-                if isinstance(security, Security)
-                else security
+        first = None
+        if settings.registration.registry:
+            self._registration = Registration(
+                settings.zookeeper, settings.registry, clock, of_proxy.login, self._as_daemon
             )
+            self._registry = ServedRegistry(self._registration, settings)
+            first = self._registry.before
+        if federation is None:
+            self._authentication = of_proxy.clients
+            self._served = OneNamespace(settings, clock, of_proxy, observers, first)
+        else:
             self._authentication = None
-            self._served = SeveralNamespaces(federation, clock, by_name, observers)
+            self._served = SeveralNamespaces(federation, clock, by_name, observers, first)
         self.stacks = self._served.stacks
         self._server = self._served.server
         sources = ProxySources(
@@ -213,7 +210,10 @@ class ProxySystem:
 
     def _as_daemon(self) -> Daemon:
         """Return how clients reach this proxy, once it listens."""
-        return proxy_daemon(self._settings, self._server, self._admin.url)
+        federation = self._federation
+        every = (self._settings,) if federation is None else tuple(federation.settings.values())
+        nameservices = tuple(each.namenodes.nameservice for each in every)
+        return proxy_daemon(self._settings, nameservices, self._server, self._admin.url)
 
     def take(self, settings: SettingsOfProxy, changed: AbstractSet[str], name: str = "") -> None:
         """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`).

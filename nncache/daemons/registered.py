@@ -1,5 +1,6 @@
 """What is registered of a daemon, and what a proxy serves of the registry. (nncache/daemons/registered.py)"""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
@@ -40,8 +41,10 @@ class ServedRegistry:
         return self._endpoint
 
 
-def proxy_daemon(settings: SettingsOfProxy, server: Server, admin_url: str) -> Daemon:
-    """Return how clients reach a proxy that listens."""
+def proxy_daemon(
+    settings: SettingsOfProxy, nameservices: Sequence[str], server: Server, admin_url: str
+) -> Daemon:
+    """Return how clients reach a proxy that listens, in front of these nameservices."""
     own = settings.registration.registry_host
     host = reached_at(own, settings.proxy.listen_at.host)
     urls = [url_of("http", host, server.port, _WEBHDFS)]
@@ -54,7 +57,7 @@ def proxy_daemon(settings: SettingsOfProxy, server: Server, admin_url: str) -> D
         port=server.port,
         webhdfs=tuple(urls),
         admin=_reached(own, admin_url),
-        about=_about(settings.namenodes.nameservice),
+        about=_about(",".join(nameservices)),
     )
 
 

@@ -1,11 +1,12 @@
 """The settings of a proxy in front of one namespace, or of several. (nncache/settings/federation.py)"""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Final
 
+from nncache.coordination.settings import ZooKeeperSettings
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import MountTable
 from nncache.settings.commands import KEYS, PROXY, SettingsOfProxy
@@ -14,6 +15,9 @@ from nncache.settings.namespaces import CHOICE, IDENTITY, Namespaces
 
 _SHARED_OUT: Final = ("max_cache_bytes", "max_cache_entries")
 """Keys at the top that say what all namespaces may have together; each gets an equal share."""
+
+_OF_CHANNEL: Final = "zookeeper_root"
+"""Of how ZooKeeper is found, what does not matter to the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def fill_proxy(
             filled[name] = _share(PROXY.fill_in(config, {**flags, CHOICE: name}, KEYS), namespaces, name)
         except ConfigurationError as error:
             faults |= dict.fromkeys(error.lines)  # of what is the same for all each says the same
-    faults |= dict.fromkeys((*_same(filled), *_not_yet(filled)))
+    faults |= dict.fromkeys((*_same(filled), *_not_yet(filled), *_one_registry(filled)))
     if faults:
         raise ConfigurationError(*faults)
     return filled, namespaces.mounts
@@ -88,11 +92,22 @@ def _not_yet(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
                 f"spnego_principal: {', '.join(settings.termination.spnego_principal)}: must not be given with several "
                 f"namespaces: run a proxy for each ({CHOICE} chooses one), or let the NameNodes authenticate"
             )
-        if settings.registration.registry:
-            yield (
-                "registry: true: must not be given with several namespaces, which may have a ZooKeeper each: run a "
-                f"proxy for each ({CHOICE} chooses one)"
-            )
+
+
+def _one_registry(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
+    """Yield a line for each key by which two namespaces find another ZooKeeper: where is the registry then?"""
+    (one, first), *others = filled.items()
+    if not first.settings.registration.registry:
+        return
+    for other, each in others:
+        for key in (field.name for field in fields(ZooKeeperSettings) if field.name != _OF_CHANNEL):
+            mine, theirs = (getattr(it.settings.zookeeper, key) for it in (first, each))
+            if mine != theirs:
+                yield (
+                    f"registry: true: needs one ZooKeeper, and {key} is another for {one} than for {other} "
+                    f"({first.places[key]}; {each.places[key]}): give both the same, or run a proxy for each "
+                    f"({CHOICE} chooses one)"
+                )
 
 
 def _same(filled: Mapping[str, Filled[SettingsOfProxy]]) -> list[str]:

@@ -14,9 +14,11 @@ from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.daemons.publisher_wiring import PublisherSystem
 from nncache.daemons.registered import publisher_daemon
 from nncache.errors import ConfigurationError
+from nncache.hadoop.mounts import MountTable
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.settings.commands import PROXY, PUBLISHER, load_settings
+from nncache.settings.federation import Federation
 from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected
 from tests.nncache.processes import free_address
@@ -90,6 +92,41 @@ async def test_a_proxy_is_found_while_it_serves(zookeeper_server: ZooKeeperServe
         await until(is_gone)
         assert not served.done()  # for a third of a second it still serves
         assert (await get("/v1/registry/services/other"))[0] == 200
+
+
+async def test_a_proxy_of_several_namespaces_is_registered_once(zookeeper_server: ZooKeeperServer) -> None:
+    """With the names of all, and serves the registry beside them."""
+    given = common(zookeeper_server.address, "/registry-several") | {
+        "channel": "direct",
+        "listen": free_address(),
+        "glob": ("/w/*",),
+    }
+    others = {"namenode_http": (free_address(),), "namenode_rpc": (free_address(),)}
+    federation = Federation(
+        {
+            name: load_settings(PROXY, None, given | others | {"nameservice": name})
+            for name, others in (("ns1", {}), ("ns2", others))
+        },
+        MountTable({"/one": "ns1", "/two": "ns2"}),
+    )
+    stop = asyncio.Event()
+    async with connected(zookeeper_server.address) as session, asyncio.TaskGroup() as tasks:
+        registry = Registry(session, "/registry-several", AccessPolicy())
+        tasks.create_task(ProxySystem(federation, boottime).serve(stop))
+        (name,) = await until(lambda: names(registry))
+        listen = federation.of_proxy.proxy.listen
+        status, _, text = await asked(f"http://{listen}/v1/registry{PLACE}/{name}")
+        assert status == 200
+        record = json.loads(text)
+        assert record["nncache:nameservice"] == "ns1,ns2"
+        assert record["external"][0]["addresses"] == [{"uri": f"http://{listen}/webhdfs/v1"}]
+        status, _, text = await asked(f"http://{listen}/webhdfs/v1/other?op=GETFILESTATUS")
+        assert (status, "FileNotFoundException" in text) == (404, True)  # below no mount point
+        _, _, page = await asked(f"http://{federation.of_proxy.proxy.admin}/metrics")
+        assert 'nncache_registry_requests_total{answer="found"} 1.0' in page
+        stop.set()
+    async with connected(zookeeper_server.address) as session:
+        assert await names(Registry(session, "/registry-several", AccessPolicy())) == ()
 
 
 async def asked(url: str, **fields: str) -> tuple[int, Mapping[str, str], str]:

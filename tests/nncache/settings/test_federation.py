@@ -129,13 +129,27 @@ def test_what_is_wrong_names_file_table_and_key(tmp_path: Path, old: str, new: s
     assert [line for line in raised.value.lines if wanted in line], raised.value.lines
 
 
-def test_a_proxy_of_several_namespaces_registers_nowhere(tmp_path: Path) -> None:
-    """Each of them may have a ZooKeeper of its own; one that is chosen has one."""
-    config = write(tmp_path, FILE.replace('glob = ["/w/*"]', "").replace('glob = ["/b/*"]', ""))
-    flags: dict[str, object] = {"zookeeper": ("z:1",), "registry": True}
-    with pytest.raises(ConfigurationError, match="registry: true: must not be given with several namespaces"):
-        load_proxy(config, flags)
-    assert isinstance(load_proxy(config, {**flags, "namespace": "two"}), SettingsOfProxy)
+def test_a_proxy_of_several_namespaces_registers_where_all_of_them_look(tmp_path: Path) -> None:
+    """Where the same ZooKeeper holds for all; below which znode each has its records does not matter."""
+    text = FILE.replace('glob = ["/w/*"]', 'zookeeper = ["z:1"]\nregistry = true').replace(
+        'glob = ["/b/*"]', "{own}"
+    )
+    loaded = load_proxy(write(tmp_path, text.replace("{own}", 'zookeeper_root = "/other"')), {})
+    assert isinstance(loaded, Federation)
+    assert loaded.of_proxy.registration.registry
+    other = write(tmp_path, text.replace("{own}", 'zookeeper = ["y:1"]\nzookeeper_session_timeout_s = 7'))
+    with pytest.raises(ConfigurationError) as raised:
+        load_proxy(other, {})
+    first, second = raised.value.lines
+    assert first == (
+        "registry: true: needs one ZooKeeper, and zookeeper is another for one than for two "
+        f"(zookeeper in {other}; zookeeper in [namespaces.two] of {other}): give both the same, or run a proxy for "
+        "each (namespace chooses one)"
+    )
+    assert "zookeeper_session_timeout_s is another" in second
+    assert isinstance(load_proxy(other, {"namespace": "two"}), SettingsOfProxy)
+    without = other.read_text().replace("registry = true", "")
+    assert isinstance(load_proxy(write(tmp_path, without), {}), Federation)
 
 
 def test_what_says_which_namespace_it_is_is_no_flag_of_all(tmp_path: Path) -> None:
