@@ -14,6 +14,7 @@ _COLOURS: Final = {
     (Name.NNCACHE, Way.KNOWN): "#1f6feb",
     (Name.NNCACHE, Way.PARSED): "#d9a441",
     (Name.NGINX, Way.KNOWN): "#8a9199",
+    (Name.FLOOR, Way.KNOWN): "#57ab5a",
 }
 
 

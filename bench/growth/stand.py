@@ -8,6 +8,7 @@ from nncache.bench.growth.asked import GLOB, MOST_PATHS, PATHS, Asked, globs, ma
 from nncache.bench.growth.figures import Growth, sizes_of
 from nncache.bench.growth.measuring import Subject, ask, fill
 from nncache.bench.request_cost.figures import Name
+from nncache.bench.request_cost.floor import floor
 from nncache.bench.request_cost.load import Target
 from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.servers.nginx import nginx
@@ -69,8 +70,9 @@ def stand(growth: Growth, cluster: Cluster, most_entries: int) -> Iterator[Seque
             case Growth.CONNECTIONS:
                 ours = proxy()
                 theirs = close.enter_context(nginx(namenode.http, valid_s=_VALID_S))
+                least = close.enter_context(floor(namenode.http))
                 yield [
                     subject(size, running, connections=size, name=name)
                     for size in sizes
-                    for name, running in ((Name.NNCACHE, ours), (Name.NGINX, theirs))
+                    for name, running in ((Name.NNCACHE, ours), (Name.NGINX, theirs), (Name.FLOOR, least))
                 ]

@@ -179,6 +179,7 @@ namenode_http = ["{one.namenodes[0].http}"]
 namenode_rpc = ["{one.namenodes[0].rpc}"]
 zookeeper = ["{service.zookeeper}"]
 zookeeper_root = "{service.root}"
+max_staleness_s = 30  # a slow machine may be late with its changes; that of the other one must not matter
 
 [namespaces.two]
 namenode_http = ["{two.namenodes[0].http}"]

@@ -10,6 +10,7 @@ import pytest
 from nncache.bench.request_cost.floor import floor
 from nncache.bench.servers.haproxy import haproxy
 from nncache.bench.servers.nginx import nginx
+from nncache.bench.servers.progress import Progress
 from nncache.bench.servers.running import Running
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
@@ -43,3 +44,12 @@ def test_it_answers_as_the_namenode_does(
     right = ask(cluster.namenodes[0].http)
     with server(cluster.namenodes[0].http) as running:
         assert [ask(running.address) for _ in range(3)] == [right] * 3
+
+
+def test_the_floor_counts(cluster: Cluster) -> None:
+    """What it has answered, and its connections, of which the question is one."""
+    with floor(cluster.namenodes[0].http) as running, Asker(running.address) as client:
+        assert running.progress is not None
+        for _ in range(3):
+            client.ask("GET", TARGET)
+        assert running.progress() == Progress(answered=4, connections=2)
