@@ -1,8 +1,8 @@
 """Measure how the CPU for each hit grows: `make bench-growth`. (bench/growth/command.py)
 
-Starts a real NameNode and, for each size, an nncache of its own, with nginx and the least that Python can do (the floor)
-beside it where connections grow; loads them in turn, all others idle; prints a table,
-leaves a chart and the rounds in a directory, and exits with 1 when a figure falls short.
+Starts a real NameNode and, for each size, an nncache of its own; where connections grow also nginx, and the least that
+Python can do (the floor). Loads them in turn, all others idle; prints a table, leaves a chart and the rounds in a
+directory, and exits with 1 when a figure falls short.
 """
 
 import json
