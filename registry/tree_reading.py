@@ -1,13 +1,14 @@
 """Everything below a path of the registry, as it was read. (registry/tree_reading.py)
 
 A tree is read level by level, a hundred znodes a call. That is no snapshot: what other clients change meanwhile may be
-seen or not.
+seen or not. Records are parsed a slice at a time, and only those that are asked for.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
@@ -20,6 +21,7 @@ from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFo
 from nncache.registry.operations import Registry, status_of
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import parse_record
+from nncache.registry.slices import Slices
 
 PER_CALL: Final = 100
 """Znodes of one call."""
@@ -49,16 +51,6 @@ class TreeReading:
         found.update((entry.path, entry.record) for entry in self.entries)
         return found
 
-    def page(self, *, after: str = "", limit: int | None = None) -> tuple[Entry, ...]:
-        """Return the entries with records behind the path `after`, at most `limit` of them."""
-        behind = paths.elements_of(after)
-        start = (
-            bisect_right(self.entries, behind, key=lambda entry: paths.elements_of(entry.path))
-            if after
-            else 0
-        )
-        return self.entries[start : None if limit is None else start + limit]
-
 
 @dataclass(slots=True)
 class _Walk:
@@ -68,8 +60,22 @@ class _Walk:
     refused: list[Unreadable] = field(default_factory=list)
 
 
-async def read_tree(registry: Registry, path: str, query: EndpointQuery | None = None) -> TreeReading:
+async def read_tree(
+    registry: Registry,
+    path: str,
+    query: EndpointQuery | None = None,
+    *,
+    after: str = "",
+    limit: int | None = None,
+) -> TreeReading:
     """Return the entries at and below a path; with a query, those alone with an endpoint that it matches.
+
+    Args:
+        registry: is read.
+        path: of the topmost entry.
+        query: what is searched for.
+        after: what is not behind this path is left out; it need not be there.
+        limit: records at most; what is behind the last one is left out.
 
     Raises:
         InvalidPathnameError: there can be no such path.
@@ -81,7 +87,7 @@ async def read_tree(registry: Registry, path: str, query: EndpointQuery | None =
         walk = await _walk(registry, top)
     except CoordinationError as error:
         raise RegistryIOError(top, f"could not be read: {error}") from error
-    return _reading(walk, query)
+    return await _reading(walk, query, after, limit)
 
 
 async def _walk(registry: Registry, top: str) -> _Walk:
@@ -117,14 +123,20 @@ async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
     return [paths.below(path, name) for name in names]
 
 
-def _reading(walk: _Walk, query: EndpointQuery | None) -> TreeReading:
+async def _reading(walk: _Walk, query: EndpointQuery | None, after: str, limit: int | None) -> TreeReading:
     entries: list[Entry] = []
     bare: list[EntryStatus] = []
     broken: list[Unreadable] = list(walk.refused)
-    read: Iterable[tuple[str, Znode]] = walk.znodes.items()
-    if query is not None:
-        read = [(path, znode) for path, znode in read if query.is_possible_in(znode.data)]
-    for path, znode in sorted(read, key=lambda each: paths.elements_of(each[0])):
+    in_order = sorted(walk.znodes, key=paths.elements_of)
+    start = bisect_right(in_order, paths.elements_of(after), key=paths.elements_of) if after else 0
+    slices = Slices()
+    for path in islice(in_order, start, None):
+        if len(entries) == limit:
+            break
+        znode = walk.znodes[path]
+        await slices.add(len(znode.data))
+        if query is not None and not query.is_possible_in(znode.data):
+            continue
         try:
             record = parse_record(path, znode.data)
         except NoRecordError:

@@ -112,9 +112,8 @@ class RegistryClient:
         """Print the records with an endpoint that is searched for."""
 
         async def work(registry: Registry, _: Session) -> None:
-            reading = await read_tree(registry, path, query)
-            page = reading.page(after=after, limit=limit)
-            for line in registry_view.found(page, query, as_json=as_json):
+            reading = await read_tree(registry, path, query, after=after, limit=limit)
+            for line in registry_view.found(reading.entries, query, as_json=as_json):
                 click.echo(line)
             _complain(f"{broken.path}: not searched: {broken.why}" for broken in reading.unreadable)
 

@@ -31,8 +31,9 @@ from nncache.registry.errors import (
 )
 from nncache.registry.operations import Registry
 from nncache.registry.record_json import encode_record
+from nncache.registry.slices import Slices
 from nncache.registry.targets import METRICS_API, targets_of
-from nncache.registry.tree_reading import TreeReading, read_tree
+from nncache.registry.tree_reading import read_tree
 
 
 class ZooKeeperRegistry:
@@ -97,12 +98,7 @@ def _as_html(body: bytes, status: int = 200, reason: str = "OK") -> RegistryPage
 async def _html(registry: Registry, place: Place, wish: RegistryWish) -> bytes:
     """Return the page of an entry, or of all records below it that are searched for."""
     if wish.reads_many:
-        found = (
-            await read_tree(registry, wish.path)
-            if wish.find is None
-            else await _found(registry, wish, wish.find)
-        )
-        entries = found.page(after=wish.after, limit=wish.limit + 1)
+        entries = await _found(registry, replace(wish, limit=wish.limit + 1), wish.find)
         is_more = len(entries) > wish.limit
         return found_page(place, entries[: wish.limit], query=wish.find, is_more=is_more)
     path = paths.readable(wish.path)
@@ -132,29 +128,32 @@ async def _right_below(registry: Registry, path: str, wish: RegistryWish) -> tup
 
 async def _body(registry: Registry, wish: RegistryWish) -> bytes:
     if wish.is_prometheus:
-        found = await _found(registry, wish, f"api={METRICS_API}")
-        return _json(list(targets_of(found.page(after=wish.after, limit=wish.limit))))
-    if wish.find is not None:
-        found = await _found(registry, wish, wish.find)
-        return _json({"entries": _records(found.page(after=wish.after, limit=wish.limit))})
-    if wish.is_recursive:
-        everything = await read_tree(registry, wish.path)
-        return _json({"entries": _records(everything.page(after=wish.after, limit=wish.limit))})
+        return _json(list(targets_of(await _found(registry, wish, f"api={METRICS_API}"))))
+    if wish.find is not None or wish.is_recursive:
+        return await _records(await _found(registry, wish, wish.find))
     if wish.is_list:
         statuses = await _right_below(registry, paths.readable(wish.path), wish)
         return _json({"entries": list(map(_status, statuses))})
     return encode_record(await registry.resolve(wish.path))
 
 
-async def _found(registry: Registry, wish: RegistryWish, query: str) -> TreeReading:
+async def _found(registry: Registry, wish: RegistryWish, query: str | None) -> tuple[Entry, ...]:
+    """Return the records that are asked for, those alone that a query matches."""
     try:
-        return await read_tree(registry, wish.path, EndpointQuery.parse(query))
+        wanted = None if query is None else EndpointQuery.parse(query)
     except ValueError as error:
-        raise ClientError(f"find: {query[:64]}: {error}") from error
+        raise ClientError(f"find: {(query or '')[:64]}: {error}") from error
+    return (await read_tree(registry, wish.path, wanted, after=wish.after, limit=wish.limit)).entries
 
 
-def _records(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    return [{**_status(entry.status), "record": json.loads(encode_record(entry.record))} for entry in entries]
+async def _records(entries: Iterable[Entry]) -> bytes:
+    """Return a document of these records, written a slice at a time."""
+    texts, slices = list[bytes](), Slices()
+    for entry in entries:
+        record = encode_record(entry.record)
+        texts.append(b'%s,"record":%s}' % (_json(_status(entry.status))[:-1], record))
+        await slices.add(len(record))
+    return b'{"entries":[%s]}' % b",".join(texts)
 
 
 def _status(status: EntryStatus) -> dict[str, Any]:

@@ -81,7 +81,7 @@ async def measure(cluster: Cluster) -> Figures:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert len(everything.entries) == RECORDS
-        assert len(everything.page(after=f"{TOP}/i5", limit=50)) == 50
+        assert len((await read_tree(registry, "/", after=f"{TOP}/i5", limit=50)).entries) == 50
     sizes = len(encode_record(WEBHDFS)), len(encode_record(HBASE))
     return Figures(find_s=tuple(times), find_cpu_s=cpu, list_peak_bytes=peak, record_bytes=sizes)
 

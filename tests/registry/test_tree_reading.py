@@ -1,17 +1,22 @@
 """Searches and lists of a subtree."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from nncache.coordination.acl import AclEntry, Right
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.zookeeper import Create, Delete
+from nncache.registry import tree_reading
 from nncache.registry.access import AccessPolicy
+from nncache.registry.at_once import at_once
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import InvalidPathnameError, PathNotFoundError, RegistryIOError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
+from nncache.registry.record_json import encode_record, parse_record
+from nncache.registry.slices import SLICE_BYTES
 from nncache.registry.tree_reading import read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.registry.worlds import WEBHDFS, fake_registry
@@ -67,17 +72,51 @@ async def test_a_search_finds_records_alone(registry: Registry) -> None:
 
 async def test_pages_follow_each_other(registry: Registry) -> None:
     """By the last path, which need not be there any more."""
-    reading = await read_tree(registry, "/")
-    assert [entry.path for entry in reading.page(limit=1)] == ["/services/hdfs"]
-    assert [entry.path for entry in reading.page(after="/services/hdfs", limit=1)] == [
-        "/users/joe/hbase/demo1"
-    ]
-    assert [entry.path for entry in reading.page(after="/users/joe/hbase/a")] == [
-        "/users/joe/hbase/demo1",
-        "/users/joe/hbase-demo",
-    ]
-    assert reading.page(after="/users/joe/hbase-demo") == ()
-    assert len(reading.page()) == 3
+
+    async def page(**which: Any) -> list[str]:
+        return [entry.path for entry in (await read_tree(registry, "/", **which)).entries]
+
+    assert await page(limit=1) == ["/services/hdfs"]
+    assert await page(after="/services/hdfs", limit=1) == ["/users/joe/hbase/demo1"]
+    assert await page(after="/users/joe/hbase/a") == ["/users/joe/hbase/demo1", "/users/joe/hbase-demo"]
+    assert await page(after="/users/joe/hbase-demo") == []
+    assert len(await page()) == 3
+    search = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hbase"), limit=1)
+    assert [entry.path for entry in search.entries] == ["/users/joe/hbase/demo1"]
+
+
+async def test_what_is_beyond_a_page_costs_nothing(registry: Registry) -> None:
+    """It is not parsed: what is broken there is not even found."""
+    assert (await read_tree(registry, "/", limit=1)).unreadable == ()
+    assert (await read_tree(registry, "/", after="/services/x")).unreadable == ()
+    assert len((await read_tree(registry, "/", limit=2)).unreadable) == 1
+
+
+async def test_others_have_their_turn_while_records_are_parsed(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tree of many records is no stall of the event loop."""
+    number = 3 * SLICE_BYTES // len(encode_record(WEBHDFS))
+    await at_once(lambda each: registry.bind(f"/services/many{each}", WEBHDFS), range(number))
+    parsed, during = 0, list[int]()
+
+    def parse(path: str, data: bytes) -> ServiceRecord:
+        nonlocal parsed
+        parsed += 1
+        return parse_record(path, data)
+
+    async def other() -> None:
+        while True:
+            during.append(parsed)
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(tree_reading, "parse_record", parse)
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(other())
+        await read_tree(registry, "/services")
+        task.cancel()
+    assert parsed > number
+    assert len({each for each in during if 0 < each < number}) == 2
 
 
 async def test_a_path_that_is_not_there_is_an_error(registry: Registry) -> None:

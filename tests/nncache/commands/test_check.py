@@ -254,18 +254,18 @@ def test_a_daemon_that_may_register(world: World) -> None:
             assert "can be read" in " ".join(other.of("registry", "ok"))
 
 
-def test_a_proxy_of_several_namespaces_cannot_register(tmp_path: Path) -> None:
-    """It is one of the settings that do not go together."""
+def test_a_proxy_of_several_namespaces_registers_in_one_zookeeper(tmp_path: Path) -> None:
+    """It is one of the settings that do not go together, if they have several."""
     tables = "".join(
-        f'[namespaces.{name}]\nnamenode_http = ["{name}:1"]\nnamenode_rpc = ["{name}:2"]\n'
+        f'[namespaces.{name}]\nnamenode_http = ["{name}:1"]\nnamenode_rpc = ["{name}:2"]\nzookeeper = ["{name}:3"]\n'
         for name in ("one", "two")
     )
     mounts = "[mounts]\n'/a' = 'one'\n'/b' = 'two'\n"
-    (tmp_path / "n.toml").write_text(f'registry = true\nzookeeper = ["zk:1"]\n{mounts}{tables}')
+    (tmp_path / "n.toml").write_text(f"registry = true\n{mounts}{tables}")
     report = checked("proxy", "--config", str(tmp_path / "n.toml"))
     assert report.exit_code == 2
     (told,) = report.of(SETTINGS, "failed")
-    assert "registry: true: must not be given with several namespaces" in told
+    assert "registry: true: needs one ZooKeeper, and zookeeper is another for one than for two" in told
 
 
 @pytest.mark.parametrize(("command", "form"), [(proxy, PROXY), (publisher, PUBLISHER)])

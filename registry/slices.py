@@ -1,0 +1,24 @@
+"""Long work that lets other work go on. (registry/slices.py)"""
+
+import asyncio
+from typing import Final
+
+SLICE_BYTES: Final = 16_384
+"""Of records that are parsed or written in one turn of the event loop: a few milliseconds."""
+
+_LEAST_BYTES: Final = 128
+"""Which an entry counts as at least: one without a record takes time as well."""
+
+
+class Slices:
+    """Gives way to other work of the event loop after each slice."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    async def add(self, size: int) -> None:
+        """Count an entry of so many bytes, which was just parsed or written."""
+        self._bytes += max(size, _LEAST_BYTES)
+        if self._bytes >= SLICE_BYTES:
+            self._bytes = 0
+            await asyncio.sleep(0)
