@@ -21,7 +21,7 @@ class EntryView:
         age_s: seconds since the NameNode last gave this reply.
         replied_at: when the NameNode first gave it, by the proxy's clock. No two entries of a path have the same.
         since_txid: nothing after this transaction has changed the path.
-        is_settled: whether every caller with a grant may see it, not only those who were told by the NameNode.
+        is_settled: whether every caller with a grant may see it, not only those to whom the NameNode has replied.
     """
 
     kind: str

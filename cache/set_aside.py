@@ -57,7 +57,7 @@ class TwoStepWrite:
         return self.path if self.topmost_missing is None else self.topmost_missing
 
     def known(self, topmost_missing: str | None, *, has_right: bool) -> TwoStepWrite:
-        """Return it as a NameNode has told of it."""
+        """Return it as a NameNode has reported it."""
         writer = replace(self.writer, has_right=has_right, is_known=True)
         return replace(self, topmost_missing=topmost_missing, writer=writer)
 

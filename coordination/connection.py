@@ -31,7 +31,7 @@ from nncache.coordination.tls import tls_of
 _log = logging.getLogger(__name__)
 
 CLOSE_S: Final = 2.0
-"""How long `close` may take; a ZooKeeper that is silent is not told."""
+"""How long `close` may take; a ZooKeeper that does not answer is not waited for."""
 
 _TICK_S: Final = 0.25  # between two looks at the clock while there is no connection
 _RESTART_S: Final = 1.0  # before another client takes the place of one that has failed

@@ -17,7 +17,7 @@ class Slices:
         self._bytes = 0
 
     async def add(self, size: int) -> None:
-        """Count an entry of so many bytes, which was just parsed or written."""
+        """Count an entry of so many bytes, which is parsed or written in this slice; wait where that is full."""
         self._bytes += max(size, _LEAST_BYTES)
         if self._bytes >= SLICE_BYTES:
             self._bytes = 0

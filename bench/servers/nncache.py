@@ -83,6 +83,7 @@ def nncache(
             proxy.process.await_that(
                 lambda: proxy.metrics()["nncache_channel_filters"] == len(globs), "does not have all filters"
             )
+            proxy.process.await_that(lambda: proxy.metrics()["nncache_registered"] == 1, "has not registered")
         daemons["proxy"] = proxy
         yield Running(
             address=_registered(place) if place else proxy.address,

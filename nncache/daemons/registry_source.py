@@ -139,11 +139,15 @@ async def _body(registry: Registry, wish: RegistryWish) -> bytes:
 
 async def _found(registry: Registry, wish: RegistryWish, query: str | None) -> tuple[Entry, ...]:
     """Return the records that are asked for, those alone that a query matches."""
-    try:
-        wanted = None if query is None else EndpointQuery.parse(query)
-    except ValueError as error:
-        raise ClientError(f"find: {(query or '')[:64]}: {error}") from error
+    wanted = None if query is None else _parsed(query)
     return (await read_tree(registry, wish.path, wanted, after=wish.after, limit=wish.limit)).entries
+
+
+def _parsed(query: str) -> EndpointQuery:
+    try:
+        return EndpointQuery.parse(query)
+    except ValueError as error:
+        raise ClientError(f"find: {query[:64]}: {error}") from error
 
 
 async def _records(entries: Iterable[Entry]) -> bytes:
