@@ -63,17 +63,25 @@ def warm_up(subject: Subject) -> None:
 def fill(subject: Subject) -> None:
     """Have it keep as many replies as its size says, and wait until those who asked have gone.
 
+    What it did not keep is asked for again: on a machine that stands still its gate is closed for a moment.
+
     Raises:
         StartError: it keeps fewer.
     """
-    ask(subject.target.address, filling(subject.size), subject.size)
     until = time.monotonic() + _FILLED_S
-    while (
-        now := subject.progress()
-    ).entries < subject.size or now.connections:  # the last may still be under way
+    while True:
+        ask(subject.target.address, filling(subject.size), subject.size)
+        now = subject.progress()
+        while now.connections and time.monotonic() < until:  # the last may still be under way
+            time.sleep(_LOOK_S)
+            now = subject.progress()
+        if now.entries >= subject.size and not now.connections:
+            return
         if time.monotonic() > until:
-            raise StartError(f"{subject.target.name} holds {now.entries:,} replies of {subject.size:,}")
-        time.sleep(_LOOK_S)
+            raise StartError(
+                f"{subject.target.name} holds {now.entries:,} replies of {subject.size:,}, "
+                f"with {now.connections} connections"
+            )
 
 
 def ask(address: str, what: str, requests: int) -> None:
