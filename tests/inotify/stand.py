@@ -23,6 +23,7 @@ from nncache.testbed import Cluster, Relay, ZooKeeper
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.subscriber import Subscriber
 from tests.inotify.over_http import HttpSubscriber
+from tests.patience import HANG_S
 from tests.service import NAMESERVICE, Service
 
 PUBLISHERS: Final = 3
@@ -68,7 +69,7 @@ class Observer:
 
     def start(self) -> None:
         """Connect and begin to watch."""
-        self._kazoo.start(timeout=30)
+        self._kazoo.start(timeout=2 * HANG_S)
         self._kazoo.DataWatch(self._znodes.epoch)(self._into(self.elections))
         self._kazoo.DataWatch(self._znodes.cache)(self._into(self.records))
 

@@ -37,7 +37,7 @@ def direct(cluster: Cluster) -> Iterator[Part]:
         namenode=namenode.http,
         superuser=cluster.superuser,
         users=(*_USERS, cluster.superuser),
-        weights=USUAL | {Kind.PASS: 4},
+        weights=USUAL | {Kind.PASS: 10},
     )
 
 

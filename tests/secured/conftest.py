@@ -16,6 +16,8 @@ from tests.secured.terminating import Terminating, secrets_file, termination_fla
 
 GLOBS = ("/kept/*", "/kept/*/*", "/kept/*/*/*")
 FILTERS_PATH = "/filters/passed"
+PATIENT = ("--max-staleness-s", "30")
+"""These tests count hits: a busy machine, late with its changes, must not close a gate meanwhile."""
 
 
 @pytest.fixture
@@ -41,8 +43,8 @@ def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
         close.enter_context(Publisher(*own, *stored, *places)).await_publishing()
         globs = (word for glob in GLOBS for word in ("--glob", glob))
         made = {
-            "direct": close.enter_context(Proxy(*own, *globs)),
-            "zookeeper": close.enter_context(Proxy(*own, *stored)),
+            "direct": close.enter_context(Proxy(*own, *globs, *PATIENT)),
+            "zookeeper": close.enter_context(Proxy(*own, *stored, *PATIENT)),
         }
         for proxy in made.values():
             proxy.await_gate()
@@ -70,7 +72,7 @@ def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> 
         for name, channel in (("direct", globs), ("zookeeper", stored)):
             port = ports.take()
             listen = ("--tls-listen", f"127.0.0.1:{port}", *certificate)
-            proxies[name] = close.enter_context(Proxy(*own, *channel, *flags, *listen))
+            proxies[name] = close.enter_context(Proxy(*own, *channel, *flags, *listen, *PATIENT))
             tls[name] = f"localhost:{port}"
         for proxy in proxies.values():
             proxy.await_gate()

@@ -10,6 +10,7 @@ from kazoo.exceptions import NoAuthError
 
 from nncache.testbed import Cluster, Kdc, shell
 from nncache.testbed.jars import java as find_java
+from tests.patience import HANG_S
 
 JARS = Path(pyspark.__file__).with_name("jars") / "*"
 """ZooKeeper's own client is not whole in Hadoop's jars; Spark has one."""
@@ -40,7 +41,7 @@ def test_a_ticket_gives_a_name_that_acls_know(secured_cluster: Cluster, kdc: Kdc
     assert "'sasl,'alice@TEST.LOCAL" in made.stdout, made
     stranger = KazooClient(address, timeout=20.0)
     try:
-        stranger.start(timeout=30)
+        stranger.start(timeout=2 * HANG_S)
         with pytest.raises(NoAuthError):
             stranger.get("/alices")
     finally:

@@ -17,6 +17,7 @@ from nncache.testbed.https import SERVER
 from nncache.testbed.spec import ClusterSpec, ZooKeeperSecurity
 from nncache.testbed.zookeeper_security import Places, jaas, lines, options
 from tests.cluster import HADOOP
+from tests.patience import HANG_S
 
 PLACES = Places(kdc=Path("/d/kdc"), authority=Path("/d/tls"), jaas=Path("/d/jaas.conf"))
 DIGEST = ZooKeeperSecurity(digest_users={"publisher": "secret"})
@@ -69,7 +70,7 @@ def session(address: str, **options: object) -> Iterator[KazooClient]:
     """Yield a client that has a session; its calls show whether it may use it."""
     client = KazooClient(address, timeout=20.0, **options)
     try:
-        client.start(timeout=30)
+        client.start(timeout=2 * HANG_S)
         yield client
     finally:
         client.stop()
