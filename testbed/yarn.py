@@ -1,10 +1,12 @@
 """A YARN of its own: two ResourceManagers, of which one is active, and a NodeManager."""
 
 import json
+import secrets
 import urllib.error
 import urllib.request
 from contextlib import ExitStack
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,12 +14,13 @@ from nncache.testbed import java
 from nncache.testbed.configuration import write_yarn_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, YARN
+from nncache.testbed.kdc import Kdc
 from nncache.testbed.own_user import own_user
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess, await_all
 from nncache.testbed.running import Running
 from nncache.testbed.shell import environment, run
-from nncache.testbed.spec import SMALL_JVM
+from nncache.testbed.spec import REALM, SMALL_JVM
 from nncache.testbed.workplace import Workplace, workplace
 
 _RM: Final = "org.apache.hadoop.yarn.server.resourcemanager"
@@ -43,12 +46,16 @@ class Yarn(Running):
     Attributes:
         urls: of the ResourceManagers' web pages, by their ids.
         managers: their processes; what they know is in a store that they share.
-        node: the process of the NodeManager.
+        node: the process of the NodeManager; None with a KDC.
         endless: a command for a container: it ends a second after this YARN, whatever has ended that.
     """
 
-    def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION) -> None:
+    def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION, kdc: Kdc | None = None) -> None:
         """Lay it out without starting it; the `with` block does.
+
+        Args:
+            hadoop_version: of YARN.
+            kdc: the web pages want a ticket of it (SPNEGO), and then nothing can run here; None: they believe anybody.
 
         Raises:
             TestbedError: Java, Maven or the jars are missing, or no port is free.
@@ -62,6 +69,8 @@ class Yarn(Running):
             )
             ports = self._close.enter_context(PortLease())
             settings = _settings(self._place.data, ports)
+            if kdc is not None:
+                settings |= _with_spnego(self._place.data, kdc)
             write_yarn_configuration(self._place.conf_dir, settings)
             undo.pop_all()
         self.endless = f"while [ -e {self._place.conf_dir} ]; do sleep 1; done"
@@ -69,8 +78,12 @@ class Yarn(Running):
         self.urls = {
             name: f"http://{settings[f'yarn.resourcemanager.webapp.address.{name}']}" for name in names
         }
-        self.managers = {name: _manager(self._place, name, self.urls[name]) for name in names}
-        self.node = self._place.server(_NM.rpartition(".")[2], _NM, is_up=self._has_node, jvm=SMALL_JVM)
+        if kdc is not None:  # the name that its principal has
+            self.urls = {name: url.replace("127.0.0.1", "localhost") for name, url in self.urls.items()}
+        jvm = () if kdc is None else (f"-Djava.security.krb5.conf={kdc.krb5_conf}",)
+        self.managers = {name: _manager(self._place, name, self.urls[name], jvm) for name in names}
+        node = _NM.rpartition(".")[2]
+        self.node = None if kdc else self._place.server(node, _NM, is_up=self._has_node, jvm=SMALL_JVM)
 
     def start(self) -> None:
         """Start all, rm1 active, and wait until the NodeManager has registered.
@@ -82,7 +95,8 @@ class Yarn(Running):
             manager.launch()
         await_all(list(self.managers.values()))
         self.activate("rm1")
-        self.node.start()
+        if self.node is not None:
+            self.node.start()
 
     def activate(self, name: str) -> None:
         """Make one of them active, which both must not be.
@@ -100,7 +114,8 @@ class Yarn(Running):
 
     def close(self) -> None:
         """End all and remove their directory. May be called again."""
-        self.node.stop()  # which ends its containers
+        if self.node is not None:
+            self.node.stop()  # which ends its containers
         for manager in self.managers.values():
             manager.kill()
         self._close.close()
@@ -135,13 +150,14 @@ def _id(name: str) -> tuple[str, ...]:
     return (*SMALL_JVM, f"-Dtestbed.rm.id={name}")
 
 
-def _manager(place: Workplace, name: str, url: str) -> ServerProcess:
-    return place.server(name, f"{_RM}.ResourceManager", is_up=partial(_is_up, url), jvm=_id(name))
+def _manager(place: Workplace, name: str, url: str, jvm: tuple[str, ...]) -> ServerProcess:
+    return place.server(name, f"{_RM}.ResourceManager", is_up=partial(_is_up, url), jvm=(*_id(name), *jvm))
 
 
 def _is_up(url: str) -> bool:
-    _, document = call(url, "/info")
-    return document.get("clusterInfo", {}).get("haState") in {"ACTIVE", "STANDBY"}
+    status, document = call(url, "/info")
+    wants_a_ticket = status == HTTPStatus.UNAUTHORIZED
+    return wants_a_ticket or document.get("clusterInfo", {}).get("haState") in {"ACTIVE", "STANDBY"}
 
 
 def _settings(data: Path, ports: PortLease) -> dict[str, str]:
@@ -168,3 +184,18 @@ def _settings(data: Path, ports: PortLease) -> dict[str, str]:
             f"yarn.resourcemanager.{key}.{name}": f"127.0.0.1:{ports.take()}" for key in _OF_A_MANAGER
         }
     return settings | {f"yarn.nodemanager.{key}": f"127.0.0.1:{ports.take()}" for key in _OF_THE_NODE}
+
+
+def _with_spnego(data: Path, kdc: Kdc) -> dict[str, str]:
+    """Return the keys with which web pages ask for Kerberos (`AuthenticationFilterInitializer` of Hadoop 3.5.0)."""
+    secret = data / "http-secret"
+    secret.touch(mode=0o600)
+    secret.write_text(secrets.token_hex(32))
+    prefix = "hadoop.http.authentication"
+    return {
+        "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer",
+        f"{prefix}.type": "kerberos",
+        f"{prefix}.kerberos.principal": f"HTTP/localhost@{REALM}",
+        f"{prefix}.kerberos.keytab": str(kdc.keytab("HTTP/localhost")),
+        f"{prefix}.signature.secret.file": str(secret),
+    }

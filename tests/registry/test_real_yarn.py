@@ -1,6 +1,8 @@
 """The reaper and the ResourceManagers of Hadoop, before and after a failover; the fake answers as they do."""
 
+import asyncio
 import http.client
+import os
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -14,8 +16,12 @@ from nncache.registry.record import ServiceRecord
 from nncache.registry.resource_manager import ResourceManagers
 from nncache.registry.yarn_states import Terms
 from nncache.testbed import Cluster
+from nncache.testbed.kdc import KdcServer
+from nncache.testbed.spec import REALM
 from nncache.testbed.yarn import Yarn, call
 from tests.cluster import HADOOP
+from tests.kerberos import need_gssapi
+from tests.nncache.processes import NNCACHE
 from tests.patience import HANG_S
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 from tests.registry.worlds import real_registry
@@ -132,6 +138,38 @@ async def test_an_application_that_is_killed_takes_its_records_along(registry: R
     ]  # fmt: skip
     assert last.kept == ()
     yarn.managers["rm1"].start()
+
+
+async def test_where_they_want_a_ticket_it_logs_in(
+    cluster: Cluster, registry: Registry, kdc_server: KdcServer
+) -> None:
+    """The command, at an active one and at a standby; without a ticket it deletes nothing, and says why."""
+    need_gssapi()
+    attributes = {"yarn:persistence": "application", "yarn:id": "application_1408631738011_0001"}
+    await registry.mknode("/users/joe/web", create_parents=True)
+    await registry.bind("/users/joe/web/old", ServiceRecord(attributes=attributes))
+    assert cluster.zookeeper is not None
+    zookeeper = ("--zookeeper", cluster.zookeeper.address, "--registry-root", registry.root)
+    terms = ("--yarn-forgotten", "1408631738011", "--yarn-settle-s", "0")
+    login = ("--principal", f"alice@{REALM}", "--keytab", str(kdc_server.keytab("alice")))
+    with Yarn(hadoop_version=HADOOP, kdc=kdc_server) as yarn:
+        urls = ("--yarn-rm", ",".join(reversed(yarn.urls.values())))
+        words = (*NNCACHE, "registry", "reaper", "--yes", *zookeeper, *urls, *terms)
+
+        async def ended(*more: str) -> tuple[int | None, str, str]:
+            pipe = asyncio.subprocess.PIPE
+            environ = os.environ | kdc_server.environ()
+            run = await asyncio.create_subprocess_exec(*words, *more, stdout=pipe, stderr=pipe, env=environ)
+            said, complaints = await run.communicate()
+            return run.returncode, said.decode(), complaints.decode()
+
+        code, said, complaints = await ended()
+        assert (code, said) == (1, ""), complaints
+        assert "401" in complaints
+        assert await registry.exists("/users/joe/web/old")
+        code, said, complaints = await ended(*login)
+        assert (code, complaints) == (0, "")
+        assert said.startswith("deleted /users/joe/web/old: "), said
 
 
 KEYS = {
