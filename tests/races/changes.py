@@ -221,14 +221,14 @@ class Ground:
     def __init__(self, hdfs: Hdfs, namenode: Client, root: str) -> None:
         self._hdfs = hdfs
         self._namenode = namenode
-        self._root = root
+        self.root = root
         self._plots = 0
         self._spare: str | None = None  # a file that nobody asks for
 
     async def prepare(self, change: Change) -> Plot:
         """Lay out a plot as the change needs it."""
         self._plots += 1
-        plot = Plot(f"{self._root}/{self._plots}", f"f{self._plots}")
+        plot = Plot(f"{self.root}/{self._plots}", f"f{self._plots}")
         hdfs, namenode = self._hdfs, self._namenode
         match change.before:
             case Before.MISSING:
@@ -253,7 +253,7 @@ class Ground:
     async def _file(self) -> str:
         spare, self._spare = self._spare, None
         if spare is None:
-            spare = f"{self._root}-files/{self._plots}"
+            spare = f"{self.root}-files/{self._plots}"
             await self._hdfs.write(self._namenode, "CREATE", spare)
         return spare
 
@@ -261,7 +261,7 @@ class Ground:
         """Keep the plot's file for the next; leave the rest. Its outcome may be unknown."""
         if plot.file is None or self._spare is not None:
             return
-        aside = f"{self._root}-files/{self._plots}-again"
+        aside = f"{self.root}-files/{self._plots}-again"
         try:
             await self._hdfs.change(self._namenode, "RENAME", plot.file, destination=aside)
         except Refused:

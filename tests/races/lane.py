@@ -103,6 +103,11 @@ class Lane:
         self.held_at = ""  # the place and what was done there, for whoever looks for a fault
         self.happened = ""  # how the change was made, and how long after the redirect or the reply
 
+    @property
+    def errands(self) -> tuple[Errand, ...]:
+        """Those of its clients that races are held for."""
+        return self.reading, self.joining, self.writing, self.passing
+
     def close(self) -> None:
         """Hang up."""
         for client in (self.namenode, self.reader, self.second, self.writer, self.checker, self.slow):
@@ -132,7 +137,7 @@ class Lane:
 
     async def end(self, plot: Plot) -> None:
         """Clear up after a race."""
-        for errand in (self.reading, self.joining, self.writing, self.passing):
+        for errand in self.errands:
             errand.aims = []
         if not self.is_calm:  # what was done to it may have ended a connection at the other side
             for client in (self.reader, self.second, self.writer, self.slow):

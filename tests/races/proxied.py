@@ -20,6 +20,7 @@ from nncache.invalidation.settings import ChannelSettings, PollingSettings
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.flights import Flight, Flights
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.reads import Read
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from nncache.settings.commands import SettingsOfProxy
@@ -152,3 +153,15 @@ def client_port(coroutine: Coroutine[Any, Any, Any]) -> int | None:
         return None
     peer = connection.transport.get_extra_info("peername")
     return None if peer is None else int(peer[1])
+
+
+def asked_path(coroutine: Coroutine[Any, Any, Any]) -> str | None:
+    """Return the path that this coroutine asks the NameNode about, as it begins; None for any other coroutine.
+
+    A question may be begun for a client in a callback of another one's connection, or of what tells of changes.
+    """
+    frame = getattr(coroutine, "cr_frame", None)
+    if frame is None:
+        return None
+    asked = frame.f_locals.get("flight") or frame.f_locals.get("read")
+    return asked.plain.path if isinstance(asked, Flight | Read) else None

@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import uvloop
 
@@ -17,7 +17,7 @@ from tests.races.client import Client
 from tests.races.figures import Figures
 from tests.races.lane import Kind, Lane, Listing, Shared
 from tests.races.places import APPLY, FILL, FORWARD, Places
-from tests.races.proxied import Proxied, Site, client_port, proxied
+from tests.races.proxied import Proxied, Site, asked_path, client_port, proxied
 from tests.races.steering import LABEL, Arrival, Steering, Verdict
 
 LANES: Final = 12
@@ -75,7 +75,6 @@ def run(part: Part, *, races: int, seed: int, progress: Callable[[int], None]) -
     be_quiet()
     figures = Figures(part.name)
     steering = Steering(PLACES)
-    steering.label_of = client_port
 
     def steered_loop() -> asyncio.AbstractEventLoop:
         loop = uvloop.new_event_loop()
@@ -110,6 +109,7 @@ async def _run(
             Lane(shared, f"{root}/{number}", f"{part.name}, seed {seed}, lane {number}")
             for number in range(part.lanes)
         ]
+        steering.label_of = labels(shared, {lane.ground.root: lane for lane in lanes})
         steering.watcher = _watcher(shared)
         async with part.beside(), asyncio.TaskGroup() as tasks:
             for lane in lanes:
@@ -144,10 +144,34 @@ async def _listing(hdfs: Hdfs, namenode: str, path: str, names: int) -> Listing:
         return Listing(path, (await client.ask("GET", hdfs.target(path, "LISTSTATUS"))).said)
 
 
+def labels(shared: Shared, lanes: Mapping[str, Lane]) -> Callable[[Coroutine[Any, Any, Any]], object]:
+    """Return what says for whom a coroutine works: a client's port, a lane's reader, or None: for whom its maker does.
+
+    Args:
+        shared: has the ports of all clients that races are held for.
+        lanes: by the directory in which each has its paths.
+    """
+
+    def label_of(coroutine: Coroutine[Any, Any, Any]) -> object:
+        port = client_port(coroutine)
+        if port is not None:
+            return port
+        path = asked_path(coroutine)
+        lane = None if path is None else lanes.get("/".join(path.split("/")[:4]))
+        label = LABEL.get()
+        if lane is None or (isinstance(label, int) and shared.errands.get(label) in (None, *lane.errands)):
+            return None
+        return lane.reading  # nobody else's race is held, or fails, at a question of this lane
+
+    return label_of
+
+
 def _watcher(shared: Shared) -> Callable[[Arrival], Verdict]:
     def watch(arrival: Arrival) -> Verdict:
         if arrival.label is None:
             return shared.background.arrive(arrival)
+        if isinstance(arrival.label, Errand):
+            return arrival.label.arrive(arrival)
         # A connection's port, and that of all tasks that work for it; a client may be known by it only later.
         errand = shared.errands.get(arrival.label) if isinstance(arrival.label, int) else None
         return None if errand is None else errand.arrive(arrival)

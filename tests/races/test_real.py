@@ -1,15 +1,25 @@
 """The short form of the races on the real stack; `make races` has the long one."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from nncache.cache.entries import Ticket
+from nncache.hadoop.calls import StatusRequest
+from nncache.proxy.flights import Flight
 from nncache.testbed import Cluster
 from tests.races import kinds, parts, real
+from tests.races.changes import Hdfs
 from tests.races.figures import Figures
+from tests.races.lane import Lane, Shared
 from tests.races.places import FILL, FORWARD
+from tests.races.proxied import Proxied
 from tests.races.real import Part
+from tests.races.steering import LABEL
 
 RACES = 80
 
@@ -31,6 +41,34 @@ def test_no_race_is_lost(cluster: Cluster, make: Callable[[Cluster], AbstractCon
     assert figures.shortfalls(races=RACES) == []
     held = {place.key for place, times in figures.held.items() if times}
     assert held >= set(OFTEN)
+
+
+async def test_a_question_that_another_clients_callback_begins_is_its_own_lanes() -> None:
+    """As with a touch of a change, or bytes on a connection that another client's call has opened."""
+    hdfs, namenode = Hdfs("hdfs"), "127.0.0.1:1"
+    shared = Shared(
+        cast("Proxied", SimpleNamespace(address=namenode)), hdfs, namenode, Figures("none"), (), {}, ()
+    )
+    lanes = {f"/races/1/{number}": Lane(shared, f"/races/1/{number}", str(number)) for number in range(11)}
+    own, other = lanes["/races/1/1"], lanes["/races/1/10"]
+    shared.errands.update({1: own.joining, 10: other.reading})
+    label_of = real.labels(shared, lanes)
+
+    async def asking(flight: Flight) -> None:
+        """Ask nothing."""
+
+    plain = cast("StatusRequest", SimpleNamespace(path="/races/1/1/5/f"))
+    question = asking(Flight(cast("Ticket", None), plain, None))
+    try:
+        for label, wanted in ((None, own.reading), (10, own.reading), (1, None), (2, None)):
+            LABEL.set(label)
+            assert label_of(question) is wanted
+        LABEL.set(10)
+        nothing = asyncio.sleep(0)
+        assert label_of(nothing) is None
+        await nothing
+    finally:
+        question.close()
 
 
 def test_what_was_not_visited_falls_short() -> None:
