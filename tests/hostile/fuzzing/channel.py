@@ -122,7 +122,7 @@ CHANNEL: Final = (
             b'{"version":1,"id":"","pathGlob":"/[","since":-1,"owner":"","allowedSubscribers":[]}',
             b'{"x":' + b"[" * 1400,
         ),
-        modules=("nncache.invalidation.channel.records", "nncache.hadoop.glob_syntax"),
+        modules=("nncache.invalidation.channel.published_filters", "nncache.hadoop.glob_syntax"),
         max_bytes=1536,
     ),
     Target(
