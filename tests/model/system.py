@@ -253,11 +253,16 @@ class System:
     async def pester(self, method: str, target: str, user: str, answer: Answer) -> None:
         """Send a call that changes nothing, of somebody who may change nothing there; nobody else may pay for it."""
         token = _pesterer.set(Pesterer(target, self.queries.given_up))
+        first_steps = "op=CREATE" in target and not target.startswith(
+            "/.reserved"
+        )  # from the writers' address
+        self.exceptions.begun += first_steps
         try:
             await self.call(
                 ClientRequest(method, f"{PREFIX}{target}&user.name={user}", answer=answer), target
             )
         finally:
+            self.exceptions.answered += first_steps
             _pesterer.reset(token)
 
     async def call_that_changes_nothing(self, method: str, target: str, answer: Answer) -> None:
