@@ -7,14 +7,11 @@ ZooKeeper's wire. Clients are tasks; each is judged at the moment when it is tol
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from nncache.cache import CacheSettings
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.change import EverythingUnknown, Footprint
-from nncache.hadoop.paths import ancestors
 from nncache.invalidation.consumer import Consumer
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.front_end import FrontEnd
@@ -23,14 +20,14 @@ from nncache.proxy.messages import Header, Headers
 from nncache.proxy.settings import ProxySettings
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.virtual_time import clock
-from tests.model import namespace as ns
-from tests.model import operations
+from tests.model import operations, pesterers
 from tests.model.channels import CHANNELS, GLOBS, ChannelName, polling
 from tests.model.cluster import Cluster, Operation, Version, Writing
 from tests.model.exceptions import Exceptions
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Told
 from tests.model.namespace import Answer
+from tests.model.pesterers import Pesterer
 from tests.model.replies import Remembered, made, parts, unquoted
 from tests.model.upstream import ClientRequest, Door, ModelQueries, ModelUpstream, ended
 from tests.model.watched_cache import WatchedCache
@@ -48,18 +45,6 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
     "/c": (True, "bob", 0o777),
     "/c/f": (False, "bob", 0o600),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Pesterer:
-    """A call that must cost nobody anything."""
-
-    target: str  # path and query
-    given_up: int  # questions of the proxy, before it
-
-
-_pesterer: ContextVar[Pesterer | None] = ContextVar("pesterer", default=None)
-"""Whose call is on its way, in whatever task."""
 
 
 class System:
@@ -252,10 +237,8 @@ class System:
 
     async def pester(self, method: str, target: str, user: str, answer: Answer) -> None:
         """Send a call that changes nothing, of somebody who may change nothing there; nobody else may pay for it."""
-        token = _pesterer.set(Pesterer(target, self.queries.given_up))
-        first_steps = "op=CREATE" in target and not target.startswith(
-            "/.reserved"
-        )  # from the writers' address
+        token = pesterers.now.set(Pesterer(target, self.queries.given_up))
+        first_steps = pesterers.is_first_step(target)  # from the writers' address
         self.exceptions.begun += first_steps
         try:
             await self.call(
@@ -263,34 +246,20 @@ class System:
             )
         finally:
             self.exceptions.answered += first_steps
-            _pesterer.reset(token)
+            pesterers.now.reset(token)
 
     async def call_that_changes_nothing(self, method: str, target: str, answer: Answer) -> None:
         """Send a call that is answered so, and changes nothing in the namespace."""
         await self.call(ClientRequest(method, f"{PREFIX}{target}", answer=answer), target)
 
-    def _may_make(self, pesterer: Pesterer) -> bool:
-        """Whether the pesterer could carry the second step of a write out, now or a moment ago.
-
-        Also where a question about that was given up, since its answer did not come in time.
-        """
-        path, _, query = pesterer.target.partition("?")
-        if "CREATE" not in query:
-            return False
-        if self.queries.given_up > pesterer.given_up:
-            return True
-        versions = [version.namespace for version in self.cluster.versions[-4:]]
-        return any(
-            ns.allows(inode, "mallory", 0o2)
-            for each in (path, *ancestors(path))
-            for namespace in versions
-            if (inode := namespace.get(each)) is not None
-        )
-
     def _cost(self, change: Footprint) -> None:
         """Something that was kept is gone for the sake of a call."""
         is_fault = isinstance(change, EverythingUnknown) and change.reason.startswith("the cache")
-        if (pesterer := _pesterer.get()) and not is_fault and not self._may_make(pesterer):
+        if (
+            (pesterer := pesterers.now.get())
+            and not is_fault
+            and not pesterer.may_make(self.cluster, self.queries)
+        ):
             self.judge.say(
                 Guarantee.HITS_KEPT, f"{pesterer.target} has changed nothing, and has cost {change}"
             )

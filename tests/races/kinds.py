@@ -18,6 +18,7 @@ _HOWS: Final = (How.THROUGH, How.KNOWN, How.KNOWN, How.BEHIND)
 _REACHED_S: Final = 0.5  # an aim at a task of the background that is not met by then is given up
 _RARE_REACHED_S: Final = 3.0
 _WISHES: Final = {"": 6, "Cache-Control: no-cache\r\n": 2, "Prefer: wait=1\r\n": 2}
+_ORDINARY_SHARE: Final = 0.6  # of the reads without a wish
 _REFUSED_SHARE: Final = 0.15  # of the reads of files: isFileClosed is refused
 _CROWDED_SHARE: Final = 0.3  # of the reads of a slow NameNode: others take its connections
 _CROWD: Final = 14
@@ -86,7 +87,7 @@ async def _fill(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     is_refused = change.before is Before.FILE and lane.chance.random() < _REFUSED_SHARE
     aim = Aim(shared.books[Kind.FILL], lane.chance, is_refused=is_refused)
     lane.reading.aims = [aim]
-    wish = lane.chance.choices(list(_WISHES), list(_WISHES.values()))[0]
+    wish = lane.chance.choices(list(_WISHES), list(_WISHES.values()))[0] or _way(lane, plot)
     async with asyncio.TaskGroup() as tasks:
         if shared.is_shaken and lane.chance.random() < _CROWDED_SHARE:
             for _ in range(_CROWD):
@@ -122,14 +123,14 @@ async def _join(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     leader = Aim(shared.books[Kind.FILL], chance)
     lane.reading.aims = [leader]
     async with asyncio.TaskGroup() as tasks:
-        reading = tasks.create_task(_answer(lane, lane.reader, user, judge))
+        reading = tasks.create_task(_answer(lane, lane.reader, user, judge, _way(lane, plot)))
         if not await is_met(leader, reading):
             await reading
             lane.is_calm = False
             return False
         aim = Aim(shared.books[Kind.JOIN], chance)
         lane.joining.aims = [aim]
-        joining = tasks.create_task(_answer(lane, lane.second, other, judge))
+        joining = tasks.create_task(_answer(lane, lane.second, other, judge, _way(lane, plot)))
         await asyncio.wait((aim.hold.reached, joining), timeout=0.02)  # by then it waits
         leader_fate = lane.release(leader, chance.choice(_FATES), lane.reader)
         is_leader_calm = lane.is_calm
@@ -190,8 +191,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     long, whole = shared.listings
     asked, version = lane.chance.choice((((long,), "1.0"), ((long, *(whole,) * 4, long), "1.1")))
     for number, listing in enumerate(asked):
-        # A field that was never seen: without it there is no task that could be held (`nncache.proxy.plain_calls`).
-        odd = f"X-Race: {plot.top}/{number}\r\n"
+        odd = _odd(f"{plot.top}/{number}")
         lane.slow.send("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), headers=odd, version=version)
     how, fate = lane.chance.choice(_HOWS), Fate.GO_ON
     async with asyncio.TaskGroup() as tasks:
@@ -253,6 +253,16 @@ async def _see_the_end(judge: Judge, how: How, *, at_once: bool) -> None:
     """See that all who ask are told the truth once the change is known to be applied, if it is known to be made."""
     if how is How.THROUGH or await judge.applied(judge.proxy.clock(), "afterwards"):
         await judge.agree("afterwards", at_once=at_once)
+
+
+def _odd(text: str) -> str:
+    """Return a field that was never seen: a request without one has no task to hold (`nncache.proxy.plain_calls`)."""
+    return f"X-Race: {text}\r\n"
+
+
+def _way(lane: Lane, plot: Plot) -> str:
+    """Return the fields with which a read takes the ordinary way, or none, with which it may take a quick one."""
+    return _odd(plot.path) if lane.chance.random() < _ORDINARY_SHARE else ""
 
 
 async def _answer(lane: Lane, client: Client, user: str, judge: Judge, headers: str = "") -> Reply | None:

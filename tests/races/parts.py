@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from itertools import count
 from typing import Final, TypeAlias
 
 from nncache.testbed import Cluster
@@ -118,16 +119,17 @@ async def _shake_zookeeper(relay: Relay, service: Service) -> None:
     """Have the filters change, once while ZooKeeper is slow, and cut the proxy's connection, again and again.
 
     While it is slow a record is there before the filters that it was made with are read, and others come meanwhile:
-    more than are followed back.
+    more than are followed back. Each time it is another filter: one that comes and goes is published ever more seldom.
     """
-    while True:
+    for number in count():
+        name = f"passing{number}"
         await asyncio.to_thread(relay.delay, _SLOW_S)
-        await asyncio.to_thread(service.add, "passing", "/elsewhere/*")
+        await asyncio.to_thread(service.add, name, "/elsewhere/*")
         await asyncio.sleep(_BETWEEN_S)
         await asyncio.to_thread(relay.restore)
         await asyncio.to_thread(relay.reset_connections)
         await asyncio.sleep(_BETWEEN_S)
-        await asyncio.to_thread(service.remove, "passing")
+        await asyncio.to_thread(service.remove, name)
         await asyncio.sleep(_BETWEEN_S)
 
 
