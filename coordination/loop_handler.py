@@ -244,7 +244,7 @@ class LoopHandler:
             is_ready = bool(self.select([secured], [], [], max(0.0, timeout_s))[0])
         except ssl.SSLWantWriteError:
             is_ready = bool(self.select([], [secured], [], max(0.0, timeout_s))[1])
-        except ssl.SSLEOFError as exc:
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as exc:  # Python 3.11.2: the second
             raise OSError(
                 errno.ECONNRESET, f"it ends the connection in the TLS handshake: {WORDS.plain}"
             ) from exc

@@ -27,6 +27,6 @@ async def at_once(
     try:
         async with asyncio.TaskGroup() as tasks:
             made = [tasks.create_task(limited(argument)) for argument in arguments]
-    except* Exception as group:  # noqa: BLE001 - it goes on as it came
+    except ExceptionGroup as group:
         raise group.exceptions[0] from None
     return [task.result() for task in made]

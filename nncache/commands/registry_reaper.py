@@ -15,7 +15,7 @@ from nncache.commands import registry_view
 from nncache.commands.registry_client import in_registry, with_registry
 from nncache.coordination.session import Session
 from nncache.daemons.daemon import Signals, run_until_signal
-from nncache.errors import ConfigurationError, StartError
+from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.settings import SettingError
@@ -111,5 +111,5 @@ async def _until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
             doing = tasks.create_task(work)
             await stop.wait()
             doing.cancel()
-    except* StartError as group:
+    except ExceptionGroup as group:
         raise group.exceptions[0] from None

@@ -7,6 +7,7 @@ from typing import Final, NoReturn
 
 from nncache.coordination.errors import CoordinationError
 from nncache.coordination.session import Session
+from nncache.invalidation.task_group import run_all
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.proxy.registry_waits import Followed
 from nncache.registry import paths
@@ -42,13 +43,11 @@ class RegistryFollower:
         if session is None:
             raise RegistryUnavailableError("the proxy is not connected to ZooKeeper")
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._tell_changes(session, followed))
-                tasks.create_task(self._tell_losses(session, followed))
-        except* CoordinationError as errors:
-            raise RegistryUnavailableError(f"cannot be followed: {errors.exceptions[0]}") from errors
-        except* RegistryUnavailableError as errors:
-            raise errors.exceptions[0] from errors
+            await run_all(
+                lambda: self._tell_changes(session, followed), lambda: self._tell_losses(session, followed)
+            )
+        except CoordinationError as error:
+            raise RegistryUnavailableError(f"cannot be followed: {error}") from error
         finally:
             self._tree = None
         raise AssertionError("both are without end")

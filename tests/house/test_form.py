@@ -56,6 +56,21 @@ def test_tasks_belong_to_a_group() -> None:
     assert ungrouped == []
 
 
+def test_an_error_that_leaves_except_star_is_meant_as_a_group() -> None:
+    """Before Python 3.11.4 whatever is raised there comes in an ExceptionGroup (gh-103590): raise it elsewhere."""
+    raised = [
+        f"{shown(path)}:{inner.lineno}"
+        for path in EVERYTHING
+        if "except*" in text_of(path)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.TryStar)
+        for handler in node.handlers
+        for inner in ast.walk(handler)
+        if isinstance(inner, ast.Raise)
+    ]
+    assert raised == []
+
+
 def test_every_test_directory_is_a_package() -> None:
     """`tests/proxy/` without an `__init__.py` in it and above would shadow the room of that name."""
     bare = {shown(path.parent) for path in sources("tests") if not (path.parent / "__init__.py").exists()}
