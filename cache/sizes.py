@@ -1,17 +1,18 @@
 """What the cache's objects take of the process's memory. (cache/sizes.py)
 
 Bytes of CPython 3.11 on 64 bits, with the rounding of its allocator (16 bytes) and the table slots that hold the
-object. `tests/cache/test_store.py` compares them with what an interpreter takes, `make bench-memory` with the
-resident memory of a process.
+object; a text's are those of the interpreter that runs. `tests/cache/test_store.py` compares them with what an
+interpreter takes, `make bench-memory` with the resident memory of a process.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
-_ASCII_HEADER: Final = 49
-_WIDE_HEADER: Final = 76
-_BYTES_HEADER: Final = 33
+_ASCII_HEADER: Final = sys.getsizeof("")
+_WIDE_HEADER: Final = sys.getsizeof(chr(0x6578)) - 2 * 2  # without the character and the zero after it
+_BYTES_HEADER: Final = sys.getsizeof(b"")
 
 ENTRY_BYTES: Final = 290
 """The object (144), its numbers (96), its places in the directory's table (16 to 44) and in the ring (9)."""
@@ -41,7 +42,7 @@ def text_bytes(text: str) -> int:
         return _ASCII_HEADER + len(text)
     widest = max(text)
     width = 1 if widest <= "\xff" else 2 if widest <= "\uffff" else 4
-    return _WIDE_HEADER + width * len(text)
+    return _WIDE_HEADER + width * (len(text) + 1)
 
 
 def blob_bytes(blob: bytes) -> int:
