@@ -93,9 +93,6 @@ _LANES_OF_ZOOKEEPER: Final = 4
 _ROUNDS: Final = 40
 """Of a world."""
 
-_MOST: Final = 2
-"""Times the races that were asked for, at most."""
-
 _TROUBLED_SHARE: Final = 0.6
 _THROWN_SHARE: Final = 0.2
 
@@ -150,22 +147,14 @@ _BY_TURNS: Final = random.Random(1).sample(KINDS, 40, counts=[kind.weight for ki
 
 
 def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Figures:
-    """Make at least so many races; `progress` is told how many there have been.
-
-    Up to as many again are made while no race was held at one of the places that the model must reach: of those that
-    are met by chance alone.
-    """
+    """Make at least so many races; `progress` is told how many there have been."""
     began = time.monotonic()
     figures = Figures(PART)
     numbers = itertools.count()
-
-    def is_enough() -> bool:
-        return figures.races >= (races if not unvisited(figures) else _MOST * races)
-
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=begin) as processes:
         waiting: set[Future[Figures]] = set()
-        while waiting or not is_enough():
-            while not is_enough() and len(waiting) < 2 * jobs:
+        while figures.races < races or waiting:
+            while figures.races < races and len(waiting) < 2 * jobs:
                 waiting.add(processes.submit(tell, seed, next(numbers)))
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:

@@ -187,7 +187,7 @@ _ABOUT: Final = 0.5
 """Share of the rounds with a trouble in which only a place counts that is rarely come by."""
 
 _RARELY_COME_BY: Final = {
-    False: ("PolledEdits.start: ", ".wait_probed("),
+    False: ("PolledEdits.start: ", "PolledEdits.start: await self._pause", ".wait_probed("),
     True: ("Stream.open: ", ".wait_active(", ".wait_probed("),
 }
 """The beginning of a life, directly or with ZooKeeper; there above all, while no NameNode is active."""
