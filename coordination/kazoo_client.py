@@ -104,7 +104,7 @@ class Client:
     Invariants:
         C1  A call is handed to kazoo only while there is a connection, and fails when that is lost.
         C2  At most MAX_IN_FLIGHT calls are under way.
-        C3  Every event is told on the loop, in the order of the wire; after `retire` only Closed.
+        C3  Every event is delivered on the loop, in the order of the wire; after `retire` only Closed.
     """
 
     def __init__(

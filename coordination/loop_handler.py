@@ -71,15 +71,15 @@ class LoopHandler:
         tls: ZooKeeperTls | None = None,
         on_distrust: Callable[[str], None] | None = None,
     ) -> None:
-        """Make a handler; the functions are called on the loop.
+        """Make a handler.
 
         Args:
-            loop: where everything is told.
-            on_attempt: told of each attempt to reach a server: what failed, or nothing.
-            on_thread_ended: told when the connection's thread has ended.
+            loop: on which the functions are called.
+            on_attempt: called after each attempt to reach a server, with what failed, or with nothing.
+            on_thread_ended: called when the connection's thread has ended.
             handshake_s: see HANDSHAKE_S.
             tls: how servers are reached over TLS; None: without.
-            on_distrust: told why TLS with a server has failed, before `on_attempt` is.
+            on_distrust: called with the reason why TLS with a server has failed, before `on_attempt` is.
         """
         self._tls = tls
         self._on_distrust = on_distrust or on_attempt
@@ -244,7 +244,7 @@ class LoopHandler:
             is_ready = bool(self.select([secured], [], [], max(0.0, timeout_s))[0])
         except ssl.SSLWantWriteError:
             is_ready = bool(self.select([], [secured], [], max(0.0, timeout_s))[1])
-        except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as exc:  # Python 3.11.2: the second
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as exc:  # 3.11.2 raises the second, 3.11.7 the first
             raise OSError(
                 errno.ECONNRESET, f"it ends the connection in the TLS handshake: {WORDS.plain}"
             ) from exc

@@ -1,8 +1,9 @@
 """Many calls of ZooKeeper at the same time, but not too many. (registry/at_once.py)"""
 
-import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar
+
+from nncache.coordination.task_group import each_bounded
 
 _A = TypeVar("_A")
 _R = TypeVar("_R")
@@ -18,15 +19,11 @@ async def at_once(
 
     The first error ends them all, and is raised itself.
     """
-    limit = asyncio.Semaphore(most)
+    returned: dict[int, _R] = {}
 
-    async def limited(argument: _A) -> _R:
-        async with limit:
-            return await call(argument)
+    async def keep(each: tuple[int, _A]) -> None:
+        number, argument = each
+        returned[number] = await call(argument)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            made = [tasks.create_task(limited(argument)) for argument in arguments]
-    except ExceptionGroup as group:
-        raise group.exceptions[0] from None
-    return [task.result() for task in made]
+    await each_bounded(enumerate(arguments), keep, at_once=min(most, len(arguments)))
+    return [returned[number] for number in range(len(arguments))]

@@ -158,7 +158,7 @@ def _ask(sock: socket.socket, head: bytes) -> None:
 
 
 def run(pipe: Connection, address: str, count: int = POLLERS) -> None:
-    """Say when polling begins, poll until told to end, and send back a `Polled`."""
+    """Say when polling begins, poll until the parent says stop, and send back a `Polled`."""
     pollers = Pollers(address, count)
     gc.disable()
     pipe.send(None)

@@ -140,7 +140,7 @@ def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
             target = "outside(path)"
         case Shape.VARYING:
             request = _VARYING
-        case Shape.MISS:  # of paths that are not there, each of which nobody has asked for before
+        case Shape.MISS:  # of paths that are not there, none of which was asked for before
             new = _NEW.format(run=uuid.uuid4().hex)
             after, request = _ANOTHER, f'wrk.format("GET", string.format("{new}", number % 10, number))'
         case _:

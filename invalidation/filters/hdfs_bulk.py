@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
+from nncache.coordination.task_group import each_bounded
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.errors import UnknownFilterError
 from nncache.invalidation.filters.file_plan import FilePlan
 from nncache.invalidation.filters.hdfs_reader import Progress
-from nncache.invalidation.task_group import each_bounded
 
 AT_ONCE: Final = 16
 """Filters that are touched at the same time, each by one call after the other."""

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.errors import DataNodeUnavailableError, RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.remote_exception import Verdict
@@ -23,7 +24,6 @@ from nncache.invalidation.filters.definition import (
 from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
 from nncache.invalidation.filters.read_ahead import ReadAhead
-from nncache.invalidation.task_group import each_bounded
 
 MANY_UNREADABLE: Final = 16
 """So many definitions of which HDFS does not hand out the content, or all of them, are HDFS's fault, not theirs."""

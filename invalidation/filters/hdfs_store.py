@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Final, NoReturn, assert_never
 
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.filters.definition import (
@@ -50,7 +51,6 @@ from nncache.invalidation.filters.hdfs_reader import (
 )
 from nncache.invalidation.filters.read_ahead import ReadAhead
 from nncache.invalidation.filters.settings import DEFAULT_PATH
-from nncache.invalidation.task_group import each_bounded
 
 __all__ = ["FilterStore", "StoredFilter", "StoredFilters"]
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeAlias
 
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.errors import RemoteCallError
 from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.kerberos.identity import KerberosIdentity
@@ -16,7 +17,6 @@ from nncache.hadoop.rpc.namespace_reads import MAX_DIRECTORIES, NamespaceReads
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS
 from nncache.invalidation.filters.hdfs_calls import FAILURES, Hdfs
 from nncache.invalidation.filters.quick_hdfs import HdfsWithRpc
-from nncache.invalidation.task_group import each_bounded
 
 WORTH_IT: Final = 16
 """Fewer filters are read without a connection of their own."""

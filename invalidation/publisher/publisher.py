@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final, NoReturn
 
 from nncache.coordination.errors import CoordinationError, NotAllowedError
+from nncache.coordination.task_group import run_all
 from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
 from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S, SETTLED_S, Backoff
 from nncache.invalidation.edits.source import EditsSource
@@ -39,7 +40,6 @@ from nncache.invalidation.publisher.run import Run
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.same_namespace import see_same_namespace
-from nncache.invalidation.task_group import run_all
 
 USELESS_S: Final = 10.0
 """A leader that has not published for so long lets a standby try."""

@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from nncache.coordination.errors import NoNodeError, NotAllowedError
+from nncache.coordination.task_group import run_all
 from nncache.coordination.zookeeper import Znode, ZooKeeper
 from nncache.invalidation.channel.many_znodes import Refused, each_znode
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name
 from nncache.invalidation.errors import ChannelUnavailableError
 from nncache.invalidation.publisher.recovery import FoundStream, FoundTree, newest_of
-from nncache.invalidation.task_group import run_all
 
 AT_ONCE: Final = 64
 """Lists of children that are asked for at the same time."""

@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotEmptyError
 from nncache.coordination.session import Session
 from nncache.coordination.stats import SessionStats
+from nncache.coordination.task_group import run_all
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeperSession
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.channel.records import Stale
@@ -44,7 +45,6 @@ from nncache.invalidation.publisher.recovery import VOID, recover
 from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.write_plan import Stream, WritePlan, tampered
 from nncache.invalidation.publisher.znode_snapshot import read_tree
-from nncache.invalidation.task_group import run_all
 
 LOOK_S: Final = 30.0
 """Seconds between two looks for znodes that another client has written."""

@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 
 from nncache.coordination.errors import CoordinationError
 from nncache.coordination.session import Session
-from nncache.invalidation.task_group import run_all
+from nncache.coordination.task_group import run_all
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.proxy.registry_waits import Followed
 from nncache.registry import paths

@@ -16,7 +16,7 @@ from kazoo.protocol.states import Callback, EventType, WatchedEvent
 from nncache.coordination import loop_handler
 from nncache.coordination.loop_handler import LoopHandler
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.tls import ZooKeeperTls
+from nncache.coordination.tls import ReportingSocket, ZooKeeperTls
 from nncache.testbed.certificates import Authority
 from tests.patience import HANG_S
 from tests.tls import server_context
@@ -51,6 +51,17 @@ async def handler(heard: Heard) -> AsyncIterator[LoopHandler]:
     )
     yield handler
     handler.close()
+
+
+def over_tls(authority: Authority, heard: Heard) -> LoopHandler:
+    """Return a handler that believes this authority."""
+    of = ZooKeeperSettings(zookeeper=("localhost:1",), zookeeper_tls=True, zookeeper_ca=str(authority.ca))
+    return LoopHandler(
+        asyncio.get_running_loop(),
+        on_attempt=heard.attempts.append,
+        on_thread_ended=heard.ended.set,
+        tls=ZooKeeperTls(of),
+    )
 
 
 async def test_everything_is_heard_on_the_loop_in_the_order_it_was_told(
@@ -184,13 +195,7 @@ async def test_a_server_that_does_not_answer_is_left_sooner_than_kazoo_would(han
 async def test_what_tls_has_decrypted_is_ready(tmp_path: Path, heard: Heard) -> None:
     """Two replies in one record of TLS: the socket tells of the first alone, and the second must not wait."""
     authority = Authority(tmp_path)
-    of = ZooKeeperSettings(zookeeper=("localhost:1",), zookeeper_tls=True, zookeeper_ca=str(authority.ca))
-    handler = LoopHandler(
-        asyncio.get_running_loop(),
-        on_attempt=heard.attempts.append,
-        on_thread_ended=heard.ended.set,
-        tls=ZooKeeperTls(of),
-    )
+    handler = over_tls(authority, heard)
     with serving(authority, lambda connection: connection.sendall(b"onetwo")) as address:
         connection = await asyncio.to_thread(
             handler.create_connection, address, timeout=LONG_S, hostname="localhost"
@@ -209,20 +214,34 @@ async def test_what_tls_has_decrypted_is_ready(tmp_path: Path, heard: Heard) -> 
     handler.close()
 
 
+@pytest.mark.parametrize("error", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
+async def test_what_to_do_is_said_by_whatever_name_python_calls_the_end(
+    tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch, error: type[ssl.SSLError]
+) -> None:
+    """A server hangs up in the handshake: of 3.11, some releases raise the first, some the second."""
+
+    def hang_up(_: ReportingSocket) -> None:
+        raise error
+
+    monkeypatch.setattr(ReportingSocket, "do_handshake", hang_up)
+    handler = over_tls(Authority(tmp_path), heard)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(OSError, match="name the secureClientPort in zookeeper"),
+    ):
+        await asyncio.to_thread(
+            handler.create_connection, server.getsockname(), timeout=LONG_S, hostname="localhost"
+        )
+    handler.close()
+
+
 @pytest.mark.parametrize("ends", [True, False])
 async def test_a_handshake_ends_in_time(
     tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch, *, ends: bool
 ) -> None:
     """With a server that hangs up, or says nothing: what to do is said; an interrupt ends it at once."""
     monkeypatch.setattr(loop_handler, "TLS_S", 0.2)
-    authority = Authority(tmp_path)
-    of = ZooKeeperSettings(zookeeper=("localhost:1",), zookeeper_tls=True, zookeeper_ca=str(authority.ca))
-    handler = LoopHandler(
-        asyncio.get_running_loop(),
-        on_attempt=heard.attempts.append,
-        on_thread_ended=heard.ended.set,
-        tls=ZooKeeperTls(of),
-    )
+    handler = over_tls(Authority(tmp_path), heard)
     with socket.create_server(("127.0.0.1", 0)) as server:
         if ends:
 

@@ -23,7 +23,6 @@ IN_VIRTUAL_TIME = {
     "publisher/test_resume.py",
     "publisher/test_znode_snapshot.py",
     "subscriber/test_events.py",
-    "test_task_group.py",
 }
 
 

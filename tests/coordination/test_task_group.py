@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nncache.invalidation.task_group import AT_ONCE, each_bounded, run_all
+from nncache.coordination.task_group import AT_ONCE, each_bounded, run_all
 from tests.invalidation.virtual_time import clock
 
 
