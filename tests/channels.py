@@ -6,7 +6,7 @@ from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import assert_never
+from typing import Final, assert_never
 
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
@@ -15,6 +15,9 @@ from tests.secured.terminating import termination_settings
 from tests.service import Service, spelled
 from tests.ways import USER_NAME, Way
 from tests.world import World
+
+SPARING: Final[Mapping[str, object]] = MappingProxyType({"poll_interval_s": 0.05})
+"""Of who reads the edits for a whole session, nearly always in vain: the rest of the tests needs the processors."""
 
 
 class Channel(Enum):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import proxied
+from tests.channels import SPARING, proxied
 from tests.cluster import make_directory
 
 Story = Callable[[str, str], list[str]]
@@ -27,7 +27,7 @@ _VARIES = (
 @pytest.fixture(scope="session")
 def proxy_address(cluster: Cluster) -> Iterator[str]:
     """A proxy that keeps everything that these stories ask about."""
-    with proxied(cluster, *("/c" + "/*" * depth for depth in range(1, 6))) as world:
+    with proxied(cluster, *("/c" + "/*" * depth for depth in range(1, 6)), polling=SPARING) as world:
         yield world.proxy.address
 
 

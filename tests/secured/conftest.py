@@ -10,9 +10,11 @@ import pytest
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.ports import PortLease
+from tests.channels import SPARING
 from tests.kerberos import clients_of, need_gssapi
 from tests.secured.service import identity_flags, run, without, zookeeper_flags
 from tests.secured.terminating import Terminating, secrets_file, termination_flags
+from tests.service import spelled
 
 GLOBS = ("/kept/*", "/kept/*/*", "/kept/*/*/*")
 FILTERS_PATH = "/filters/passed"
@@ -40,10 +42,10 @@ def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
         for number, glob in enumerate(GLOBS):
             add = ("filters", "add", "--name", f"passed{number}", "--glob", glob, "--owner", "nncache")
             run(*add, *without(own, "--namenode-rpc"), *places)
-        close.enter_context(Publisher(*own, *stored, *places)).await_publishing()
+        close.enter_context(Publisher(*own, *stored, *places, *spelled(SPARING))).await_publishing()
         globs = (word for glob in GLOBS for word in ("--glob", glob))
         made = {
-            "direct": close.enter_context(Proxy(*own, *globs, *PATIENT)),
+            "direct": close.enter_context(Proxy(*own, *globs, *PATIENT, *spelled(SPARING))),
             "zookeeper": close.enter_context(Proxy(*own, *stored, *PATIENT)),
         }
         for proxy in made.values():
@@ -62,7 +64,7 @@ def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> 
         own = identity_flags(secured_cluster, secured_cluster.kdc)
         stored = zookeeper_flags(secured_cluster, "/passed")
         flags = termination_flags(secured_cluster.kdc, directory)
-        globs = tuple(word for glob in GLOBS for word in ("--glob", glob))
+        globs = (*(word for glob in GLOBS for word in ("--glob", glob)), *spelled(SPARING))
         authority = secured_cluster.authority
         assert authority is not None
         issued = authority.issue("terminating")

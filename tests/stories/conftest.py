@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import Channel, proxied
+from tests.channels import SPARING, Channel, proxied
 from tests.world import Where, World
 
 GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
@@ -14,7 +14,7 @@ GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
 @pytest.fixture(scope="session", params=Channel, ids=lambda channel: channel.value)
 def world(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[World]:
     """The session's cluster and a proxy whose filters match everything below /t."""
-    with proxied(cluster, *GLOBS, channel=request.param) as world:
+    with proxied(cluster, *GLOBS, channel=request.param, polling=SPARING) as world:
         enable = world.call(Where.NAMENODE, "PUT", "ENABLEECPOLICY", "/", ecpolicy="XOR-2-1-1024k")
         assert enable.status == 200, enable
         yield world
