@@ -182,7 +182,7 @@ class Entry(Kept):
     def witness(self, caller: Caller, told_at: float, *, seen_as_of: float) -> None:
         """Take note that the NameNode gave this very reply to a caller. Changes `cost`.
 
-        Once all witnesses were told before what is covered, their grants are covered as well, and the
+        Once all witnesses were answered before what is covered, their grants are covered as well, and the
         set has served its purpose; so it stays as small as what happens between two probes. While
         nothing is covered its number is bounded: who is no witness waits for coverage.
         """

@@ -1,8 +1,8 @@
 """One KazooClient from its start to its end, as the event loop sees it. (coordination/kazoo_client.py)
 
 Read with kazoo 2.11, some of whose ways are held off here:
-- A call made while there is no connection waits in kazoo's queue and goes out over the next one, long after its caller
-  was told that it failed. Here such a call fails at once, and what slipped into the queue is thrown away before a new
+- A call made while there is no connection waits in kazoo's queue and goes out over the next one, long after it has
+  failed for its caller. Here such a call fails at once, and what slipped into the queue is thrown away before a new
   connection is used.
 - `stop` waits for the connection's thread, which may wait for the network. Here that happens on a thread of its own,
   and the network is interrupted after GRACE_S.

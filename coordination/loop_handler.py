@@ -120,7 +120,7 @@ class LoopHandler:
         """Do nothing: there are no worker threads."""
 
     def stop(self) -> None:
-        """Do nothing: what is still to be told is told."""
+        """Do nothing: what is on its way to the loop is still delivered."""
 
     def dispatch_callback(self, callback: Callback) -> None:
         """Tell a watcher, without arguments, that its watch has fired.

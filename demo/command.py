@@ -47,7 +47,7 @@ def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None)
         print(error, file=sys.stderr)
         return BAD_OPTION
     except (DemoError, TestbedError) as error:
-        print(f"The story could not be told: {error}", file=sys.stderr)
+        print(f"The demo could not run: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         terminal.say("Interrupted; everything is stopped.")

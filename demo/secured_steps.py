@@ -74,12 +74,12 @@ def denied(title: str, answers: Sequence[Answer]) -> Step:
 def refused(title: str, answers: Sequence[Answer], status: int = _UNAUTHORIZED) -> Step:
     """Judge questions with a credential that is none, or none any more."""
     hits = sum(answer.is_hit for answer in answers)
-    told = any(b"FileStatus" in answer.body for answer in answers)
+    shown = any(b"FileStatus" in answer.body for answer in answers)
     return Step(
         title=title,
         expected=f"{int(status)} each time; nothing from memory",
         seen=f"{_statuses(answers)}; {counted(hits, 'hit')}",
-        came_true=bool(answers) and not hits and not told and all(each.status == status for each in answers),
+        came_true=bool(answers) and not hits and not shown and all(each.status == status for each in answers),
     )
 
 

@@ -236,7 +236,7 @@ class Totals:
 
 
 def answered_from_memory(records: Iterable[Record], right: View, totals: Totals) -> Step:
-    """Judge that all were told the truth, nearly always from memory."""
+    """Judge that all answers were right, and nearly all from memory."""
     reads = [read for record in records for read in record.reads]
     wrong = [read for read in reads if read.view != right]
     took = [read.ended_at - read.started_at for read in reads if read.is_hit]

@@ -149,7 +149,7 @@ class Storm:
 
 
 def run(pipe: Connection, address: str, count: int, *, is_cold: bool = False) -> None:
-    """Say that this process is ready, begin when told to, and send back a `Stormed`."""
+    """Say that this process is ready, begin when the parent says so, and send back a `Stormed`."""
     let_open(count + 100)
     storm = Storm(address, count, is_cold=is_cold)
     gc.disable()

@@ -91,7 +91,7 @@ def test_what_is_missing_on_the_machine_is_one_line(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert main({}, io.StringIO()) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("The story could not be told: ")
+    assert line.startswith("The demo could not run: ")
     assert "java" in line
     assert "apt-get install " in line
 
@@ -127,7 +127,7 @@ def test_what_the_secured_story_needs_is_one_line(
     stream = io.StringIO()
     assert main({"SECURE": "1"}, stream) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("The story could not be told: ")
+    assert line.startswith("The demo could not run: ")
     assert re.search(packages, line)
     assert "starting a cluster" not in stream.getvalue()
 

@@ -64,14 +64,14 @@ def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> 
         own = identity_flags(secured_cluster, secured_cluster.kdc)
         stored = zookeeper_flags(secured_cluster, "/passed")
         flags = termination_flags(secured_cluster.kdc, directory)
-        globs = (*(word for glob in GLOBS for word in ("--glob", glob)), *spelled(SPARING))
+        direct = (*(word for glob in GLOBS for word in ("--glob", glob)), *spelled(SPARING))
         authority = secured_cluster.authority
         assert authority is not None
         issued = authority.issue("terminating")
         certificate = ("--tls-certificate", str(issued.chain), "--tls-key", str(issued.key))
         ports = close.enter_context(PortLease())
         proxies, tls = {}, {}
-        for name, channel in (("direct", globs), ("zookeeper", stored)):
+        for name, channel in (("direct", direct), ("zookeeper", stored)):
             port = ports.take()
             listen = ("--tls-listen", f"127.0.0.1:{port}", *certificate)
             proxies[name] = close.enter_context(Proxy(*own, *channel, *flags, *listen, *PATIENT))
