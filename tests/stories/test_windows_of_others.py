@@ -59,7 +59,10 @@ def test_a_flood_of_redirects_of_those_without_a_right_costs_nobody_anything(
             assert begun.status == 200
     after = world.proxy.metrics()
     assert all(world.ask(path, "alice").is_hit for path in paths)
-    assert after["nncache_cache_two_step_windows"] == before["nncache_cache_two_step_windows"]
+    windows = "nncache_cache_two_step_windows"
+    assert after[windows] <= before[windows]  # one of an earlier upload may have ended meanwhile
+    written = after["nncache_two_step_writes_total"] - before["nncache_two_step_writes_total"]
+    assert written <= FLOOD  # below the root, which is everybody's here and not in any filter
 
 
 def test_own_writes_who_has_got_the_right_since_the_redirect_sees_what_they_wrote(
