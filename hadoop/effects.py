@@ -58,6 +58,11 @@ class ExistingPath:
     may_write: bool = True
     is_known: bool = True
 
+    @property
+    def can_be_made(self) -> bool:
+        """Whether a second step can be carried out, for as long as nothing at or above its path changes."""
+        return self.may_write and not self.is_directory
+
 
 UNTOUCHED: Final = ExistingPath()
 

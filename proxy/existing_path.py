@@ -105,9 +105,7 @@ class PathProbe:
             return UNTOUCHED
         try:
             async with asyncio.timeout(self.redirect_wait_s if is_held else self._two_step_timeout_s):
-                existing = await self._look_twice(path, writer)
-        except CallerRefusedError:
-            existing = ExistingPath(may_write=False)
+                existing = await self._look_until_settled(path, writer)
         except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
             self._fail(f"cannot tell what a write to {path} can make", error)
             self.is_silent = True
@@ -115,6 +113,25 @@ class PathProbe:
             return ExistingPath(topmost_missing=unproven[-1] if unproven else None, is_known=False)
         self.is_silent = False
         return existing
+
+    async def _look_until_settled(self, path: str, writer: Writer) -> ExistingPath:
+        """Look, and again where the caller had no right and a change that may have given it was applied meanwhile.
+
+        Such a change may be another client's that has its answer already: nothing would tell of it later.
+        """
+        watches = self._cache.store.watches
+        watch = watches.add(path, _nothing)
+        try:
+            while True:
+                touches = watch.touches
+                try:
+                    existing = await self._look_twice(path, writer)
+                except CallerRefusedError:
+                    existing = ExistingPath(may_write=False)
+                if existing.can_be_made or watch.touches == touches:
+                    return existing
+        finally:
+            watches.remove(watch)
 
     async def _look_twice(self, path: str, writer: Writer) -> ExistingPath:
         try:
@@ -183,3 +200,7 @@ class PathProbe:
         except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
             self._fail(f"cannot tell whether {destination} is a directory", error)
             return ExistingPath(is_known=False)
+
+
+def _nothing() -> None:
+    """Do nothing: what was touched is looked at."""

@@ -202,7 +202,7 @@ class Writes:
         """Take the path out of the cache until the second step of a write has been seen to end, if it can be made."""
         if path == ROOT:
             return
-        writer = replace(writer, has_right=_can_be_made(existing), is_known=existing.is_known)
+        writer = replace(writer, has_right=existing.can_be_made, is_known=existing.is_known)
         txid: int | None = None
         try:
             if writer.has_right:
@@ -256,13 +256,8 @@ class Writes:
         if not existing.is_known:
             self._cache.windows.doubt(write)
             return
-        known = write.known(existing.topmost_missing, has_right=_can_be_made(existing))
+        known = write.known(existing.topmost_missing, has_right=existing.can_be_made)
         self._cache.answer_doubt(write, known, self._clock())
-
-
-def _can_be_made(existing: ExistingPath) -> bool:
-    """Whether the second step can be carried out, for as long as nothing at or above its path changes."""
-    return existing.may_write and not existing.is_directory
 
 
 def _writer_of(head: RequestHead, call: Call, user: RpcUser | None) -> Writer:

@@ -10,6 +10,7 @@ from tests.model.acts import World
 from tests.model.draws import PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER
 from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
+from tests.model.system import System
 
 _PLACES: Final = (("/a", "/a/b/f"), ("/a/b", "/a/b/d/f"), ("/c", "/c/f"), ("/c", "/c/f"))
 """Directories, and a file in each whose own directory may be missing."""
@@ -118,23 +119,14 @@ def give_the_right(world: World, number: int) -> None:
     (directory, path), before, takes_s = _PLACES[draw.of(4)], draw.of(3), (0.0, 0.0, 0.02, 0.5)[draw.of(4)]
     (owner, other), is_broken = USERS, draw.of(5) == 0
 
-    async def permit(mode: int) -> None:
-        await system.write(
-            "PUT",
-            directory,
-            f"op=SETPERMISSION&permission={mode:o}",
-            owner,
-            lambda now, _: operations.set_permission(now, owner, directory, mode),
-        )
-
     async def give() -> None:
-        earlier = system.come(permit(0o745)) if before else None
+        earlier = system.come(_permit(system, directory, owner, 0o745)) if before else None
         if earlier is not None and before == 2:
             await asyncio.wait((earlier,))
         if is_broken:  # our own fault empties the cache, and gives no less right
             system.cache.faults["apply"] += 1
             world.features.add("fault of the cache")
-        await permit(0o777)
+        await _permit(system, directory, owner, 0o777)
         if earlier is not None:
             await asyncio.wait((earlier,))
         await system.read(path, owner)  # proves the right again; what is kept may be old from here on
@@ -152,11 +144,51 @@ def give_the_right(world: World, number: int) -> None:
     system.come(story())
 
 
+def give_the_right_meanwhile(world: World, number: int) -> None:
+    """Begin a write without the right to it, and give the right, through the proxy, while that is being found out."""
+    draw, system = Draw(number), world.system
+    (directory, path), later_s, takes_s = _PLACES[draw.of(4)], 0.002 * draw.of(10), (0.03, 0.1)[draw.of(2)]
+    owner, other = USERS
+
+    async def give() -> None:
+        await asyncio.sleep(later_s)
+        await _permit(system, directory, owner, 0o777)
+        await system.read(path, owner)  # proves the right again; what is kept may be old from here on
+
+    async def story() -> None:
+        in_sight(system, directory, 0o755)
+        behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(path, owner)
+        before_s, system.call_takes_s = system.call_takes_s, 0.01
+        giving = system.come(give())
+        await system.create(path, other, takes_s=takes_s)
+        system.call_takes_s = before_s
+        for each in (path, parent(path) or ROOT):
+            await system.read(each, owner)
+        await asyncio.wait((giving,))
+
+    world.features.add("permission change")
+    system.come(story())
+
+
+async def _permit(system: System, directory: str, owner: str, mode: int) -> None:
+    """Set the permission of a directory, through the proxy."""
+    await system.write(
+        "PUT",
+        directory,
+        f"op=SETPERMISSION&permission={mode:o}",
+        owner,
+        lambda now, _: operations.set_permission(now, owner, directory, mode),
+    )
+
+
 WRITE_PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     "overwrite": overwrite,
     "write side by side": write_side_by_side,
     "cut a write": cut_a_write,
     "move in": move_in,
     "give the right": give_the_right,
+    "give the right meanwhile": give_the_right_meanwhile,
 }
 """By name."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nncache.hadoop.calls import parse_call
-from nncache.hadoop.change import AccessChanged, Vanished
+from nncache.hadoop.change import AccessChanged, Footprint, Vanished
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.messages import RequestHead
@@ -59,6 +59,53 @@ async def test_a_right_that_comes_later_opens_the_window(right: Right) -> None:
         s.cache.apply(AccessChanged("/w"), s.clock(), 62)
         await turns()
         assert in_window(s, "/w/f") is (right is Right.GRANTED)
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"), [(AccessChanged("/w"), 2), (Vanished("/w/f"), 2), (AccessChanged("/w/other"), 1)]
+)
+async def test_a_right_that_comes_while_it_is_asked_about_opens_the_window(
+    change: Footprint, asked: int
+) -> None:
+    """OwnWrites: the change may be another client's that has its answer before the redirect is passed on."""
+    async with scene() as s:
+        questions = 0
+
+        async def may_write(_: str, __: object) -> Right:
+            nonlocal questions
+            questions += 1
+            if questions > 1:
+                return Right.GRANTED
+            s.cache.apply(change, s.clock())
+            return Right.DENIED
+
+        s.namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode with other clients
+        writing = s.write("PUT", CREATE, redirect())
+        if asked > 1:
+            await s.namenode.txids.reached(1)
+            s.namenode.txids.answer(500)
+        await writing
+        assert questions == asked + (asked > 1)  # then of the file itself
+        assert in_window(s, "/w/f") is (asked > 1)
+
+
+async def test_rights_that_never_cease_to_change_hold_a_redirect_back_for_a_time_only() -> None:
+    """FailToNameNode: what cannot be found out is covered."""
+    async with scene(query_timeout_s=0.01) as s:
+
+        async def may_write(_: str, __: object) -> Right:
+            await asyncio.sleep(0)
+            s.cache.apply(AccessChanged("/w"), s.clock())
+            return Right.DENIED
+
+        s.namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode with other clients
+        writing = s.write("PUT", CREATE, redirect())
+        await s.namenode.txids.reached(1)
+        s.namenode.txids.answer(500)
+        await writing
+        assert in_window(s, "/w/f")
+        assert s.writes is not None
+        s.writes.stop()
 
 
 @pytest.mark.parametrize("is_broken", [False, True])

@@ -95,7 +95,7 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.HITS_KEPT,
         rule="A window is opened only where the caller could write: the NameNode redirects anybody.",
         module="proxy/writes.py",
-        old="writer = replace(writer, has_right=_can_be_made(existing), is_known=existing.is_known)",
+        old="writer = replace(writer, has_right=existing.can_be_made, is_known=existing.is_known)",
         new="writer = replace(writer, has_right=True, is_known=existing.is_known)",
     ),
     Variant(
@@ -122,6 +122,14 @@ WINDOW_RULES: Final = (
         module="proxy/writes.py",
         old="if self._doubts != doubts and self._asking is not None:",
         new="if self._doubts < 0 and self._asking is not None:",
+    ),
+    Variant(
+        name="right-given-while-asked",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A caller without the right is asked about again if a change may have given it meanwhile.",
+        module="proxy/existing_path.py",
+        old="if existing.can_be_made or watch.touches == touches:",
+        new="if existing.can_be_made or watch.touches >= touches:",
     ),
     Variant(
         name="fault-leaves-a-right-unasked",
