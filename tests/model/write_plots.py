@@ -132,10 +132,7 @@ def give_the_right(world: World, number: int) -> None:
         await system.read(path, owner)  # proves the right again; what is kept may be old from here on
 
     async def story() -> None:
-        in_sight(system, directory, 0o755)
-        behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, owner)
+        await _read_what_is_missing(system, directory, path, owner)
         await system.create(path, other, takes_s=takes_s, between=give)
         for each in (path, parent(path) or ROOT):
             await system.read(each, owner)
@@ -156,10 +153,7 @@ def give_the_right_meanwhile(world: World, number: int) -> None:
         await system.read(path, owner)  # proves the right again; what is kept may be old from here on
 
     async def story() -> None:
-        in_sight(system, directory, 0o755)
-        behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, owner)
+        await _read_what_is_missing(system, directory, path, owner)
         before_s, system.call_takes_s = system.call_takes_s, 0.01
         giving = system.come(give())
         await system.create(path, other, takes_s=takes_s)
@@ -170,6 +164,14 @@ def give_the_right_meanwhile(world: World, number: int) -> None:
 
     world.features.add("permission change")
     system.come(story())
+
+
+async def _read_what_is_missing(system: System, directory: str, path: str, owner: str) -> None:
+    """Let the owner of a directory read a path in it that is missing, and its parent with it."""
+    in_sight(system, directory, 0o755)
+    behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
+    await asyncio.sleep(SETTLED_S)
+    await system.read(path, owner)
 
 
 async def _permit(system: System, directory: str, owner: str, mode: int) -> None:
