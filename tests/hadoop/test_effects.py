@@ -244,11 +244,11 @@ def test_missing_ancestors_appear_as_well(op: str) -> None:
 
 
 def test_a_redirect_has_changed_nothing() -> None:
-    """What its second step may change is the window's business."""
-    odd = ExistingPath(topmost_missing="/a"), ExistingPath(is_known=False), ExistingPath(is_directory=True)
-    for existing in odd:
-        call = parse_call("PUT", f"{V1}/a/b?op=CREATE")
-        assert effects_of_call(call, CallOutcome.DONE, existing) == NO_EFFECT
+    """What its second step may change, if it can be carried out, is the window's business."""
+    odd = [ExistingPath(topmost_missing="/a"), ExistingPath(is_directory=True), ExistingPath(may_write=False)]
+    call = parse_call("PUT", f"{V1}/a/b?op=CREATE")
+    assert all(effects_of_call(call, CallOutcome.DONE, existing) == NO_EFFECT for existing in odd)
+    assert [existing.can_be_made for existing in odd] == [True, False, False]
 
 
 def test_an_append_that_is_not_its_callers_costs_nobody_a_status() -> None:
