@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Self
 
 from nncache.registry.record import Endpoint, ServiceRecord
@@ -45,10 +46,8 @@ class EndpointQuery:
 
     def is_possible_in(self, data: bytes) -> bool:
         """Tell, without parsing it, whether the data of an entry may match; a quick no for most of them."""
-        start = self.value.removesuffix(ANY_END)
-        if not start.isascii() or not start.isprintable() or '"' in start or "\\" in start:
-            return True  # JSON may spell it otherwise
-        return start.encode() in data or b"\\" in data
+        start = _spelled(self.value)
+        return start is None or start in data or b"\\" in data
 
     def matches(self, endpoint: Endpoint) -> bool:
         """Tell whether an endpoint is meant."""
@@ -60,3 +59,12 @@ class EndpointQuery:
     def matches_record(self, record: ServiceRecord) -> bool:
         """Tell whether one of a record's endpoints is meant."""
         return any(map(self.matches, record.endpoints))
+
+
+@lru_cache(maxsize=64)
+def _spelled(value: str) -> bytes | None:
+    """Return how JSON without escapes spells the beginning of what is wanted; None where it may spell it otherwise."""
+    start = value.removesuffix(ANY_END)
+    if not start.isascii() or not start.isprintable() or '"' in start or "\\" in start:
+        return None
+    return start.encode()

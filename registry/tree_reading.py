@@ -4,6 +4,7 @@ A tree is read level by level, a hundred znodes a call. That is no snapshot: wha
 seen or not. Records are parsed a slice at a time, and only those that are asked for.
 """
 
+import asyncio
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -127,7 +128,8 @@ async def _reading(walk: _Walk, query: EndpointQuery | None, after: str, limit: 
     entries: list[Entry] = []
     bare: list[EntryStatus] = []
     broken: list[Unreadable] = list(walk.refused)
-    in_order = sorted(walk.znodes, key=paths.elements_of)
+    wanted = walk.znodes if query is None else await _possible(walk, query)
+    in_order = sorted(wanted, key=paths.elements_of)
     start = bisect_right(in_order, paths.elements_of(after), key=paths.elements_of) if after else 0
     slices = Slices()
     for path in islice(in_order, start, None):
@@ -135,8 +137,6 @@ async def _reading(walk: _Walk, query: EndpointQuery | None, after: str, limit: 
             break
         znode = walk.znodes[path]
         await slices.add(len(znode.data))
-        if query is not None and not query.is_possible_in(znode.data):
-            continue
         try:
             record = parse_record(path, znode.data)
         except NoRecordError:
@@ -147,3 +147,13 @@ async def _reading(walk: _Walk, query: EndpointQuery | None, after: str, limit: 
             if query is None or query.matches_record(record):
                 entries.append(Entry(status_of(path, znode), record))
     return TreeReading(tuple(entries), () if query is not None else tuple(bare), tuple(broken))
+
+
+async def _possible(walk: _Walk, query: EndpointQuery) -> list[str]:
+    """Return the paths of what a search may find: all others are neither parsed nor put in order."""
+    possible: list[str] = []
+    znodes = iter(walk.znodes.items())
+    while some := list(islice(znodes, PER_CALL)):
+        possible += [path for path, znode in some if query.is_possible_in(znode.data)]
+        await asyncio.sleep(0)
+    return possible
