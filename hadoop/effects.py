@@ -84,7 +84,7 @@ NO_EFFECT: Final = Effects()
 """The call has changed nothing."""
 
 LEFT_TO_EVENTS: Final = Effects(is_complete=False)
-"""What the call has changed, if anything, is told by events alone."""
+"""Only events show what the call has changed, if anything."""
 
 
 def opens_window(call: Call) -> bool:

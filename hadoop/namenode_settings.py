@@ -159,7 +159,7 @@ class WebHdfsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserSettings:
-    """The user for a command that is told elsewhere whom to ask.
+    """The user for a command whose NameNodes come from other settings.
 
     Raises:
         SettingError: It is no user's name.

@@ -61,7 +61,7 @@ class EndpointQuery:
         return any(map(self.matches, record.endpoints))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1)  # a search asks for all its entries, and a value may have 64 KiB
 def _spelled(value: str) -> bytes | None:
     """Return how JSON without escapes spells the beginning of what is wanted; None where it may spell it otherwise."""
     start = value.removesuffix(ANY_END)

@@ -83,7 +83,7 @@ def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None
 def modify(name: str, glob: str | None, owner: str | None, config: Path | None, **flags: object) -> None:
     """Give a filter another glob or owner.
 
-    Only administrators of HDFS may. Its subscribers stay, and are told in their stream from which transaction on.
+    Only administrators of HDFS may. Its subscribers stay; their stream names the transaction from which it holds.
     """
     _client(config, flags).modify(name, glob=glob, owner=owner)
 
@@ -95,7 +95,7 @@ def modify(name: str, glob: str | None, owner: str | None, config: Path | None, 
 def remove(name: str, config: Path | None, **flags: object) -> None:
     """Remove a filter.
 
-    Only administrators of HDFS may. Its subscribers are told that it ends.
+    Only administrators of HDFS may. The streams of its subscribers end and say why.
     """
     _client(config, flags).remove(name)
 

@@ -115,7 +115,7 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "publisher.drops",
         "publisher_drops",
         "gaps",
-        "Times edits were missed; all readers were told (GapFlush).",
+        "Times edits were missed; a gap was published to all readers (GapFlush).",
     ),
     counter(
         "publisher.new_chains",

@@ -45,7 +45,7 @@ class StreamEnd(StrEnum):
 
 STREAM_ENDS: Final[Mapping[str, str]] = {
     StreamEnd.LEFT: "the client left",
-    StreamEnd.MISSING: "events were missing, and the client was told which",
+    StreamEnd.MISSING: "events were missing; the stream names which",
     StreamEnd.NOT_PERMITTED: "the user is no longer one of the filter's subscribers, or the filter was removed",
     StreamEnd.SLOW: "the client read too slowly, and was cut off",
     StreamEnd.STOPPED: "the proxy stopped",

@@ -167,7 +167,7 @@ def give_the_right_meanwhile(world: World, number: int) -> None:
 
 
 async def _read_what_is_missing(system: System, directory: str, path: str, owner: str) -> None:
-    """Let the owner of a directory read a path in it that is missing, and its parent with it."""
+    """Let the owner of a directory read a path in it that is missing, as its own parent may be."""
     in_sight(system, directory, 0o755)
     behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
     await asyncio.sleep(SETTLED_S)
