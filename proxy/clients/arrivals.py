@@ -2,12 +2,13 @@
 
 libuv reads every socket that is ready before anything else has its turn. A request of which nothing is known takes
 fifty times as long as one that is, so of a crowd that asks the same all would be parsed before the first one is
-answered, and teaches the fast path what the others ask.
+answered, and teaches the fast path what the others ask. Addresses take turns, so that a crowd of few addresses makes no
+other client wait for all of it.
 """
 
 import asyncio
 import logging
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Final, Protocol
 
 AT_A_TURN: Final = 16
@@ -26,6 +27,10 @@ _log = logging.getLogger(__name__)
 class Newcomer(Protocol):
     """A connection with a request that was not known when it came."""
 
+    @property
+    def holder(self) -> str:
+        """Of the connection's share (`nncache.proxy.shares.holder_of`)."""
+
     def has_closed(self) -> bool:
         """Whether the client will send nothing more: it has left, or has closed its half alone."""
 
@@ -37,16 +42,16 @@ class Newcomer(Protocol):
 
 
 class Arrivals:
-    """Connections that wait for their turn, in the order in which they came.
+    """Connections that wait: holder by holder in turn, each holder's in the order in which they came.
 
     Invariants:
         A1  While one waits, or one was let in since the last turn, exactly one turn is scheduled.
-        A2  None is let in before one that waits.
+        A2  While one waits, none is let in at once; of one holder, none before one that came earlier.
         A3  Who has probably left goes on when no other waits: it may have closed its half alone, and read on.
     """
 
     def __init__(self) -> None:
-        self._waiting: deque[Newcomer] = deque()
+        self._waiting: OrderedDict[str, deque[Newcomer]] = OrderedDict()  # by holder; whose turn it is first
         self._closed: deque[Newcomer] = deque()  # A3
         self._let_in = 0  # since the last turn
         self._is_scheduled = False
@@ -61,7 +66,7 @@ class Arrivals:
 
     def add(self, newcomer: Newcomer) -> None:
         """Have one go on in its turn."""
-        self._waiting.append(newcomer)
+        self._waiting.setdefault(newcomer.holder, deque()).append(newcomer)
         self._schedule()
 
     def _schedule(self) -> None:
@@ -74,7 +79,7 @@ class Arrivals:
         self._let_in = looks = 0
         while self._waiting and self._let_in < AT_A_TURN and looks < LOOKS_AT_A_TURN:
             looks += 1
-            newcomer = self._waiting.popleft()
+            newcomer = self._take_next()
             if newcomer.has_closed():
                 self._closed.append(newcomer)
             else:
@@ -84,6 +89,13 @@ class Arrivals:
             self._let_in += _go_on(self._closed.popleft())
         if self._waiting or self._closed or self._let_in:
             self._schedule()
+
+    def _take_next(self) -> Newcomer:
+        holder, those = self._waiting.popitem(last=False)
+        newcomer = those.popleft()
+        if those:
+            self._waiting[holder] = those
+        return newcomer
 
 
 def _go_on(newcomer: Newcomer) -> bool:

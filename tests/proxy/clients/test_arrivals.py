@@ -14,9 +14,11 @@ class Row:
 
     gone_on: list[int] = field(default_factory=list)
 
-    def newcomer(self, number: int, *, is_costly: bool = True, is_closed: bool = False) -> "Newcomer":
+    def newcomer(
+        self, number: int, *, is_costly: bool = True, is_closed: bool = False, holder: str = "127.0.0.1"
+    ) -> "Newcomer":
         """Return one."""
-        return Newcomer(self, number, is_costly=is_costly, is_closed=is_closed)
+        return Newcomer(self, number, is_costly=is_costly, is_closed=is_closed, holder=holder)
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Newcomer:
     number: int
     is_costly: bool
     is_closed: bool
+    holder: str
     is_broken: bool = False
     has_ended: bool = False
 
@@ -61,6 +64,21 @@ async def test_each_turn_lets_a_few_in() -> None:
     assert seen == [AT_A_TURN, 2 * AT_A_TURN, 2 * AT_A_TURN + 1, 2 * AT_A_TURN + 1]
     assert row.gone_on == list(range(2 * AT_A_TURN + 1))
     assert arrivals.may_enter(is_there=False)
+
+
+async def test_a_crowd_of_one_address_holds_no_other_up() -> None:
+    """Addresses take turns, each with those who came first; the last of the crowd wait for the rest of it alone."""
+    arrivals, row = Arrivals(), Row()
+    crowd = 10 * AT_A_TURN
+    for number in range(crowd):
+        arrivals.add(row.newcomer(number))
+    for number, holder in ((1000, "127.0.0.2"), (1001, "127.0.0.3"), (1002, "127.0.0.3")):
+        arrivals.add(row.newcomer(number, holder=holder))
+    await asyncio.sleep(0)
+    assert row.gone_on == [0, 1000, 1001, 1, 1002, *range(2, AT_A_TURN - 3)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert [number for number in row.gone_on if number < crowd] == list(range(crowd))
 
 
 async def test_connections_that_are_aiohttps_wait_later() -> None:
