@@ -67,17 +67,16 @@ class Floor(asyncio.Protocol):
 
 
 def ask(head: bytes, namenode: tuple[str, int]) -> bytes:
-    """Return the NameNode's reply with a length in place of chunks."""
+    """Return the NameNode's reply with a length, in place of chunks or of an end of the connection (Hadoop 3.4.1)."""
     with socket.create_connection(namenode) as sock, sock.makefile("rb") as reader:
         sock.sendall(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
         start, _, body = reader.read().partition(b"\r\n\r\n")
-    fields = [
-        line for line in start.split(b"\r\n") if not line.lower().startswith((b"connection", b"transfer"))
-    ]
-    if not any(line.lower().startswith(b"content-length") for line in fields):
+    fields = [line for line in start.split(b"\r\n") if not line.lower().startswith(b"connection")]
+    if b"transfer-encoding: chunked" in map(bytes.lower, fields):
         body = body.split(b"\r\n")[1]  # it is one chunk
-        fields.append(b"Content-Length: %d" % len(body))
-    return b"\r\n".join(fields) + b"\r\n\r\n" + body
+    framing = b"transfer-encoding", b"content-length"
+    kept = [line for line in fields if not line.lower().startswith(framing)]
+    return b"\r\n".join((*kept, b"Content-Length: %d" % len(body))) + b"\r\n\r\n" + body
 
 
 async def serve(host: str, port: int, namenode: tuple[str, int]) -> None:

@@ -156,22 +156,21 @@ def bytes_per_connection(target: Target) -> float:
     """Return what an idle connection takes that has asked a few times for what is answered from memory."""
     host, _, port = target.address.rpartition(":")
 
-    def connected(number: int) -> socket.socket:
-        sock = socket.socket()
+    def connect(number: int) -> None:
+        sock = close.enter_context(socket.socket())
         sock.bind((f"127.0.0.{2 + number % 8}", 0))  # ephemeral ports are counted for each address
         sock.settimeout(_TIMEOUT_S)
         sock.connect((host, int(port)))
         for _ in range(IDLE_REQUESTS):
             sock.sendall(f"GET {_TARGET % (0, 0)} HTTP/1.1\r\nHost: {target.address}\r\n\r\n".encode())
             sock.recv(65_536)
-        return sock
 
     with ExitStack() as close:
         for number in range(_IDLE_BEFORE):
-            close.callback(connected(number).close)
+            connect(number)
         before = target.resident()
         for number in range(IDLE_CONNECTIONS):
-            close.callback(connected(number).close)
+            connect(number)
         return (target.resident() - before) / IDLE_CONNECTIONS
 
 

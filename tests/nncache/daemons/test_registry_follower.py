@@ -88,8 +88,10 @@ async def test_each_change_is_told(zookeeper_server: ZooKeeperServer) -> None:
         await s.until("/services/a")
         assert s.follower.followed == 4
         await s.registry.delete("/services/a")
-        await s.until("/services/a")
-        assert (s.follower.followed, s.follower.gaps) == (3, 0)
+        async with asyncio.timeout(HANG_S):
+            while s.follower.followed != 3:  # what is there may be told more often than it changes
+                await s.until("/services/a")
+        assert s.follower.gaps == 0
     assert s.follower.followed == 0
 
 
