@@ -18,7 +18,7 @@ class DirectInotifyEventInputStream(InotifyEventInputStream):
 
     Invariant:
         D1  The items of a read are queued together, its Covered last: a reader that stops in between has not
-            been told that it is covered, and one that goes on gets the rest first.
+            got it, and one that goes on gets the rest first.
     """
 
     def __init__(self, setup: ChannelSetup) -> None:

@@ -38,7 +38,7 @@ class MissingEventsError(InvalidationError):
 
 
 class ChannelOutageError(MissingEventsError):
-    """Nothing can be known for so long that it must be told; whether events are missing will show when it is over."""
+    """Nothing can be known for so long that it must be reported; its end will show whether events are missing."""
 
 
 class PublisherAwayError(ChannelOutageError):

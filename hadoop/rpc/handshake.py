@@ -65,7 +65,7 @@ class Handshake(Protocol):
 
 
 class SimpleHandshake:
-    """SIMPLE authentication: the server believes the name that it is told."""
+    """SIMPLE authentication: the server takes the user name as the client sends it."""
 
     auth_protocol = NO_AUTH_PROTOCOL
     protection = None

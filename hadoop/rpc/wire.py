@@ -246,7 +246,7 @@ class Wire(asyncio.Protocol):
     def _send_ping(self) -> None:
         """Keep a NameNode with thousands of connections from closing this one as idle."""
         assert self._transport is not None
-        if self._transport.is_closing():  # its loss is about to be told
+        if self._transport.is_closing():  # connection_lost follows
             return
         if self._handshake.is_complete():
             try:

@@ -20,7 +20,7 @@ MAX_RECORD_BYTES: Final = 512 * 1024
 """Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB); of what is larger nothing is ours."""
 
 MAX_REASON: Final = 200
-"""Characters that are told of why a znode is corrupt: it may quote what it holds."""
+"""Characters shown of the reason why a znode is corrupt: it may quote what it holds."""
 
 
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TXID)]

@@ -32,7 +32,7 @@ TRIES: Final = 3
 """Readings of one filter that is removed and added again meanwhile."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Is told how many filters have been read, and of how many."""
+"""Called with how many filters have been read, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)

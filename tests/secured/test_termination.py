@@ -73,6 +73,7 @@ def counted(proxy: Proxy, act: Callable[[], object], name: str = HITS) -> int:
         if all(before[each] == after[each] for each in BLIND):
             return int(after[name] - before[name])
         assert time.monotonic() < deadline, "the gate does not stay open"
+        act()  # what was forgotten with a stream is known again
 
 
 def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: str) -> None:
@@ -91,14 +92,16 @@ def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: st
         for _ in range(ASKED):
             assert b"FileStatus" in run(path)
 
+    hits: list[int] = []
+    assert counted(proxy, lambda: hits.append(counted(proxy, several)), ACCEPTED) == ASKED
+    assert hits[-1] == ASKED
+
     def twice() -> None:
         missing = f"{path}/{uuid.uuid4().hex}"
-        run(missing)
-        run(missing)
+        hits[-2:] = counted(proxy, lambda: run(missing)), counted(proxy, lambda: run(missing))
 
-    assert counted(proxy, several) == ASKED
-    assert counted(proxy, several, ACCEPTED) == ASKED
-    assert counted(proxy, twice) == 1
+    counted(proxy, twice)
+    assert hits[-2:] == [0, 1]
 
 
 @pytest.mark.parametrize("channel", ["direct", "zookeeper"])

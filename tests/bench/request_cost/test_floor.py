@@ -1,12 +1,15 @@
 """What nncache is measured beside says what the NameNode says."""
 
 import shutil
+import socket
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 
 import pytest
 
+from nncache.bench.request_cost import floor as floors
 from nncache.bench.request_cost.floor import floor
 from nncache.bench.servers.haproxy import haproxy
 from nncache.bench.servers.nginx import nginx
@@ -53,3 +56,29 @@ def test_the_floor_counts(cluster: Cluster) -> None:
         for _ in range(3):
             client.ask("GET", TARGET)
         assert running.progress() == Progress(answered=4, connections=2)
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [
+        b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        b"Content-Length: 2\r\n\r\n{}",
+        b"\r\n{}",
+    ],
+    ids=["chunked (3.5.0)", "counted", "to the end of the connection (3.4.1)"],
+)
+def test_the_floor_counts_the_body_however_it_is_framed(framed: bytes) -> None:
+    """Releases differ in it, and the floor's connections are kept."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            client, _ = listener.accept()
+            with client:
+                client.recv(65_536)
+                client.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nA: b\r\n" + framed)
+
+        server = threading.Thread(target=answer)
+        server.start()
+        reply = floors.ask(b"GET / HTTP/1.1\r\n\r\n", listener.getsockname())
+        server.join()
+    assert reply == b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\n{}"
