@@ -8,19 +8,11 @@ import pytest
 
 from tests.house.tree import ROOMS, ROOT, parsed, shown, sources, text_of
 
-MAX_LINES = 400
-
 EVERYTHING = sources(*ROOMS, "tests")
 SUPPRESSION = re.compile(r"#\s*(noqa\b|type:\s*ignore\b)(?P<rest>.*)$")
 WITH_REASON = re.compile(r"^(?::\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|\[[a-z-]+(?:,\s*[a-z-]+)*\])\s*(?:-|#)\s*\S+")
 
 STARTERS = ("create_task", "ensure_future")
-
-
-def test_no_file_outgrows_its_noun() -> None:
-    """A file beyond 400 lines holds more than one thing: split it."""
-    lines = {shown(path): len(text_of(path).splitlines()) for path in EVERYTHING}
-    assert {name: number for name, number in lines.items() if number > MAX_LINES} == {}
 
 
 @pytest.mark.parametrize("room", ROOMS)
