@@ -5,7 +5,9 @@ import os
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, Tls, ZooKeeperSecurity
+from nncache.testbed.daemon import Proxy
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 
 HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
@@ -51,6 +53,20 @@ def webhdfs(
         return response.status, response.read()
     finally:
         connection.close()
+
+
+def settle(cluster: Cluster, proxy: Proxy) -> None:
+    """Wait until the proxy has applied all transactions that the first NameNode has acknowledged so far."""
+    namenode = cluster.namenodes[0]
+    connection = namenode.access.connect(namenode.web, timeout_s=30)
+    try:
+        connection.request("GET", JOURNAL_QUERY, headers=namenode.access.headers(cluster.superuser))
+        last = parse_last_txid(connection.getresponse().read())
+    finally:
+        connection.close()
+    proxy.process.await_that(
+        lambda: proxy.metrics()["nncache_cache_covered_txid"] >= last, f"has not applied {last}"
+    )
 
 
 def make_directory(cluster: Cluster, path: str, permission: str = "777") -> None:

@@ -156,7 +156,8 @@ def ignores_signals(pid: int) -> bool:
 def test_a_signal_leaves_nothing_running(number: signal.Signals) -> None:
     """Also amid the start, when servers are half up."""
     with subprocess.Popen(
-        [sys.executable, "-m", "nncache.demo"],
+        # An ignored SIGHUP (nohup) would be inherited, and the demo rightly keeps ignoring it.
+        ["env", "--default-signal=HUP", sys.executable, "-m", "nncache.demo"],
         cwd=ROOT,
         env=os.environ
         | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": "", "SECURE": ""},

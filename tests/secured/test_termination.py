@@ -16,7 +16,7 @@ import requests
 from nncache.hadoop.credentials import parse_delegation_token
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
-from tests.cluster import make_directory, webhdfs
+from tests.cluster import make_directory, settle, webhdfs
 from tests.kerberos import need_curl, need_gssapi, negotiate
 from tests.patience import HANG_S
 from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, namenode_of, until_hit
@@ -44,6 +44,7 @@ def prepared(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
     make_directory(secured_cluster, place, permission="700")
     webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
     webhdfs(secured_cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    settle(secured_cluster, proxy)  # a late event would forget what is kept
     until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)))
     return f"{place}/d"
 
