@@ -140,6 +140,15 @@ def zookeeper_server() -> Iterator[ZooKeeperServer]:
 
 
 @pytest.fixture
+def administrators_directory(cluster: Cluster) -> str:
+    """Return a directory in HDFS that is this test's alone, where only the superuser may write."""
+    path = f"/administrators/{uuid.uuid4().hex[:12]}"
+    make_directory(cluster, "/administrators", "755")
+    make_directory(cluster, path, "755")
+    return path
+
+
+@pytest.fixture
 def hdfs_directory(cluster: Cluster) -> str:
     """Return a directory in HDFS, mode 777, that is this test's alone."""
     path = f"/t/{uuid.uuid4().hex[:12]}"

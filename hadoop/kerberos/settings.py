@@ -77,3 +77,12 @@ class KerberosSettings:
     def has_identity(self) -> bool:
         """Whether there is an identity at all."""
         return bool(self.keytab or self.ticket_cache)
+
+    def acts_as(self, user: str) -> str:
+        """Return the user that a NameNode sees, by Hadoop's default rule for names; "" where only the ticket says it.
+
+        `user` is the one without an identity.
+        """
+        if not self.has_identity:
+            return user
+        return parse_principal(self.principal).service if self.principal else ""

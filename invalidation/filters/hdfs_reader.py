@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
 from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.errors import DataNodeUnavailableError, RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.hadoop.paths import ancestors
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.users import is_user_name
 from nncache.invalidation.filters.definition import (
@@ -24,6 +25,7 @@ from nncache.invalidation.filters.definition import (
 from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
 from nncache.invalidation.filters.read_ahead import ReadAhead
+from nncache.invalidation.filters.trust import Distrust, Trust, trust_in
 
 MANY_UNREADABLE: Final = 16
 """So many definitions of which HDFS does not hand out the content, or all of them, are HDFS's fault, not theirs."""
@@ -41,15 +43,17 @@ class StoredFilter:
 
     filter: Filter
     odd_subscribers: tuple[str, ...]  # children of its list that are no user names
+    distrust: Distrust | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFilters:
     """What HDFS keeps."""
 
-    filters: Mapping[str, Filter]  # by name
+    filters: Mapping[str, Filter]  # by name, untrusted ones too
     broken: Mapping[str, str]  # name -> why it is no filter
     odd_subscribers: Mapping[str, tuple[str, ...]]  # name -> children of its list that are no user names
+    untrusted: Mapping[str, Distrust] = field(default_factory=dict)  # name -> why others may have written it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +81,12 @@ class FilterReader:
     most three calls a filter and needs no DataNode. With `ahead`, reading all asks for most of it in few calls.
     """
 
-    def __init__(self, hdfs: Hdfs, path: str, ahead: ReadAhead | None = None) -> None:
+    def __init__(self, hdfs: Hdfs, path: str, ahead: ReadAhead | None = None, *, own_user: str = "") -> None:
+        """Take the place; `own_user`: as whom the publisher reads, whose filters are believed as well."""
         self._hdfs = hdfs
         self._path = path
         self._ahead = ahead
+        self._own_user = own_user
         self._contents: dict[str, tuple[_Identity, bytes]] = {}  # of definitions, by name
 
     async def names(self) -> tuple[str, ...]:
@@ -89,17 +95,21 @@ class FilterReader:
         Raises:
             FilterStoreError: it is not known.
         """
+        return tuple(await self._directories())
+
+    async def _directories(self) -> dict[str, FileStatus]:
+        """Return the status of all that is there, by name and in order."""
         with self.answered():
             try:
-                statuses = await self._hdfs.list(self._path)
+                listed = await self._hdfs.list(self._path)
             except RemoteExceptionError as exc:
                 if not is_missing(exc):
                     raise
-                return ()
-        names = sorted(status.path_suffix for status in statuses)
-        if "" in names:
+                return {}
+        statuses = {status.path_suffix: status for status in listed}
+        if "" in statuses:
             raise FiltersUnavailableError(f"{self._path} is a file; the filters are kept in a directory")
-        return tuple(name for name in names if not name.startswith("."))
+        return {name: statuses[name] for name in sorted(statuses) if not name.startswith(".")}
 
     async def read_all(self, progress: Progress | None = None) -> StoredFilters:
         """Return all that is there.
@@ -107,14 +117,19 @@ class FilterReader:
         Raises:
             FilterStoreError: it could not be read; nothing is known about any filter.
         """
-        names = await self.names()
+        directories = await self._directories()
+        if not directories:
+            self._contents.clear()
+            return StoredFilters(filters={}, broken={}, odd_subscribers={})
+        trust = await self._trust()
+        names = tuple(directories)
         hdfs = self._hdfs if self._ahead is None else await self._ahead(self._path, names)
-        found = await self._read_each(names, hdfs, progress)
+        found = await self._read_each(names, hdfs, trust, directories, progress)
         unreadable = [_reason(name, each) for name, each in found.items() if isinstance(each, _Unreadable)]
         if unreadable and not any(isinstance(each, StoredFilter) for each in found.values()):
             raise self._unreadable(unreadable)
         self._contents = {name: self._contents[name] for name in names if name in self._contents}
-        return _together(found)
+        return _together(found, trust)
 
     async def read(self, names: Collection[str]) -> StoredFilters:
         """Return what is there under these names; what is not there is in none of the parts.
@@ -124,20 +139,39 @@ class FilterReader:
         Raises:
             FilterStoreError: it could not be read; nothing is known about any of them.
         """
-        found = await self._read_each(names, self._hdfs)
+        trust = await self._trust()
+        found = await self._read_each(names, self._hdfs, trust, {})
         for name, each in found.items():
             if each is None:
                 self._contents.pop(name, None)
-        return _together(found)
+        return _together(found, trust)
+
+    async def _trust(self) -> Trust:
+        """Say what is believed here."""
+        found: dict[str, FileStatus] = {}
+        with self.answered():
+            for path in (*reversed(ancestors(self._path)), self._path):
+                try:
+                    found[path] = await self._hdfs.status(path)
+                except RemoteExceptionError as exc:
+                    if not is_missing(exc):
+                        raise
+                    break  # nor is there a filter
+        return trust_in(self._path, found, self._own_user)
 
     async def _read_each(
-        self, names: Collection[str], hdfs: Hdfs, progress: Progress | None = None
+        self,
+        names: Collection[str],
+        hdfs: Hdfs,
+        trust: Trust,
+        directories: Mapping[str, FileStatus],
+        progress: Progress | None = None,
     ) -> dict[str, _Found]:
         found: dict[str, _Found] = {}
         unreadable: list[str] = []
 
         async def read_one(name: str) -> None:
-            found[name] = outcome = await self._read_one(name, hdfs)
+            found[name] = outcome = await self._read_one(name, hdfs, trust, directories.get(name))
             if isinstance(outcome, _Unreadable):
                 unreadable.append(_reason(name, outcome))
             if len(unreadable) >= MANY_UNREADABLE:
@@ -154,37 +188,39 @@ class FilterReader:
         Raises:
             FilterStoreError: it could not be read.
         """
-        found = await self._read_one(name, self._hdfs)
+        found = await self._read_one(name, self._hdfs, await self._trust(), None)
         if isinstance(found, _Unreadable):
             raise self._unreadable([_reason(name, found)])
         return found
 
-    async def _read_one(self, name: str, hdfs: Hdfs) -> _Found:
+    async def _read_one(self, name: str, hdfs: Hdfs, trust: Trust, directory: FileStatus | None) -> _Found:
         try:
             check_name(name)
             with self.answered():
                 for _ in range(TRIES):
                     try:
-                        return await self._read_parts(name, hdfs)
+                        if directory is None:
+                            directory = await self._hdfs.status(f"{self._path}/{name}")
+                        return await self._read_parts(name, hdfs, trust, directory)
                     except RemoteExceptionError as exc:
                         if not is_missing(exc):
                             raise
-                    if not await self._is_there(name):
+                    directory = await self._status_if_there(name)
+                    if directory is None:
                         return None
         except (FilterError, FilterAccessError) as exc:
             return Broken(str(exc))
         return Broken("it was another one each time it was read")
 
-    async def _is_there(self, name: str) -> bool:
+    async def _status_if_there(self, name: str) -> FileStatus | None:
         try:
-            await self._hdfs.status(f"{self._path}/{name}")
+            return await self._hdfs.status(f"{self._path}/{name}")
         except RemoteExceptionError as exc:
             if not is_missing(exc):
                 raise
-            return False
-        return True
+            return None
 
-    async def _read_parts(self, name: str, hdfs: Hdfs) -> _Found:
+    async def _read_parts(self, name: str, hdfs: Hdfs, trust: Trust, directory: FileStatus) -> _Found:
         """Read what stands in the directory of a filter; "not found" if it is removed under our hands."""
         listed = await hdfs.list(f"{self._path}/{name}")
         parts = {status.path_suffix: status for status in listed}
@@ -224,6 +260,7 @@ class FilterReader:
                 source=source,
             ),
             tuple(sorted(user for user in users if not is_user_name(user))),
+            trust.of_filter(f"{self._path}/{name}", directory, parts),
         )
 
     async def _content(self, name: str, definition: FileStatus) -> bytes | _Unreadable:
@@ -261,14 +298,19 @@ def _reason(name: str, found: _Unreadable) -> str:
     return f"{name}: {found.reason}"
 
 
-def _together(found: Mapping[str, _Found]) -> StoredFilters:
+def _together(found: Mapping[str, _Found], trust: Trust) -> StoredFilters:
     filters: dict[str, Filter] = {}
     broken: dict[str, str] = {}
     odd: dict[str, tuple[str, ...]] = {}
+    untrusted: dict[str, Distrust] = {}
     for name, outcome in found.items():
+        if outcome is not None and trust.distrust is not None:
+            untrusted[name] = trust.distrust
         match outcome:
             case StoredFilter():
                 filters[name] = outcome.filter
+                if outcome.distrust is not None:
+                    untrusted[name] = outcome.distrust
                 if outcome.odd_subscribers:
                     odd[name] = outcome.odd_subscribers
             case Broken() | _Unreadable():
@@ -277,4 +319,4 @@ def _together(found: Mapping[str, _Found]) -> StoredFilters:
                 pass
             case _:
                 assert_never(outcome)
-    return StoredFilters(filters=filters, broken=broken, odd_subscribers=odd)
+    return StoredFilters(filters=filters, broken=broken, odd_subscribers=odd, untrusted=untrusted)

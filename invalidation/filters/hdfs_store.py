@@ -17,6 +17,8 @@ from typing import Final, NoReturn, assert_never
 
 from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.errors import RemoteExceptionError
+from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.paths import ROOT, ancestors
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.filters.definition import (
     ATTRIBUTE,
@@ -68,11 +70,15 @@ class FilterStore:
     anything is touched, when it makes no sense.
     """
 
-    def __init__(self, hdfs: Hdfs, path: str = DEFAULT_PATH, ahead: ReadAhead | None = None) -> None:
-        """With `ahead` a reading of all filters takes fewer calls."""
+    def __init__(
+        self, hdfs: Hdfs, path: str = DEFAULT_PATH, ahead: ReadAhead | None = None, *, own_user: str = ""
+    ) -> None:
+        """With `ahead` a reading of all filters takes fewer calls; for `own_user` see `FilterReader`."""
         self.path = path
         self._hdfs = hdfs
-        self._reader = FilterReader(hdfs, path, ahead)
+        self._reader = FilterReader(hdfs, path, ahead, own_user=own_user)
+        self._owner = ""  # to whom the directory belongs, and so each filter's; not asked yet
+        self._makes = ""  # to whom belongs what is made here; not asked yet
 
     # -- reads
 
@@ -229,8 +235,21 @@ class FilterStore:
     # -- inner parts
 
     async def _make_directory(self) -> None:
-        if not await self._exists(self.path):
-            await self._hdfs.mkdirs(self.path, "755")
+        """Make the directory of the filters, and those above it, for the owner of the root: see `filters.trust`."""
+        found = await self._status_if_there(self.path)
+        if found is not None:
+            self._owner = found.owner
+            return
+        missing = [self.path]
+        for path in ancestors(self.path):
+            if await self._exists(path):
+                break
+            missing.append(path)
+        await self._hdfs.mkdirs(self.path, "755")
+        self._owner = (await self._hdfs.status(ROOT)).owner
+        for path in reversed(missing):
+            if (await self._hdfs.status(path)).owner != self._owner:
+                await self._hdfs.set_owner(path, owner=self._owner)
 
     async def _add(self, new: Filter, make_list: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         draft = self._new_draft()
@@ -264,7 +283,18 @@ class FilterStore:
         await make_list(subscribers, new.allowed_subscribers)
         if not await self._set_attribute(draft, new):
             await self._hdfs.create(f"{draft}/{DEFINITION}", encode_definition(new), create_parent=False)
+            await self._hand_over(f"{draft}/{DEFINITION}")
         await self._hdfs.set_owner(subscribers, owner=new.owner)
+        await self._hand_over(draft)
+
+    async def _hand_over(self, made: str) -> None:
+        """Give what was made to the owner of the directory: what belongs to another user is not believed."""
+        if not self._owner:
+            self._owner = (await self._hdfs.status(self.path)).owner
+        if not self._makes:
+            self._makes = (await self._hdfs.status(made)).owner
+        if self._makes != self._owner:
+            await self._hdfs.set_owner(made, owner=self._owner)
 
     async def _set_attribute(self, place: str, defined: Filter) -> bool:
         """Set the attribute; False if HDFS has none (dfs.namenode.xattrs.enabled), or none so large."""
@@ -352,13 +382,15 @@ class FilterStore:
         return tuple(sorted(changed))
 
     async def _exists(self, path: str) -> bool:
+        return await self._status_if_there(path) is not None
+
+    async def _status_if_there(self, path: str) -> FileStatus | None:
         try:
-            await self._hdfs.status(path)
+            return await self._hdfs.status(path)
         except RemoteExceptionError as exc:
             if not is_missing(exc):
                 raise
-            return False
-        return True
+            return None
 
     async def _taken(self, name: str) -> NoReturn:
         whose = ""

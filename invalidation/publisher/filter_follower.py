@@ -10,10 +10,19 @@ from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.filter_pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
 from nncache.invalidation.publisher.filter_plan import StoredFilters
 
 _log = logging.getLogger(__name__)
+
+
+class ReadFilters(StoredFilters, Protocol):
+    """What a reading brings; `nncache.invalidation.filters.hdfs_store.StoredFilters` has this shape."""
+
+    @property
+    def untrusted(self) -> Mapping[str, Distrust]:
+        """Why some of them, by name, are not believed."""
 
 
 class StoredFiltersReader(Protocol):
@@ -23,10 +32,10 @@ class StoredFiltersReader(Protocol):
     def path(self) -> str:
         """The directory in HDFS; what happens at and below it may change the filters."""
 
-    async def read_all(self) -> StoredFilters:
+    async def read_all(self) -> ReadFilters:
         """Return all filters as they are now; one that is broken costs only itself."""
 
-    async def read(self, names: Collection[str]) -> StoredFilters:
+    async def read(self, names: Collection[str]) -> ReadFilters:
         """Return the filters of these names as they are now; of a name that is not there nothing is returned."""
 
 
@@ -36,6 +45,7 @@ class KnownFilters:
 
     filters: Mapping[str, Filter]
     broken: Mapping[str, str]
+    untrusted: Mapping[str, Distrust]
 
     @property
     def names(self) -> Collection[str]:
@@ -119,29 +129,32 @@ class FilterFollower:
                 self._pacer.failed(names, began_at)
         return is_read
 
-    def _succeeded(self, names: tuple[str, ...], read: StoredFilters) -> None:
+    def _succeeded(self, names: tuple[str, ...], read: ReadFilters) -> None:
         self.stored = self._with(names, read)
         self.reads += 1
         self.filters_read += len(read.filters) + len(read.broken)
         if self._complaint:
             _log.info("reading the filters in %s again", self.path)
             self._complaint = ""
-        broken = frozenset(self.stored.broken.items())
+        broken = frozenset(
+            (name, why) for name, why in self.stored.broken.items() if name not in self.stored.untrusted
+        )
         for name, reason in sorted(broken - self._broken):
             _log.warning(
                 "filter %s in %s can't be used, what is published of it stays: %s", name, self.path, reason
             )
         self._broken = broken
 
-    def _with(self, names: tuple[str, ...], read: StoredFilters) -> KnownFilters:
+    def _with(self, names: tuple[str, ...], read: ReadFilters) -> KnownFilters:
         """Return what is known after a reading of these names."""
         if names == (ALL,):
-            return KnownFilters(read.filters, read.broken)
+            return KnownFilters(read.filters, read.broken, read.untrusted)
         assert self.stored is not None, "all are read before any single one"
         known, again = self.stored, frozenset(names)
         return KnownFilters(
             {name: each for name, each in known.filters.items() if name not in again} | {**read.filters},
             {name: why for name, why in known.broken.items() if name not in again} | {**read.broken},
+            {name: why for name, why in known.untrusted.items() if name not in again} | {**read.untrusted},
         )
 
     def _note_slowed(self, names: tuple[str, ...]) -> None:

@@ -47,7 +47,7 @@ class PublisherStats:
     changes_collapsed: int = 0  # changes that went into a larger one since there were too many
     filters: int = 0  # filters in force
     filters_broken: int = 0  # definitions in HDFS that can't be used
-    filters_refused: int = 0  # filters in HDFS beyond the limits for them
+    filters_refused: int = 0  # filters in HDFS beyond the limits for them, or that others may write
     filter_changes: int = 0  # times that the set of filters changed
     filter_reads: int = 0  # readings of filters from HDFS: of those that changed, or of all
     filters_read: int = 0  # filters read by these

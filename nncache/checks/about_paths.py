@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from nncache.checks.facts import Facts
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.some_names import some_names
+from nncache.invalidation.filters.trust import by_distrust
 from nncache.settings.commands import SettingsOfPublisher
 
 
@@ -66,12 +68,16 @@ def _stored(facts: Facts, path: str) -> Iterator[Finding]:
             f"see that {facts.subject.user} may read {path} ({facts.subject.at('filters_path')})",
         )
         return
+    for distrust, names in by_distrust(stored.untrusted).items():
+        yield failed(f"the publisher refuses {some_names(names)}: {distrust.reason}", distrust.remedy)
     for name, reason in stored.broken.items():
         yield warning(
             f"filter {name} in {path} is broken: {reason}",
             f"nncache filters remove {name}, and add it again",
         )
-    yield from _all(stored.globs, f"in {path}")
+    globs = {name: glob for name, glob in stored.globs.items() if name not in stored.untrusted}
+    if globs or not stored.untrusted:
+        yield from _all(globs, f"in {path}")
 
 
 def _all(globs_by_name: Mapping[str, str], where: str) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
 from nncache.invalidation.channel.published_filters import PublishedFilter
+from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.registry.record import ServiceRecord
 
@@ -174,12 +175,14 @@ class StoredFound:
         is_slow: they could not be read in the time that a check has.
         globs: by name.
         broken: name -> why it is no filter.
+        untrusted: name -> why the publisher does not believe it.
     """
 
     silence: str = ""
     is_slow: bool = False
     globs: Mapping[str, str] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
+    untrusted: Mapping[str, Distrust] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,11 +205,12 @@ async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNode
     user = facts.subject.user
     async with WebHdfs(first, user, others=others, timeout_s=ANSWER_S, identity=identity, web=web) as hdfs:
         try:
-            stored = await FilterStore(hdfs, settings.filters.filters_path).read_all()
+            own_user = settings.kerberos.acts_as(settings.namenodes.user)
+            stored = await FilterStore(hdfs, settings.filters.filters_path, own_user=own_user).read_all()
         except FilterStoreError as error:
             return StoredFound(silence=str(error))
     globs = {name: each.path_glob for name, each in stored.filters.items()}
-    return StoredFound(globs=globs, broken=stored.broken)
+    return StoredFound(globs=globs, broken=stored.broken, untrusted=stored.untrusted)
 
 
 async def _through(facts: Facts) -> Read | None:

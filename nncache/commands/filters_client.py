@@ -12,7 +12,15 @@ from rich.console import Console
 from nncache.clock import unix_time
 from nncache.commands.filters_file_view import differences
 from nncache.commands.filters_store import on_store
-from nncache.commands.filters_view import all_as_json, columns, complaints, details, odd_subscribers, table
+from nncache.commands.filters_view import (
+    all_as_json,
+    columns,
+    complaints,
+    details,
+    odd_subscribers,
+    table,
+    untrusted,
+)
 from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError
 from nncache.hadoop.glob_pitfalls import pitfall
@@ -80,6 +88,8 @@ class FiltersClient:
         stored = self._on_store(lambda store: store.get(name))
         lines = [json.dumps(filter_as_json(stored.filter), indent=2)] if as_json else details(stored)
         click.echo("\n".join(lines))
+        if stored.distrust is not None:
+            _complain([untrusted([name], stored.distrust)])
         _complain(odd_subscribers(name, stored.odd_subscribers))
 
     def modify(self, name: str, *, glob: str | None, owner: str | None) -> None:

@@ -60,7 +60,8 @@ class FilterFiles:
         async def act(hdfs: WebHdfs, identity: KerberosIdentity | None) -> None:
             nonlocal plan
             path, user = self._settings.filters.filters_path, self._settings.namenodes.user
-            plan = await self._plan(FilterStore(hdfs, path), entries, prune=prune)
+            own_user = self._settings.kerberos.acts_as(user)
+            plan = await self._plan(FilterStore(hdfs, path, own_user=own_user), entries, prune=prune)
             if plan.is_empty or plan.refused:
                 return
             async with quick(hdfs, user, timeout_s=TIMEOUT_S, identity=identity) as changing:

@@ -27,8 +27,8 @@ _ResultT = TypeVar("_ResultT")
 
 def on_store(settings: SettingsOfFilters, act: Callable[[FilterStore], Awaitable[_ResultT]]) -> _ResultT:
     """Return what `act` makes of the filters; for errors see `on_hdfs`."""
-    path = settings.filters.filters_path
-    return on_hdfs(settings, lambda hdfs, _: act(FilterStore(hdfs, path)))
+    path, own_user = settings.filters.filters_path, settings.kerberos.acts_as(settings.namenodes.user)
+    return on_hdfs(settings, lambda hdfs, _: act(FilterStore(hdfs, path, own_user=own_user)))
 
 
 def on_hdfs(

@@ -1,7 +1,7 @@
 """How filters look: a table on a terminal, columns and JSON elsewhere. (nncache/commands/filters_view.py)"""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.table import Table
@@ -10,6 +10,7 @@ from rich.text import Text
 from nncache.hadoop.some_names import some_names
 from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.hdfs_store import StoredFilter, StoredFilters
+from nncache.invalidation.filters.trust import Distrust, by_distrust
 from nncache.logs import one_line
 
 HEADINGS = ("NAME", "GLOB", "OWNER", "SUBSCRIBERS")
@@ -59,10 +60,15 @@ def all_as_json(stored: StoredFilters, refused: Mapping[str, str]) -> str:
         {
             "filters": list(map(filter_as_json, stored.filters.values())),
             "broken": [{"name": name, "reason": reason} for name, reason in stored.broken.items()],
-            "refused": [{"name": name, "reason": reason} for name, reason in refused.items()],
+            "refused": [{"name": name, "reason": reason} for name, reason in _all_refused(stored, refused)],
         },
         indent=2,
     )
+
+
+def _all_refused(stored: StoredFilters, refused: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    untrusted = {name: str(why) for name, why in stored.untrusted.items()}
+    yield from ({**refused, **untrusted}).items()
 
 
 def details(stored: StoredFilter) -> Iterator[str]:
@@ -80,12 +86,19 @@ def complaints(stored: StoredFilters, refused: Mapping[str, str] | None = None) 
     `refused` are the filters beyond the limits, with the reason: a publisher with these limits takes none of them,
     unless it was in force before.
     """
+    for why, names in by_distrust(stored.untrusted).items():
+        yield untrusted(names, why)
     for name, reason in (refused or {}).items():
         yield one_line(f"refused, unless it was in force before the limit: {name}: {reason}")
     for name, reason in stored.broken.items():
         yield one_line(f"broken: {name}: {reason}")
     for name, odd in stored.odd_subscribers.items():
         yield from odd_subscribers(name, odd)
+
+
+def untrusted(names: Sequence[str], why: Distrust) -> str:
+    """Return the line for filters that others may have written."""
+    return one_line(f"refused by the publisher: {some_names(names)}: {why}")
 
 
 def odd_subscribers(name: str, odd: tuple[str, ...]) -> Iterator[str]:

@@ -198,6 +198,7 @@ class PublisherSystem:
                     timeout_s=HDFS_TIMEOUT_S,
                     identity=self._identity,
                 ),
+                own_user=settings.kerberos.acts_as(settings.namenodes.user),
             ),
             output=output,
             admission=settings.filters,

@@ -135,7 +135,7 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "publisher.filters_refused",
         "publisher_filters_refused",
         "filters",
-        "Filters in HDFS that are refused: too general, or more than there may be.",
+        "Filters in HDFS that are refused: too general, too many, or writable by others than administrators.",
     ),
     counter(
         "publisher.filter_changes",

@@ -17,6 +17,6 @@ async def place(request: pytest.FixtureRequest) -> AsyncIterator[Place]:
         yield Place(FakeHdfs(), "/apps/nncache/filters")
         return
     cluster: Cluster = request.getfixturevalue("cluster")
-    directory: str = request.getfixturevalue("hdfs_directory")
+    directory: str = request.getfixturevalue("administrators_directory")
     async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
         yield Place(hdfs, f"{directory}/apps/filters")

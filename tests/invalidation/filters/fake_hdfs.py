@@ -31,6 +31,7 @@ class Node:
     type: FileType
     file_id: int
     owner: str = "hdfs"
+    permission: str = "755"
     data: bytes = b""
     attributes: dict[str, bytes] = field(default_factory=dict)
     modification_time: int = 0
@@ -45,6 +46,8 @@ class FakeHdfs:
     calls: list[tuple[str, str]] = field(default_factory=list)
     under_way: int = 0
     most_under_way: int = 0
+
+    user: str = "hdfs"  # to whom belongs what is made
 
     def __post_init__(self) -> None:
         self._ids = itertools.count(1)
@@ -83,7 +86,7 @@ class FakeHdfs:
             length=len(node.data),
             owner=node.owner,
             group="supergroup",
-            permission="755",
+            permission=node.permission,
             access_time=0,
             modification_time=node.modification_time,
             block_size=0,
@@ -122,7 +125,7 @@ class FakeHdfs:
 
         def act() -> None:
             for each in (*reversed(ancestors(path)), path):
-                self.nodes.setdefault(each, Node(FileType.DIRECTORY, next(self._ids)))
+                self.nodes.setdefault(each, Node(FileType.DIRECTORY, next(self._ids), self.user))
 
         await self._call("mkdirs", path, act)
         return True
@@ -137,7 +140,7 @@ class FakeHdfs:
             assert above is not None
             assert create_parent is False
             self._node(above)
-            self.nodes[path] = Node(FileType.FILE, next(self._ids), data=data)
+            self.nodes[path] = Node(FileType.FILE, next(self._ids), self.user, data=data)
 
         await self._call("create", path, act)
 

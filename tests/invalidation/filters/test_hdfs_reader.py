@@ -121,7 +121,7 @@ async def test_one_filter_can_be_read_alone(place: Place) -> None:
 
 
 async def test_some_filters_cost_the_reading_of_these() -> None:
-    """Two listings each, none of the directory; one that is gone is not among them, nor is its content remembered."""
+    """A status and two listings each, none of the directory; what is gone is not among them, nor remembered."""
     hdfs = await filled(300)
     reader = FilterReader(hdfs, PATH)
     await reader.read_all()
@@ -131,7 +131,7 @@ async def test_some_filters_cost_the_reading_of_these() -> None:
     stored = await reader.read(["f7", "f8", "a b"])
     assert stored.filters == {"f7": Filter("f7", "/user/joe/*", "joe", ("ann",))}
     assert list(stored.broken) == ["a b"]
-    assert (hdfs.count("list"), hdfs.count("read")) == (3, 0)
+    assert (hdfs.count("list"), hdfs.count("read"), hdfs.count("status")) == (2, 0, 2 + 3)
     await Place(hdfs, PATH).put("f8", definition("f8"))
     await reader.read(["f8"])
     assert hdfs.count("read") == 1
@@ -300,3 +300,50 @@ async def test_all_are_read_ahead_and_few_are_not(place: Place) -> None:
     assert ahead == [(place.path, ("f",))]
     assert (await reader.read(["f"])).filters == {"f": Filter("f", "/user/joe/*", "joe")}
     assert len(ahead) == 1
+
+
+async def test_a_filter_that_others_may_write_is_named() -> None:
+    """Whether all are read or one; one that is made good again is believed again."""
+    hdfs = await filled(4)
+    hdfs.nodes[f"{PATH}/f0"].owner = "mallory"
+    hdfs.nodes[f"{PATH}/f1/{SUBSCRIBERS}"].permission = "777"
+    hdfs.nodes[f"{PATH}/f2/definition.json"].owner = "nncache"
+    reader = FilterReader(hdfs, PATH, own_user="nncache")
+    remedies = {"f0": f"hdfs dfs -chown hdfs {PATH}/f0", "f1": f"hdfs dfs -chmod go-w {PATH}/f1/subscribers"}
+    for stored in (await reader.read_all(), await reader.read(["f0", "f1", "f2", "f3"])):
+        assert list(stored.filters) == ["f0", "f1", "f2", "f3"]
+        assert {name: why.remedy for name, why in stored.untrusted.items()} == remedies
+    found = await reader.read_one("f0")
+    assert isinstance(found, StoredFilter)
+    assert found.distrust is not None
+    hdfs.nodes[f"{PATH}/f0"].owner = "hdfs"
+    assert list((await reader.read_all()).untrusted) == ["f1"]
+
+
+async def test_no_filter_is_believed_below_what_others_may_write() -> None:
+    """Broken ones are not either: what is published of them may be another's."""
+    hdfs = await filled(2)
+    await Place(hdfs, PATH).put("bad", b"")
+    hdfs.nodes["/"].permission = "777"
+    reader = FilterReader(hdfs, PATH)
+    for stored in (await reader.read_all(), await reader.read(["f0", "f1", "bad", "gone"])):
+        assert {name: why.remedy for name, why in stored.untrusted.items()} == dict.fromkeys(
+            ("bad", "f0", "f1"), "hdfs dfs -chmod go-w /"
+        )
+
+
+async def test_what_others_may_write_is_seen_in_the_real_hdfs(place: Place) -> None:
+    """And what the commands make belongs to administrators alone, the directories above it too."""
+    await place.add("joe", "ann")
+    reader = FilterReader(place.hdfs, place.path)
+    assert not (await reader.read_all()).untrusted
+    above = place.path.rpartition("/")[0]
+    for path in (above, place.path, f"{place.path}/joe"):
+        assert (await place.hdfs.status(path)).permission == "755"
+    await place.hdfs.set_owner(f"{place.path}/joe", owner="mallory")
+    remedy = f"hdfs dfs -chown {(await place.hdfs.status('/')).owner} "
+    assert {name: why.remedy for name, why in (await reader.read_all()).untrusted.items()} == {
+        "joe": f"{remedy}{place.path}/joe"
+    }
+    await place.hdfs.set_owner(above, owner="mallory")
+    assert {why.remedy for why in (await reader.read_all()).untrusted.values()} == {f"{remedy}{above}"}

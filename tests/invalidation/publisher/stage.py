@@ -21,6 +21,7 @@ from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup
 from nncache.invalidation.publisher.publisher import Publisher
@@ -42,6 +43,7 @@ class FakeStoredFilters:
 
     filters: dict[str, Filter]
     broken: dict[str, str]
+    untrusted: dict[str, Distrust] = field(default_factory=dict)
 
 
 class FakeFilters:
@@ -53,6 +55,7 @@ class FakeFilters:
         self.namenode = namenode  # the one that takes writes
         self.filters: dict[str, Filter] = {}
         self.broken: dict[str, str] = {}
+        self.untrusted: dict[str, Distrust] = {}
         self._made = 0  # filters that were ever made
         self._file_ids: dict[str, int] = {}  # of those that are there, by name
         self.fault: Exception | None = None  # what reading raises
@@ -74,6 +77,13 @@ class FakeFilters:
         self.filters.pop(name, None)
         self.broken[name] = "not JSON"
         self.namenode.unlink(f"{self.path}/{name}/definition.json")
+
+    def distrust(self, name: str, why: Distrust | None) -> None:
+        """Let others write it, or see to it that they may not."""
+        self.untrusted.pop(name, None)
+        if why is not None:
+            self.untrusted[name] = why
+        self.namenode.unlink(f"{self.path}/{name}/subscribers/changed")
 
     def remove(self, name: str) -> None:
         """Remove a filter."""
@@ -97,6 +107,7 @@ class FakeFilters:
         found = FakeStoredFilters(
             {name: each for name, each in self.filters.items() if name in names},
             {name: why for name, why in self.broken.items() if name in names},
+            {name: why for name, why in self.untrusted.items() if name in names},
         )
         await asyncio.sleep(self.takes_s)
         if self.fault is not None:

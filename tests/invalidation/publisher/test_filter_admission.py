@@ -4,6 +4,7 @@ import pytest
 
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.filter_admission import MAX_LOGGED, FilterAdmission
 from tests.invalidation.publisher.samples import published
 from tests.invalidation.publisher.stage import FakeStoredFilters, Stage, play
@@ -56,3 +57,39 @@ def test_a_publisher_leaves_refused_filters_out() -> None:
             assert publisher.stats().filters_refused == 0
 
     play(story, admission=FilterSettings(max_filters=2))
+
+
+def test_a_filter_that_others_may_write_is_out_of_force() -> None:
+    """It is removed, with what is published of it, and comes back once it is good again."""
+
+    async def story(on: Stage) -> None:
+        on.filters.put("f", "/f/*")
+        on.filters.put("g", "/g/*")
+        async with on.publisher() as process:
+            publisher = process.publisher
+            await until(lambda: publisher.stats().filters == 2)
+            on.filters.distrust("f", Distrust("/f may be written", "hdfs dfs -chmod go-w /f"))
+            await until(lambda: on.published_filters().keys() == {"g"})
+            assert publisher.stats().filters_refused == 1
+            assert publisher.broken_filters == {
+                "f": "refused: /f may be written: hdfs dfs -chmod go-w /f",
+            }
+            on.filters.distrust("f", None)
+            await until(lambda: on.published_filters().keys() == {"f", "g"})
+            assert publisher.stats().filters_refused == 0
+
+    play(story)
+
+
+def test_an_untrusted_definition_that_is_broken_is_removed(caplog: pytest.LogCaptureFixture) -> None:
+    """What is published of it may have been written by the same hand; nor does it take another's room."""
+    admission = FilterAdmission(FilterSettings(max_filters=1))
+    why = Distrust("/ may be written", "hdfs dfs -chmod go-w /")
+    stored = FakeStoredFilters({"g": Filter("g", "/g", "joe")}, {"f": "why"}, {"f": why})
+    admitted = admission.admit(stored, {"f": published("f", "/f")})
+    assert admitted.filters.keys() == {"g"}
+    assert not admitted.broken
+    assert admission.refused == {"f": str(why)}
+    assert caplog.records[-1].getMessage() == (
+        f"filter f is refused, what is published of it is removed: {why}"
+    )

@@ -3,6 +3,7 @@
 from nncache.checks.about_paths import filters, globs
 from nncache.checks.facts import StoredFound
 from nncache.invalidation.channel.published_filters import PublishedFilter
+from nncache.invalidation.filters.trust import Distrust
 from tests.nncache.checks.samples import ON_ZOOKEEPER, of_proxy, of_publisher, published, told
 
 
@@ -52,6 +53,19 @@ def test_filters_in_hdfs_are_a_publishers() -> None:
     assert deep.startswith("warning: filter deep: /a/**: ** stays within one level")
     good = StoredFound(globs={"a": "/a"})
     assert told(filters(of_publisher(stored=good)))[0].startswith("ok: filters in /apps/nncache/filters: 1")
+
+
+def test_filters_that_others_may_write_fail() -> None:
+    """One finding for each cause, with the command that mends it; the others are judged as ever."""
+    why = Distrust("/apps may be written by others", "hdfs dfs -chmod go-w /apps")
+    odd = StoredFound(globs={"a": "/a", "b": "/b", "c": "/c"}, untrusted={"a": why, "b": why})
+    refused, good = told(filters(of_publisher(stored=odd)))
+    assert refused == (
+        "failed: the publisher refuses a, b: /apps may be written by others | hdfs dfs -chmod go-w /apps"
+    )
+    assert good.startswith("ok: filters in /apps/nncache/filters: 1")
+    alone = StoredFound(globs={"a": "/a"}, untrusted={"a": why})
+    assert len(told(filters(of_publisher(stored=alone)))) == 1
 
 
 def test_filters_in_force_are_a_followers() -> None:

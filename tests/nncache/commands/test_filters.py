@@ -57,9 +57,9 @@ class Command:
 
 
 @pytest.fixture
-def command(cluster: Cluster, hdfs_directory: str) -> Command:
+def command(cluster: Cluster, administrators_directory: str) -> Command:
     """A fresh directory of filters."""
-    return Command(cluster, hdfs_directory)
+    return Command(cluster, administrators_directory)
 
 
 @pytest.fixture
@@ -110,10 +110,11 @@ def test_nobody_else_adds_or_removes(joe: Command, user: str) -> None:
     assert webhdfs(joe.cluster, "GET", joe.path, "LISTSTATUS") == before
 
 
-def test_without_the_directory_nobody_else_makes_it(cluster: Cluster, hdfs_directory: str) -> None:
+def test_without_the_directory_nobody_else_makes_it(cluster: Cluster, administrators_directory: str) -> None:
     """An ordinary user cannot begin a directory of filters where administrators keep theirs."""
-    make_directory(cluster, hdfs_directory, "755")
-    line = Command(cluster, hdfs_directory).refused("add", "--name", "a", "--glob", "/a", user="alice")
+    line = Command(cluster, administrators_directory).refused(
+        "add", "--name", "a", "--glob", "/a", user="alice"
+    )
     assert line.startswith("only an administrator (a superuser of HDFS) may add")
 
 
@@ -184,6 +185,21 @@ def test_a_broken_filter_is_listed_as_such(joe: Command) -> None:
     assert listed.stderr == f"broken: bad: {NO_LIST}\n"
     assert json.loads(joe.run("list", "--json").stdout)["broken"] == [{"name": "bad", "reason": NO_LIST}]
     assert joe.refused("show", "bad") == (f"filter bad in {joe.path} is broken: {NO_LIST}")
+
+
+def test_a_filter_that_others_may_write_is_listed_as_such(joe: Command) -> None:
+    """The line says what to run; the filter is listed all the same."""
+    make_directory(joe.cluster, f"{joe.path}/joe/subscribers", "777")
+    listed, shown = joe.run("list"), joe.run("show", "joe")
+    assert f"joe   {GLOB}  alice  bob" in listed.stdout
+    assert (
+        listed.stderr
+        == shown.stderr
+        == (
+            f"refused by the publisher: joe: {joe.path}/joe/subscribers may be written by others than its owner "
+            f"(mode 777): hdfs dfs -chmod go-w {joe.path}/joe/subscribers\n"
+        )
+    )
 
 
 def test_a_name_is_given_once(joe: Command) -> None:

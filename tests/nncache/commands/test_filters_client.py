@@ -32,12 +32,12 @@ def test_a_silent_namenode_says_what_to_do() -> None:
 
 
 def test_a_glob_that_matches_less_than_it_seems_to_is_told(
-    cluster: Cluster, hdfs_directory: str, capsys: pytest.CaptureFixture[str]
+    cluster: Cluster, administrators_directory: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is added all the same: a level may be what is meant."""
     settings = SettingsOfFilters(
         namenodes=WebHdfsSettings(namenode_http=(cluster.namenodes[0].http,), user=cluster.superuser),
-        filters=FilterSettings(filters_path=hdfs_directory),
+        filters=FilterSettings(filters_path=administrators_directory),
     )
     FiltersClient(settings).add("deep", "/user/**/x", None, ())
     said = capsys.readouterr()
@@ -48,12 +48,12 @@ def test_a_glob_that_matches_less_than_it_seems_to_is_told(
 
 
 def test_what_is_refused_is_not_written(
-    cluster: Cluster, hdfs_directory: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    cluster: Cluster, administrators_directory: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """By a flag of the command or its file of settings, as those of the publisher; the list names what is there."""
 
     def client(**limits: int) -> FiltersClient:
-        return FiltersClient(settings_of(cluster, hdfs_directory, **limits))
+        return FiltersClient(settings_of(cluster, administrators_directory, **limits))
 
     with pytest.raises(
         ConfigurationError, match=r"^filter wide is refused: /\*/x has a wildcard in level 1 "
@@ -73,7 +73,7 @@ def test_what_is_refused_is_not_written(
         client().modify("b", glob="/*", owner=None)
     file = tmp_path / "filters.toml"
     file.write_text(encode_filters([Filter("c", "/user/c", "ann"), Filter("d", "/*", "ann")]))
-    files = FilterFiles(settings_of(cluster, hdfs_directory, max_filters_per_owner=1))
+    files = FilterFiles(settings_of(cluster, administrators_directory, max_filters_per_owner=1))
     with pytest.raises(FiltersError, match=r"^refused, so nothing was changed: c, d$"):
         files.apply(str(file), prune=False, as_json=False)
     capsys.readouterr()
@@ -86,10 +86,10 @@ def test_what_is_refused_is_not_written(
 
 
 def test_a_filter_is_modified(
-    cluster: Cluster, hdfs_directory: str, capsys: pytest.CaptureFixture[str]
+    cluster: Cluster, administrators_directory: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Glob, owner, or both; its subscribers stay."""
-    client = FiltersClient(settings_of(cluster, hdfs_directory))
+    client = FiltersClient(settings_of(cluster, administrators_directory))
     client.add("a", "/user/a", "ann", ("bob",))
     capsys.readouterr()
     client.modify("a", glob="/user/a/**", owner=None)
@@ -111,18 +111,18 @@ def test_a_filter_is_modified(
         client.modify("a", glob=None, owner=None)
 
 
-def settings_of(cluster: Cluster, hdfs_directory: str, **limits: int) -> SettingsOfFilters:
+def settings_of(cluster: Cluster, administrators_directory: str, **limits: int) -> SettingsOfFilters:
     """Return settings of a command that keeps its filters in this directory."""
     return SettingsOfFilters(
         namenodes=WebHdfsSettings(namenode_http=(cluster.namenodes[0].http,), user=cluster.superuser),
-        filters=FilterSettings(filters_path=hdfs_directory, **limits),
+        filters=FilterSettings(filters_path=administrators_directory, **limits),
     )
 
 
-def test_a_terminal_shows_a_table(cluster: Cluster, hdfs_directory: str) -> None:
+def test_a_terminal_shows_a_table(cluster: Cluster, administrators_directory: str) -> None:
     """With its headings in small letters, unlike columns; whoever pipes gets columns."""
     command = (sys.executable, "-m", "nncache.cli", "filters")
-    place = ("--namenode-http", cluster.namenodes[0].http, "--filters-path", hdfs_directory)
+    place = ("--namenode-http", cluster.namenodes[0].http, "--filters-path", administrators_directory)
     who = ("--user", cluster.superuser)
     subprocess.run([*command, "add", "--name", "joe", "--glob", "/user/[a-z]*", *place, *who], check=True)
     shown = on_a_terminal(*command, "list", *place)

@@ -47,9 +47,9 @@ class Command:
 
 
 @pytest.fixture
-def command(cluster: Cluster, hdfs_directory: str, tmp_path: Path) -> Command:
+def command(cluster: Cluster, administrators_directory: str, tmp_path: Path) -> Command:
     """With a file, and no filters yet."""
-    made = Command(cluster, f"{hdfs_directory}/filters", tmp_path)
+    made = Command(cluster, f"{administrators_directory}/filters", tmp_path)
     made.file.write_text(FILE)
     return made
 

@@ -2,12 +2,14 @@
 
 import io
 import json
+from dataclasses import replace
 
 from rich.console import Console
 
 from nncache.commands.filters_view import all_as_json, columns, complaints, details, table
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import StoredFilter, StoredFilters
+from nncache.invalidation.filters.trust import Distrust
 
 JOE = Filter("joe", "/user/joe/[a-z]/{x,y}", "joe", ("alice", "bob"))
 MANY = Filter("many", "/m", "carol", tuple(f"u{number:02}" for number in range(20)))
@@ -69,6 +71,18 @@ def test_one_filter_is_shown_with_all_its_subscribers() -> None:
     ]
     assert "u19" in list(details(StoredFilter(MANY, ())))[-1]
     assert list(details(StoredFilter(NOBODYS, ())))[-1] == "  subscribers  none"
+
+
+def test_filters_that_others_may_write_are_named_once() -> None:
+    """By their cause, in the lines and in JSON."""
+    why = Distrust("/apps may be written by others", "hdfs dfs -chmod go-w /apps")
+    odd = replace(STORED, broken={}, odd_subscribers={}, untrusted={"joe": why, "many": why})
+    text = "/apps may be written by others: hdfs dfs -chmod go-w /apps"
+    assert list(complaints(odd)) == [f"refused by the publisher: joe, many: {text}"]
+    assert json.loads(all_as_json(odd, {"joe": "too general"}))["refused"] == [
+        {"name": "joe", "reason": text},
+        {"name": "many", "reason": text},
+    ]
 
 
 def test_what_does_not_count_is_named_with_its_reason() -> None:

@@ -17,7 +17,7 @@ from nncache.commands.options import given
 from nncache.commands.publisher import publisher
 from nncache.settings.commands import PUBLISHER, load_settings
 from nncache.testbed import Cluster
-from tests.cluster import webhdfs
+from tests.cluster import make_directory, webhdfs
 from tests.nncache.processes import Running, fetched, free_address, running, said
 from tests.patience import HANG_S
 
@@ -80,6 +80,7 @@ class Scene:
 
     cluster: Cluster
     directory: str
+    administrators: str  # directory of the filters
     log: Path  # of all daemons
     root: str = field(default_factory=lambda: f"/inotify-{uuid.uuid4().hex[:12]}")
 
@@ -90,7 +91,7 @@ class Scene:
 
     @property
     def _filters(self) -> tuple[str, ...]:
-        return ("--filters-path", f"{self.directory}/filters", "--user", self.cluster.superuser)
+        return ("--filters-path", f"{self.administrators}/filters", "--user", self.cluster.superuser)
 
     @property
     def _line(self) -> list[str]:
@@ -141,10 +142,10 @@ HIT_MISSING, HIT_THERE = (404, "nncache; hit"), (200, "nncache; hit")
 
 @pytest.mark.timeout(120)
 def test_publisher_filter_and_proxy_are_the_service(
-    cluster: Cluster, hdfs_directory: str, tmp_path: Path
+    cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
 ) -> None:
     """From three lines to hits; a change behind the proxy's back is seen, also when nobody publishes (Bounded)."""
-    scene = Scene(cluster, hdfs_directory, tmp_path / "log")
+    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
     listen, proxy_admin, admin = free_address(), free_address(), free_address()
     scene.add_filter()
     scene.change("PUT", "MKDIRS", "/w")
@@ -157,7 +158,9 @@ def test_publisher_filter_and_proxy_are_the_service(
         until(lambda: scene.seen(listen) == HIT_THERE)
         scene.change("DELETE", "DELETE", "/w/_SUCCESS")
         until(lambda: scene.seen(listen) == HIT_MISSING)
-        assert webhdfs(cluster, "PUT", f"{hdfs_directory}/filters/odd", "MKDIRS")[0] == HTTPStatus.OK
+        assert (
+            webhdfs(cluster, "PUT", f"{administrators_directory}/filters/odd", "MKDIRS")[0] == HTTPStatus.OK
+        )
         until(lambda: filters(admin) == ([scene.glob], {"odd"}))
         ((_, _, metrics),) = fetched(admin, "/metrics")
         assert "\nnncache_publisher_filters 1.0\n" in metrics
@@ -176,10 +179,10 @@ def test_publisher_filter_and_proxy_are_the_service(
 
 @pytest.mark.timeout(120)
 def test_a_standby_leads_as_soon_as_the_leader_has_ended_in_order(
-    cluster: Cluster, hdfs_directory: str, tmp_path: Path
+    cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
 ) -> None:
     """Before its session would have ended."""
-    scene = Scene(cluster, hdfs_directory, tmp_path / "log")
+    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
     one, other = free_address(), free_address()
     with scene.publisher(one) as first, scene.publisher(other) as second:
         until(lambda: {readiness(one).get("ready"), readiness(other).get("ready")} == {True, False})
@@ -192,3 +195,29 @@ def test_a_standby_leads_as_soon_as_the_leader_has_ended_in_order(
         until(lambda: readiness(address)["ready"])
         assert time.monotonic() - stopped_at < SESSION_TIMEOUT_S
         assert stops.wait(timeout=20) == 0
+
+
+@pytest.mark.timeout(120)
+def test_a_filter_is_in_force_while_administrators_alone_may_write_it(
+    cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
+) -> None:
+    """Another's is not published; while others may write those of administrators, calls are forwarded."""
+    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
+    listen, proxy_admin, admin = free_address(), free_address(), free_address()
+    path, above = f"{administrators_directory}/filters", administrators_directory
+    scene.add_filter()
+    scene.change("PUT", "MKDIRS", "/w")
+    with scene.publisher(admin), scene.proxy(listen, proxy_admin):
+        until(lambda: readiness(proxy_admin).get("is_gate_open") is True)
+        until(lambda: scene.seen(listen) == HIT_MISSING)
+        make_directory(cluster, above, "777")
+        until(lambda: filters(admin) == ([], {"jobs"}))
+        until(lambda: scene.seen(listen) == (404, "nncache; fwd=bypass; detail=no-filter"))
+        status, body = webhdfs(cluster, "PUT", f"{above}/mine/subscribers/mallory", "MKDIRS", user="mallory")
+        assert status == HTTPStatus.OK, body
+        make_directory(cluster, above, "755")
+        until(lambda: filters(admin) == ([scene.glob], set()))
+        until(lambda: scene.seen(listen) == HIT_MISSING)
+        webhdfs(cluster, "PUT", f"{above}/mine", "RENAME", destination=f"{path}/mine")
+        until(lambda: filters(admin) == ([scene.glob], {"mine"}))
+    assert f"{above} may be written by others than its owner (mode 777)" in scene.log.read_text()

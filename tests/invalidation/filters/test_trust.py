@@ -1,0 +1,107 @@
+"""A filter that others than administrators may write is not believed."""
+
+from typing import Final
+
+import pytest
+
+from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS
+from nncache.invalidation.filters.trust import Distrust, Trust, by_distrust, trust_in
+
+PATH: Final = "/apps/nncache/filters"
+ABOVE: Final = ("/", "/apps", "/apps/nncache", PATH)
+
+
+def status(owner: str = "hdfs", permission: str = "755") -> FileStatus:
+    """Return a status; nothing but these two counts."""
+    return FileStatus(
+        type=FileType.DIRECTORY,
+        path_suffix="",
+        length=0,
+        owner=owner,
+        group="hadoop",
+        permission=permission,
+        access_time=0,
+        modification_time=0,
+        block_size=0,
+        replication=0,
+        file_id=0,
+        children_num=0,
+        storage_policy=0,
+    )
+
+
+def trust(own_user: str = "nncache", /, **others: FileStatus) -> Trust:
+    """Return what is believed where some directories, by their last name, have another status."""
+    named = {each: others.get(each.rpartition("/")[2] or "root", status()) for each in ABOVE}
+    return trust_in(PATH, named, own_user)
+
+
+@pytest.mark.parametrize("own_user", ["nncache", "hdfs", ""])
+def test_a_directory_of_administrators_is_believed(own_user: str) -> None:
+    """The root's owner and the publisher's own user are; sticky directories above may be writable."""
+    assert trust(own_user).distrust is None
+    assert trust(own_user).owners == tuple(dict.fromkeys(("hdfs", own_user or "hdfs")))
+    if own_user == "nncache":
+        assert trust(own_user, nncache=status("nncache"), filters=status("nncache")).distrust is None
+    assert trust(own_user, root=status(permission="1777"), apps=status(permission="1777")).distrust is None
+
+
+@pytest.mark.parametrize("at", ["root", "apps", "nncache", "filters"])
+@pytest.mark.parametrize("permission", ["775", "757", "777", "772", "1777"])
+def test_who_may_write_above_may_make_any_filter(at: str, permission: str) -> None:
+    """The directory that counts is named with the command that mends it; only above it sticky ones are safe."""
+    path = dict(zip(("root", "apps", "nncache", "filters"), ABOVE, strict=True))[at]
+    found = trust(**{at: status(permission=permission)}).distrust
+    if permission == "1777" and at != "filters":
+        assert found is None
+        return
+    assert found == Distrust(
+        f"{path} may be written by others than its owner (mode {permission})",
+        f"hdfs dfs -chmod go-w {path}",
+    )
+    assert str(found) == f"{found.reason}: {found.remedy}"
+
+
+@pytest.mark.parametrize("permission", ["755", "700", "1777"])
+@pytest.mark.parametrize("at", ["apps", "nncache", "filters"])
+def test_who_owns_a_directory_above_may_make_any_filter(at: str, permission: str) -> None:
+    """Its owner can move it away and make another one; also of a sticky directory."""
+    path = dict(zip(("root", "apps", "nncache", "filters"), ABOVE, strict=True))[at]
+    assert trust(**{at: status("mallory", permission)}).distrust == Distrust(
+        f"{path} belongs to mallory, not to hdfs or nncache (the owner of / and the publisher's user)",
+        f"hdfs dfs -chown hdfs {path}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("directory", "parts", "remedy"),
+    [
+        (status("mallory"), {}, "hdfs dfs -chown hdfs /f"),
+        (status(permission="775"), {}, "hdfs dfs -chmod go-w /f"),
+        (status(permission="1777"), {}, "hdfs dfs -chmod go-w /f"),
+        (status(), {DEFINITION: status("mallory", "644")}, "hdfs dfs -chown hdfs /f/definition.json"),
+        (status(), {DEFINITION: status(permission="646")}, "hdfs dfs -chmod go-w /f/definition.json"),
+        (status(), {SUBSCRIBERS: status("joe", "775")}, "hdfs dfs -chmod go-w /f/subscribers"),
+        (status(), {SUBSCRIBERS: status("joe", "1777")}, "hdfs dfs -chmod go-w /f/subscribers"),
+        (status(), {SUBSCRIBERS: status("joe"), DEFINITION: status(permission="644")}, None),
+        (status("nncache", "700"), {SUBSCRIBERS: status("joe", "700")}, None),
+    ],
+)
+def test_each_part_of_a_filter_is_judged(
+    directory: FileStatus, parts: dict[str, FileStatus], remedy: str | None
+) -> None:
+    """The list of subscribers belongs to the filter's owner; all else to administrators."""
+    found = trust().of_filter("/f", directory, parts)
+    assert (None if found is None else found.remedy) == remedy
+
+
+def test_no_filter_is_believed_where_the_directory_is_not() -> None:
+    """One reason for all of them."""
+    found = trust(apps=status(permission="777"))
+    assert found.of_filter("/f", status(), {}) is found.distrust is not None
+    other = Distrust("a", "b")
+    assert by_distrust({"a": found.distrust, "b": other, "c": found.distrust}) == {
+        found.distrust: ["a", "c"],
+        other: ["b"],
+    }
