@@ -23,6 +23,7 @@ class Writer:
         owners: the caller and the client's address, each of which has its share of all such writes.
         user: as whom a NameNode can be asked about that right; None if one cannot.
         appends: the write is an APPEND.
+        alternatives: the paths of which the second step writes one, each of which has a window; () if it is known.
         has_right: they could carry it out when the redirect came, or one cannot ask.
         is_known: false if the NameNode has not said what is there, so that it must be asked again.
     """
@@ -30,6 +31,7 @@ class Writer:
     owners: tuple[str, ...] = ()
     user: RpcUser | None = None
     appends: bool = False
+    alternatives: tuple[str, ...] = ()
     has_right: bool = True
     is_known: bool = True
 

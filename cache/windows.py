@@ -73,7 +73,8 @@ class TwoStepWindows:
     Invariants:
         W1  A window ends at `ends_at`, or at a CLOSE of its path that follows a CREATE or APPEND newer
             than `after_txid` while no other window of that path is open; one that is about ancestors only
-            also ends when the lowest that concerns the filters appears, later than `after_txid`.
+            also ends when the lowest that concerns the filters appears, later than `after_txid`. With it ends
+            the window of an alternative, where that is of one write for certain.
         W2  A write that finds no room covers every path until its window would have ended.
         W3  No write that is set aside concerns the filters, unless its caller had no right to it.
         W4  No owner has more windows than their share, but where these lie in different top directories.
@@ -234,7 +235,17 @@ class TwoStepWindows:
         """Take note of a CLOSE event."""
         windows = self._by_path.get(path, ())
         if len(windows) == 1 and windows[0].is_armed:
-            self._end(windows[0])
+            written = windows[0]
+            self._end(written)
+            self._end_alternatives(written.write.writer.alternatives)
+
+    def _end_alternatives(self, alternatives: tuple[str, ...]) -> None:
+        """End the windows on the other paths that a write might have written."""
+        for path in alternatives:
+            windows = self._by_path.get(path, ())
+            unwritten = [each for each in windows if each.write.writer.alternatives == alternatives]
+            if len(unwritten) == 1:
+                self._end(unwritten[0])
 
     def take_doubtful(self) -> list[TwoStepWrite]:
         """Return the writes of which a NameNode must be asked again, each once."""

@@ -90,11 +90,9 @@ LEFT_TO_EVENTS: Final = Effects(is_complete=False)
 def opens_window(call: Call) -> bool:
     """Tell whether the call may be the first half of a write whose second half passes the proxy by.
 
-    Also for `noredirect=true`, where the NameNode gives the DataNode's address in a 200 reply. Not where the path is
-    beyond the limits of HDFS: the second half makes nothing there, and no status of it is kept.
+    Also for `noredirect=true`, where the NameNode gives the DataNode's address in a 200 reply. What the second half
+    writes is said by `nncache.hadoop.redirects`.
     """
-    if call.path is not None and exceeds_limits(call.path):
-        return False
     return any(
         op is not None and op.two_step
         for op in (operation(call.method, value) for value in call.arguments.get("op", ()))
@@ -103,7 +101,7 @@ def opens_window(call: Call) -> bool:
 
 def written_path(call: Call) -> str | None:
     """Give the path whose status the call is about, as events name it; None when that is not certain."""
-    return None if call.path is None else _real(call.path)
+    return None if call.path is None else real_path(call.path)
 
 
 def changes_nothing(call: Call) -> bool:
@@ -246,12 +244,12 @@ def destination_of(call: Call) -> str | None:
 
 def _argument_path(value: str) -> str | None:
     try:
-        return _real(canonical(value))
+        return real_path(canonical(value))
     except InvalidPathError:
         return None
 
 
-def _real(path: str) -> str | None:
+def real_path(path: str) -> str | None:
     """Give the path that events name; None for the aliases of which that is not known."""
     if path == _RAW:
         return ROOT

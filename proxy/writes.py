@@ -10,9 +10,10 @@ The guarantee OwnWrites, step by step:
    having settled, the outcome is unknown. Where only the NameNode's
    events tell what a call has changed, the answer waits for them, at most `max_staleness_s`: then either
    they have been applied, or the gate is closed until they are (docs/decisions/0013).
-4. A redirected CREATE or APPEND happens later, past the proxy: what its caller can make is asked, as they,
-   then the last transaction id, then a window is opened, then the redirect is passed on. Without a right to
-   the write there is no window before something changes that may give them one.
+4. A redirected CREATE or APPEND happens later, past the proxy, at the path that the redirect names
+   (`hadoop/redirects.py`): what its caller can make there is asked, as they, then the last transaction id, then a
+   window is opened, then the redirect is passed on. Without a right to the write there is no window before
+   something changes that may give them one.
 """
 
 import asyncio
@@ -40,6 +41,7 @@ from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.operations import Effect
 from nncache.hadoop.outcomes import CallOutcome, outcome_of
 from nncache.hadoop.paths import ROOT
+from nncache.hadoop.redirects import second_step_paths
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.credentials import cancelled_by
 from nncache.proxy.errors import OverloadedError, UpstreamError
@@ -55,6 +57,9 @@ _log = logging.getLogger(__name__)
 
 ASK_AGAIN_S: Final = 1.0
 """Between two questions about a two-step write to a NameNode that does not answer."""
+
+_NOT_WRITTEN: Final = ExistingPath(may_write=False)
+"""Where the second step writes another path than the first one was about: that one may have set an access time."""
 
 _SLACK_S: Final = 0.001  # so that a wait does not end in the very moment that it waits for
 
@@ -287,15 +292,18 @@ class _Effect:
         """Take what is known of the outcome; the reply is held back until this is through."""
         status, body = (None, None) if reply is None else (reply.status, reply.body)
         outcome = outcome_of(self._call, status, body)
-        path = written_path(self._call)
-        if reply is None or path is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
+        if reply is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
             await self._take(outcome, self.existing)
             return
-        existing = await self._writes.probe_write(path, self._writer)
-        if existing is not None:
-            # First, so that a change that gives the right while `_take` waits is not missed.
-            await self._writes.open_window(path, reply.namenode, existing, self._writer)
-        await self._take(outcome, existing or self.existing)
+        paths, existing = second_step_paths(self._call, reply.headers, body), _NOT_WRITTEN
+        writer = replace(self._writer, alternatives=paths if len(paths) > 1 else ())
+        for path in paths:
+            found = await self._writes.probe_write(path, writer)
+            if found is not None:
+                # First, so that a change that gives the right while others are asked about is not missed.
+                await self._writes.open_window(path, reply.namenode, found, writer)
+                existing = found if path == written_path(self._call) else existing
+        await self._take(outcome, existing)
 
     async def _take(self, outcome: CallOutcome, existing: ExistingPath) -> None:
         await self._writes.take(self._call, outcome, existing)

@@ -365,3 +365,37 @@ def test_an_address_has_a_share_whatever_names_come_from_it() -> None:
         windows.check()
     assert windows.open <= 3
     assert not windows.is_full(1.0)
+
+
+def test_of_alternatives_the_one_that_is_written_ends_both() -> None:
+    """W1, HitsKept: a window on a path that is not written would last."""
+    windows = make()
+    either = Writer(alternatives=("/a/e", "/a/f"))
+    for path in either.alternatives:
+        begin(windows, path, writer=either)
+    windows.closed("/a/f")  # of an earlier write
+    windows.opened("/a/e", 51)
+    windows.closed("/a/f")
+    assert windows.open == 2
+    windows.opened("/a/f", 52)
+    windows.closed("/a/f")
+    assert windows.open == 0
+    windows.check()
+
+
+def test_an_alternative_of_two_writes_ends_with_neither() -> None:
+    """W1, OwnWrites: which of the two is over is not known; another's window on it stays as well."""
+    windows = make()
+    either = Writer(alternatives=("/a/e", "/a/f"))
+    for path in ("/a/e", "/a/f", "/a/f"):
+        begin(windows, path, writer=either)
+    begin(windows, "/b/f")
+    windows.opened("/a/e", 51)
+    windows.closed("/a/e")
+    assert windows.open == 3
+    begin(windows, "/a/e", writer=Writer(alternatives=("/a/e", "/b/f")))
+    windows.opened("/a/e", 52)
+    windows.closed("/a/e")
+    assert windows.open == 3
+    assert windows.is_blocked("/b/f", 1.0)
+    windows.check()

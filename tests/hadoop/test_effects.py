@@ -288,7 +288,6 @@ PUT /p?op=MKDIRS                        | no
 POST /p?op=CREATE                       | no
 PUT /p?op=APPEND                        | no
 PUT /p                                  | no
-PUT $/a?op=CREATE                       | no
 """
 
 
@@ -297,7 +296,7 @@ def test_only_what_may_have_a_second_step_opens_a_window(row: str) -> None:
     """Also when the path or the rest of the query is not certain: the redirect that follows decides."""
     request, expected = (part.strip() for part in row.split("|"))
     method, target = request.split(" ")
-    assert opens_window(parse_call(method, V1 + target.replace("$", 1_000 * "/a"))) is (expected == "yes")
+    assert opens_window(parse_call(method, V1 + target)) is (expected == "yes")
 
 
 def test_the_written_path_is_the_one_of_the_events() -> None:

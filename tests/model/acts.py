@@ -9,7 +9,7 @@ from nncache.invalidation.stats import StreamStats
 from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.channels import ChannelName
-from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, Write
+from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, Write, normal
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
 from tests.model.waiting import wait
@@ -115,11 +115,11 @@ class World:
         """Create or append through the proxy, in two steps."""
         draw = Draw(number)
         path, user, takes_s = draw.file(), draw.writer(), draw.duration_s()
+        follows = draw.follows()
         op, method, opens = (
             ("CREATE&overwrite=true", "PUT", operations.create),
             ("APPEND", "POST", operations.append),
         )[draw.of(3) == 0]
-        closes = partial(_closed, path)
 
         async def create_and_read() -> None:
             system = self.system
@@ -128,12 +128,13 @@ class World:
                 path,
                 f"op={op}",
                 user,
-                opens=lambda now, txid: opens(now, user, path, txid),
-                closes=closes,
+                opens=opens,
                 takes_s=takes_s,
+                follows=follows,
             )
             for reader in USERS:
                 await system.read(path, reader)
+                await system.read(normal(path), reader)
                 await system.read(path.rpartition("/")[0], reader)
 
         self.features.add("open file")

@@ -1,6 +1,8 @@
 """What a number stands for in a history: a path, a user, a change. (tests/model/draws.py)"""
 
+import unicodedata
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from tests.model import operations
@@ -19,12 +21,29 @@ PATHS: Final = (
     "/c",
     "/c/f",
     "/c/g",
+    "/c/e\u0301",
+    "/c/\u00e9",
 )
-FILES: Final = ("/a/f", "/a/b/f", "/a/b/g", "/a/b/d/f", "/c/f", "/c/g")
+"""The last two are one name in the normalization forms D and C, which HDFS tells apart."""
+
+FILES: Final = ("/a/f", "/a/b/f", "/a/b/g", "/a/b/d/f", "/c/f", "/c/g", "/c/e\u0301", "/c/\u00e9")
 DIRECTORIES: Final = ("/a", "/a/b", "/a/b/d", "/c")
 USERS: Final = ("alice", "bob")
 _MODES: Final = (0o755, 0o700, 0o711, 0o777, 0o755, 0o777, 0o750, 0o311)
 _DURATIONS_S: Final = (0.002, 0.05, 0.5, 4.0)
+
+
+class Follows(Enum):
+    """What a client of a two-step write makes of the DataNode's URL."""
+
+    REDIRECT = auto()  # it follows the Location
+    AS_IT_IS = auto()  # it takes the URL from the JSON, as browsers do
+    NORMALIZED = auto()  # ... and puts it into form C, as Java's URI does
+
+
+def normal(path: str) -> str:
+    """Return the path in the normalization form C."""
+    return unicodedata.normalize("NFC", path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +90,10 @@ class Draw:
     def duration_s(self) -> float:
         """Choose how long something lasts."""
         return _DURATIONS_S[self.of(len(_DURATIONS_S))]
+
+    def follows(self) -> Follows:
+        """Choose what is made of a redirect: mostly it is followed."""
+        return (*Follows, Follows.REDIRECT)[self.of(4)]
 
     def write(self) -> tuple[str, Write]:
         """Choose a change of one step, and who makes it."""

@@ -22,11 +22,12 @@ from nncache.proxy.traffic import Exchange
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import GLOBS, ChannelName
 from tests.model.cluster import Operation, Writing
+from tests.model.draws import Follows
 from tests.model.federated_door import FederatedDoor, head_of
 from tests.model.judge import Told, Violation
 from tests.model.mount_oracle import LAKE, MAIN, MountOracle, Refusal
 from tests.model.namespace import Answer
-from tests.model.system import LAYOUT, System
+from tests.model.system import LAYOUT, Opens, System
 from tests.model.upstream import ClientRequest
 
 _LAYOUTS: Final = {
@@ -120,10 +121,10 @@ class NamespaceSystem(System):
         query: str,
         user: str,
         *,
-        opens: Operation,
-        closes: Operation,
+        opens: Opens,
         takes_s: float,
         between: Callable[[], Awaitable[None]] | None = None,
+        follows: Follows = Follows.REDIRECT,
     ) -> None:
         """Create or append, wherever the path is."""
         await System.write_in_two_steps(
@@ -133,9 +134,9 @@ class NamespaceSystem(System):
             query,
             user,
             opens=opens,
-            closes=closes,
             takes_s=takes_s,
             between=between,
+            follows=follows,
         )
 
     async def pester(self, method: str, target: str, user: str, answer: Answer) -> None:

@@ -5,9 +5,11 @@ ZooKeeper's wire. Clients are tasks; each is judged at the moment when it is tol
 """
 
 import asyncio
+import json
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Self
+from urllib.parse import unquote
 
 from nncache.cache import CacheSettings
 from nncache.hadoop.calls import PREFIX
@@ -23,10 +25,11 @@ from tests.invalidation.virtual_time import clock
 from tests.model import operations, pesterers
 from tests.model.channels import CHANNELS, GLOBS, ChannelName, polling
 from tests.model.cluster import Cluster, Operation, Version, Writing
+from tests.model.draws import Follows, normal
 from tests.model.exceptions import Exceptions
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Told
-from tests.model.namespace import Answer
+from tests.model.namespace import SUPERUSER, Answer, Namespace, Step
 from tests.model.pesterers import Pesterer
 from tests.model.replies import Remembered, made, parts, unquoted
 from tests.model.upstream import ClientRequest, Door, ModelQueries, ModelUpstream, ended
@@ -45,6 +48,10 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
     "/c": (True, "bob", 0o777),
     "/c/f": (False, "bob", 0o600),
 }
+
+
+Opens = Callable[[Namespace, str, str, int], list[Step]]
+"""What a second step does first, as that user, to that path, in that transaction."""
 
 
 class System:
@@ -272,6 +279,7 @@ class System:
         takes_s: float,
         overwrite: bool = True,
         between: Callable[[], Awaitable[None]] | None = None,
+        follows: Follows = Follows.REDIRECT,
     ) -> None:
         """Create a file through the proxy, in two steps; see `write_in_two_steps`."""
         await self.write_in_two_steps(
@@ -279,10 +287,10 @@ class System:
             path,
             "op=CREATE&overwrite=true" if overwrite else "op=CREATE",
             user,
-            opens=lambda now, txid: operations.create(now, user, path, txid),
-            closes=lambda now, txid: operations.close(now, user, path, txid),
+            opens=operations.create,
             takes_s=takes_s,
             between=between,
+            follows=follows,
         )
 
     async def write_in_two_steps(
@@ -292,37 +300,46 @@ class System:
         query: str,
         user: str,
         *,
-        opens: Operation,
-        closes: Operation,
+        opens: Opens,
         takes_s: float,
         between: Callable[[], Awaitable[None]] | None = None,
+        follows: Follows = Follows.REDIRECT,
     ) -> None:
         """Create or append through the proxy; the second step goes past it, and tells the client of its end.
 
-        It begins when half of `takes_s` is over and `between` was called.
+        It begins when half of `takes_s` is over and `between` was called, at the path to which the first one's reply
+        leads.
         """
         began, filters = self.cluster.present, self.channel.filters_changed
         known, given_up = self.exceptions.last_known(), self.queries.given_up
-        request = ClientRequest(method, f"{PREFIX}{path}?{query}&noredirect=true&user.name={user}")
+        query += "" if follows is Follows.REDIRECT else "&noredirect=true"
+        request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}")
         self.exceptions.begun += 1
         response = await self.call(request, path)
         self.exceptions.answered += 1
-        if response is None or response.status != 200:
+        if response is None or response.status not in {200, 307}:
             return
+        written = _led_to(response, follows)
+
+        def opening(now: Namespace, txid: int) -> list[Step]:
+            return opens(now, user, written, txid)
+
         redirected, answered = self.cluster.present, self.exceptions.answered
         await asyncio.sleep(takes_s / 2)
         if between is not None:
             await between()
-        opened = self.cluster.try_write(opens)
+        opened = self.cluster.try_write(opening)
         if opened is None or not opened.made:
             return
         await ended(opened)
-        inode = self.cluster.present.namespace.get(path)
+        inode = self.cluster.present.namespace.get(written)
         await asyncio.sleep(takes_s / 2)
-        now = self.cluster.present.namespace.get(path)
+        now = self.cluster.present.namespace.get(written)
         if opened.is_lost or inode is None or now is None or now.number != inode.number or not now.is_open:
             return  # somebody else has it now
-        closed = self.cluster.try_write(closes)
+        closed = self.cluster.try_write(
+            lambda now, txid: operations.close(now, SUPERUSER, written, txid)  # who has the lease may
+        )
         if closed is None:
             return
         await ended(closed)
@@ -330,11 +347,12 @@ class System:
             made = (*opened.made, *closed.made)
             excused = (
                 self.exceptions.has_a_late_right(
-                    opens, began, redirected, opened.made[0], answered=answered, given_up=given_up
+                    opening, began, redirected, opened.made[0], answered=answered, given_up=given_up
                 )
                 or filters != self.channel.filters_changed
                 or self.exceptions.is_written_by_others(path, began, made)
-                or self.exceptions.is_disturbed(path, known, made)
+                or self.exceptions.is_written_by_others(written, began, made)
+                or self.exceptions.is_disturbed(written, known, made)
             )
             self._told(made, is_excused=excused)
 
@@ -369,3 +387,15 @@ class System:
         """The client knows now that it has made these versions."""
         for version in made:
             version.told_at, version.is_excused = clock(), is_excused
+
+
+def _led_to(response: RawResponse, follows: Follows) -> str:
+    """Return the path to which the first step's reply leads a client."""
+    fields, answer = parts(response)
+    if follows is Follows.REDIRECT:
+        location = next(value.decode() for name, value in fields if name == b"Location")
+    else:
+        location = json.loads(answer.body)["Location"]
+    if follows is Follows.NORMALIZED:
+        location = normal(location)
+    return unquote(location.partition(PREFIX)[2].partition("?")[0])

@@ -1,11 +1,14 @@
 """The way to the model NameNodes, over HTTP and RPC: a call takes its time, and is answered midway."""
 
 import asyncio
+import json
+import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Final, Protocol
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from aiohttp import HttpVersion, HttpVersion11, web
 
@@ -55,8 +58,27 @@ ODD_ANSWERS: Final = (
 )
 """What a NameNode says now and then that says nothing of the path."""
 
-REDIRECT: Final = Answer(200, b'{"Location":"http://datanode:9864/webhdfs/v1/"}')
-"""The first step's reply, with noredirect=true."""
+REDIRECT: Final = Answer(307, b"")
+"""Stands for the reply to the first step of a write; see `redirect`."""
+
+_ASCII: Final = "".join(map(chr, range(0x21, 0x7F)))
+_ESCAPED: Final = re.compile(r"[^A-Za-z0-9_.!~'()*,;:$&+=@/\u0080-\U0010ffff-]")
+"""What Java's URI escapes of a path that it is made of."""
+
+
+def redirect(target: str) -> tuple[Answer, Headers]:
+    """Return what a NameNode replies to the first step of a write, body and Location.
+
+    `NamenodeWebHdfsMethods`: the field is `URI.toASCIIString`, in form C, the JSON of `noredirect=true` is
+    `URI.toString`, as it is. `tests/contracts/test_model_namespace.py` holds it against a real one.
+    """
+    spelled, _, query = target.partition("?")
+    path = _ESCAPED.sub(lambda found: quote(found[0]), unquote(spelled))
+    uri = f"http://datanode:9864{path}?{query}"
+    if "noredirect=true" in query:
+        return Answer(200, json.dumps({"Location": uri}, ensure_ascii=False).encode()), ()
+    location = quote(unicodedata.normalize("NFC", uri), safe=_ASCII)
+    return REDIRECT, ((b"Location", location.encode()),)
 
 
 class PlainTransport:
@@ -118,6 +140,11 @@ class ClientRequest:
     keep_alive: bool = True
     transport: Any = field(default_factory=PlainTransport)
     headers: Any = field(default_factory=dict)  # by name; of what is looked up so, none is sent
+
+    def __post_init__(self) -> None:
+        """Escape what every client does: all that is not ASCII."""
+        if not self.raw_path.isascii():
+            self.raw_path = quote(self.raw_path, safe=_ASCII)
 
     def get(self, _: Any, default: Any = None) -> Any:
         """Nothing was sent for it before."""
@@ -222,7 +249,9 @@ class ModelUpstream:
         await asyncio.sleep(self._takes_s())
         if not namenode.is_serving:
             raise UpstreamCutError("not active")
-        answer = client.answer
+        answer, location = client.answer, ()
+        if client.operation is None and answer is REDIRECT:
+            answer, location = redirect(client.raw_path)
         if client.operation is not None:
             try:
                 client.writing = self._cluster.write(client.operation)
@@ -239,7 +268,7 @@ class ModelUpstream:
         return SettledReply(
             status=answer.status,
             reason="",
-            headers=HEADERS,
+            headers=(*HEADERS, *location),
             body=answer.body,
             namenode=namenode.address,
             term=term,

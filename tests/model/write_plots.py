@@ -7,7 +7,7 @@ from typing import Final
 from nncache.hadoop.paths import ROOT, parent
 from tests.model import operations
 from tests.model.acts import World
-from tests.model.draws import PATHS, USERS, Draw
+from tests.model.draws import PATHS, USERS, Draw, normal
 from tests.model.namespace import SUPERUSER
 from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
 from tests.model.system import System
@@ -25,10 +25,10 @@ def overwrite(world: World, number: int) -> None:
         GAPS_S[draw.of(4)],
         draw.of(4),
     )
-    above = parent(path) or ROOT
+    above, follows = parent(path) or ROOT, draw.follows()
 
     async def read_all() -> None:
-        for each in (path, above, parent(above) or ROOT):
+        for each in dict.fromkeys((path, normal(path), above, parent(above) or ROOT)):
             for user in USERS:
                 if each != ROOT:
                     await system.read(each, user)
@@ -51,7 +51,7 @@ def overwrite(world: World, number: int) -> None:
         if kind in {1, 2}:
             behind(system, operations.close, path)
         reading = system.come(read_meanwhile())
-        await system.create(path, SUPERUSER, takes_s=takes_s)
+        await system.create(path, SUPERUSER, takes_s=takes_s, follows=follows)
         await read_all()
         await asyncio.wait((reading,))
 

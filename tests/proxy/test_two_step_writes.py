@@ -1,6 +1,7 @@
 """Two-step writes whose callers can be asked about (guarantees OwnWrites and HitsKept)."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +24,14 @@ def redirect() -> ScriptedStreamer:
     return ScriptedStreamer(script(settled(307, None)))
 
 
+def redirect_to(path: str, *, body: bytes | None = None) -> ScriptedStreamer:
+    """The NameNode names this path, as it is spelled, in its redirect, or in the JSON of `noredirect=true`."""
+    if body is not None:
+        return ScriptedStreamer(script(settled(200, body)))
+    location = (b"Location", f"http://dn:9864/webhdfs/v1{path}?op=CREATE".encode())
+    return ScriptedStreamer(script(replace(settled(307, None), headers=(location,))))
+
+
 def in_window(s: Scene, path: str) -> bool:
     """Whether the path is forwarded."""
     return s.cache.explain(path, s.clock()).in_two_step_write
@@ -40,6 +49,74 @@ async def test_without_a_right_nothing_is_forgotten_or_forwarded() -> None:
         assert not s.namenode.txids.calls
         assert s.writes is not None
         assert s.writes.windows_opened == 0
+
+
+FORM_D, FORM_C = "/w/e\u0301/f", "/w/\u00e9/f"
+
+
+async def test_the_window_is_where_the_redirect_leads() -> None:
+    """OwnWrites, HitsKept: right, missing ancestors and window are of the path that will be written, no other."""
+    async with scene() as s:
+        s.fill(FORM_D, FORM_C)
+        s.namenode.rights = {"/w/\u00e9": Right.MISSING, "/w": Right.GRANTED}
+        writing = s.write("PUT", "/w/e%CC%81/f?op=CREATE&user.name=carol", redirect_to("/w/%C3%A9/f"))
+        await s.namenode.existing.reached(1)
+        s.namenode.existing.answer(result=True)
+        await s.namenode.txids.reached(1)
+        s.namenode.txids.answer(500)
+        await writing
+        assert [path for path, _ in s.namenode.right_questions] == ["/w/\u00e9", "/w", FORM_C]
+        assert in_window(s, FORM_C)
+        assert in_window(s, "/w/\u00e9")
+        assert s.is_hit(FORM_D)
+
+
+async def test_both_forms_are_covered_where_the_client_chooses() -> None:
+    """OwnWrites: what its library makes of the URL in the JSON is not known; who writes one has ended both."""
+    async with scene() as s:
+        s.fill(FORM_D, FORM_C)
+        body = '{"Location":"http://dn:9864/webhdfs/v1/w/e\u0301/f?op=CREATE"}'.encode()
+        target = "/w/e%CC%81/f?op=CREATE&noredirect=true&user.name=carol"
+        writing = s.write("PUT", target, redirect_to("", body=body))
+        s.namenode.rights["/w/e\u0301"] = s.namenode.rights["/w/\u00e9"] = Right.GRANTED
+        for _ in range(2):
+            await s.namenode.txids.reached(1)
+            s.namenode.txids.answer(500)
+            await turns()
+        await writing
+        assert in_window(s, FORM_C)
+        assert in_window(s, FORM_D)
+        s.cache.windows.opened(FORM_D, 501)
+        s.cache.windows.closed(FORM_D)
+        assert not in_window(s, FORM_C)
+        assert not in_window(s, FORM_D)
+
+
+async def test_a_path_that_only_the_redirect_tells_gets_its_window() -> None:
+    """OwnWrites: bytes that are no UTF-8, and dot segments, which the NameNode has read before it redirects."""
+    async with scene() as s:
+        s.fill("/w/f\ufffd")
+        s.clock.now += 0.1
+        writing = s.write("PUT", "/w/f%FF?op=CREATE&user.name=carol", redirect_to("/w/f%EF%BF%BD"))
+        await s.namenode.txids.reached(1)
+        s.namenode.txids.answer(500)
+        await s.cover()
+        await writing
+        assert in_window(s, "/w/f\ufffd")
+
+
+async def test_the_first_step_of_an_append_to_another_path_is_left_to_the_events() -> None:
+    """OwnWrites: it may have set an access time of the path that it names."""
+    async with scene() as s:
+        s.fill("/w/e\u0301")
+        s.clock.now += 0.1
+        writing = s.write("POST", "/w/e%CC%81?op=APPEND&user.name=carol", redirect_to("/w/%C3%A9"))
+        await s.namenode.txids.reached(1)
+        s.namenode.txids.answer(500)
+        await s.cover()
+        await writing
+        assert s.is_hit("/w/e\u0301")
+        assert in_window(s, "/w/\u00e9")
 
 
 @pytest.mark.parametrize("right", [Right.GRANTED, Right.DENIED])

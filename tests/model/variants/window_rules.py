@@ -75,6 +75,23 @@ WINDOW_RULES: Final = (
         " self._clock() + 0.2, existing.topmost_missing, writer)",
     ),
     Variant(
+        name="request-names-what-is-written",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="The second step writes the path that the redirect names, whatever form the request had.",
+        module="hadoop/redirects.py",
+        old="    if not named and call.path is not None:\n"
+        '        named = (call.path, unicodedata.normalize("NFC", call.path))',
+        new="    if call.path is not None:\n        named = (call.path,)",
+    ),
+    Variant(
+        name="url-in-json-read-in-one-form",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="Of a URL that a client may normalize, or not, both forms are covered.",
+        module="hadoop/redirects.py",
+        old='for form in dict.fromkeys((rest, unicodedata.normalize("NFC", rest))))',
+        new="for form in (rest,))",
+    ),
+    Variant(
         name="create-without-a-window",
         guarantee=Guarantee.OWN_WRITES,
         rule="A redirected CREATE is made later, past the proxy.",

@@ -1,0 +1,130 @@
+"""A redirect may name another path than its request: that one is written (cloudera/hue #2888, droppyjs/droppy #72).
+
+The NameNode writes the Location with Java's `URI.toASCIIString`, which puts it into normalization form C, and reads
+bytes that are no UTF-8 as U+FFFD. macOS spells names in form D. With `noredirect=true` the name in the JSON is as it
+was asked for, and the client's library decides what becomes of it.
+"""
+
+import json
+import unicodedata
+import uuid
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import quote, unquote, urlsplit
+
+import pytest
+
+from nncache.hadoop.calls import PREFIX
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker, RawReply
+from tests.channels import Channel, proxied
+from tests.cluster import make_directory
+from tests.world import Where, World
+
+NAMES: Final = {
+    "form D": ("cafe%CC%81", "caf%C3%A9"),
+    "CJK compatibility": ("%EF%A4%80", "%E8%B1%88"),
+    "Hangul": ("%E1%84%80%E1%85%A1", "%EA%B0%80"),
+    "a directory on the way": ("cafe%CC%81/x/f", "caf%C3%A9/x/f"),
+    "no UTF-8": ("f%FF", "f%EF%BF%BD"),
+}
+"""Names as they are asked for, and as the DataNode writes them."""
+
+SHARE: Final = 4
+"""Windows of one client address; more that stay open cost their directory."""
+
+NORMALIZED: Final = ["307", "NFC", "raw"]
+"""Ways to the DataNode: along the redirect, or by the URL in the JSON, put into form C or not."""
+
+
+@pytest.fixture(scope="module", params=Channel, ids=lambda channel: channel.value)
+def place(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[World, str]]:
+    """A proxy that learns of changes within a second: who forgets nothing at the redirect is seen to be wrong."""
+    top = f"/u{uuid.uuid4().hex[:10]}"
+    make_directory(cluster, top, "777")
+    globs = tuple(top + "/*" * depth for depth in range(1, 5))
+    polling = {"poll_interval_s": 1.0}
+    with proxied(
+        cluster, *globs, channel=request.param, polling=polling, max_two_step_windows=16 * SHARE
+    ) as world:
+        yield world, top
+
+
+def first_step(world: World, spelled: str, op: str, *, way: str) -> str:
+    """Begin a write through the proxy; return the URL to which the client sends the data."""
+    query = f"op={op}&user.name=alice" + ("" if way == "307" else "&noredirect=true")
+    method = "POST" if op == "APPEND" else "PUT"
+    reply = world.through.ask(method, f"{PREFIX}{spelled}?{query}")
+    if way == "307":
+        assert reply.status == 307, reply
+        return reply.header("Location")
+    location = json.loads(world.must(reply).body)["Location"]
+    return quote(unicodedata.normalize("NFC", location) if way == "NFC" else location, safe=":/?&=%")
+
+
+def upload(
+    world: World, spelled: str, data: bytes = b"data", *, op: str = "CREATE", way: str = "307"
+) -> RawReply:
+    """Write through the proxy in two steps; the path is spelled as it is sent."""
+    location = urlsplit(first_step(world, spelled, op, way=way))
+    with Asker(location.netloc) as datanode:
+        method = "POST" if op == "APPEND" else "PUT"
+        return datanode.ask(method, f"{location.path}?{location.query}", body=data)
+
+
+@pytest.mark.parametrize(("asked", "written"), NAMES.values(), ids=NAMES)
+def test_own_writes_what_the_redirect_names_is_seen(
+    place: tuple[World, str], asked: str, written: str
+) -> None:
+    """OwnWrites: CREATE, and what is said of the directory that had to be made."""
+    world, top = place
+    home = f"{top}/{uuid.uuid4().hex[:8]}"
+    world.mkdirs(home, "alice", "777")
+    path = f"{home}/{unquote(written)}"
+    for each in (home, path):
+        world.make_hit(each, "alice")
+    assert upload(world, f"{home}/{asked}").status == 201
+    assert world.ask(path, "alice").status == 200
+    assert world.disagreement(path, "alice") == world.disagreement(home, "alice") == []
+    world.settle()  # before the next upload: so many under way would cost their directory
+
+
+@pytest.mark.parametrize("way", NORMALIZED)
+@pytest.mark.parametrize("op", ["CREATE", "APPEND"])
+def test_own_writes_both_forms_are_right(place: tuple[World, str], op: str, way: str) -> None:
+    """OwnWrites: whichever of two files is written; APPEND finds both there."""
+    world, top = place
+    home = f"{top}/{uuid.uuid4().hex[:8]}"
+    world.mkdirs(home, "alice", "777")
+    paths = [f"{home}/{unquote(spelled)}" for spelled in NAMES["form D"]]
+    if op == "APPEND":
+        for path in paths:
+            written = world.must(
+                world.call(Where.NAMENODE, "PUT", "CREATE", path, "alice", noredirect="true")
+            )
+            location = urlsplit(json.loads(written.body)["Location"])
+            with Asker(location.netloc) as datanode:
+                target = f"{quote(location.path, safe='/%')}?{location.query}"
+                assert datanode.ask("PUT", target, body=b"one").status == 201
+    for path in paths:
+        world.make_hit(path, "alice")
+    assert upload(world, quote(paths[0]), op=op, way=way).status in {200, 201}
+    assert [world.disagreement(path, "alice") for path in paths] == [[], []]
+    world.settle()
+
+
+def test_finished_uploads_of_rewritten_names_cost_no_hits(place: tuple[World, str]) -> None:
+    """HitsKept: each window ends with its CLOSE; one on a path that is not written would stay, and crowd."""
+    world, top = place
+    home = f"{top}/{uuid.uuid4().hex[:8]}"
+    world.mkdirs(home, "alice", "777")
+    hits = [f"{home}/hit-{number}" for number in range(5)]
+    for number in range(2 * SHARE):
+        assert upload(world, f"{home}/cafe%CC%81-{number}", way=NORMALIZED[number % 3]).status == 201
+        world.settle()
+    for path in hits:
+        world.make_hit(path, "bob")
+    assert upload(world, f"{home}/%EF%A4%80").status == 201
+    world.settle()
+    assert all(world.ask(path, "bob").is_hit for path in hits)
+    assert world.proxy.metrics()["nncache_cache_two_step_windows"] == 0
