@@ -52,7 +52,8 @@ class Kind(Enum):
 class Directory:
     """One directory: what is known of its children, and who may traverse it.
 
-    `status_grants` are rights to see the directory's own status (`grants = per_path`).
+    The root's own outcome and questions stand in itself, under the name "".
+    `status_grants` are rights to see the directory's own status (the root's, and with `grants = per_path`).
     `positives` counts the entries here that prove the directory to exist.
     """
 
@@ -215,8 +216,8 @@ def _digest(caller: Caller) -> bytes:
 class Grant(Kept):
     """A caller's right to traverse a directory, proven by the NameNode to that caller.
 
-    With `grants = per_path` a directory's own status has grants of its own, kept in the directory that
-    the status is about; `table` is the dict that holds this grant.
+    The root's own status and, with `grants = per_path`, that of every directory has grants of its own, kept in the
+    directory that the status is about; `table` is the dict that holds this grant.
     """
 
     __slots__ = ("directory", "expires_at", "proven_at", "table")

@@ -120,7 +120,7 @@ class MetadataCache:
 
     def why_no_trace(self, path: str, now: float) -> Reason | None:
         """Say why `lookup` would have a call passed through without being kept, if it would."""
-        if path == ROOT or not self._filters.globs.matches(path):
+        if not self._filters.globs.matches(path):
             return Reason.NO_FILTER
         if self.term is None:
             return Reason.STREAM_CLOSED
@@ -342,7 +342,7 @@ class MetadataCache:
 
     def explain(self, path: str, now: float) -> Explanation:
         """Say what is known of a canonical path and why it is or is not answered from memory."""
-        directory = self.store.tree.find(parent(path) or ROOT) if path != ROOT else None
+        directory = self.store.tree.find(parent(path) or ROOT)
         entry = directory.entries.get(name(path)) if directory is not None else None
         grants = self.rights.held(directory, entry)
         is_open = self.gate.is_open(now)

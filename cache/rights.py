@@ -23,7 +23,7 @@ MAX_ENDED: Final = 4_096
 class Rights:
     """Grants: proven, believed for a while, forgotten (guarantee ProvenGrant).
 
-    Invariant P1: a grant stands in the directory that it lets its caller traverse or, with
+    Invariant P1: a grant stands in the directory that it lets its caller traverse or, for the root and with
     `grants = per_path`, in the directory whose own status it lets them see; so it is cut off with it.
     Invariant P2: no question that was asked before its caller's rights ended gives a right.
     """
@@ -55,6 +55,10 @@ class Rights:
         """Return the rights to see the entry or, without one, to traverse the directory."""
         if directory is None:
             return {}
+        if (
+            entry is not None and not entry.name
+        ):  # the root's own: what proves it says nothing of its children
+            return directory.status_grants
         if entry is not None and entry.kind is Kind.DIRECTORY and self._is_per_path:
             own = directory.children.get(entry.name)
             return {} if own is None else own.status_grants
@@ -71,12 +75,12 @@ class Rights:
     def prove(self, ticket: Ticket, replied_at: float, kind: Kind | None, *, proven_for_s: float) -> None:
         """Keep what a 200 or a true 404 proves: the asker may traverse every ancestor.
 
-        `kind` is None where the reply itself is not kept.
+        `kind` is None where the reply itself is not kept. The root has no ancestor: its status proves itself alone.
         """
         if self.have_ended(ticket):
             return
-        homes = [(ticket.directory, False)]
-        if kind is Kind.DIRECTORY and self._is_per_path:
+        homes = [(ticket.directory, not ticket.name)]
+        if ticket.name and kind is Kind.DIRECTORY and self._is_per_path:
             homes.append((self._store.tree.ensure(ticket.path), True))
         for home, of_status in homes:
             self._store.keep_grant(
@@ -94,7 +98,7 @@ class Rights:
             return
         if is_spoiled:
             return
-        own = ticket.directory.children.get(ticket.name)
+        own = ticket.directory.children.get(ticket.name) if ticket.name else ticket.directory
         for table in (ticket.directory.grants, own.status_grants if own is not None else {}):
             if (grant := table.get(ticket.caller)) is not None:
                 self._store.forget_grant(grant)

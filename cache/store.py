@@ -90,9 +90,7 @@ class Store:
         self, path: str, caller: Caller, now: float, *, joinable: bool, is_thorough: bool = False
     ) -> Ticket:
         """Take note that the NameNode is about to be asked about a path."""
-        above = parent(path)
-        assert above is not None
-        directory = self.tree.ensure(above)
+        directory = self.tree.ensure(parent(path) or ROOT)
         self.tickets_taken += 1
         ticket = Ticket(
             directory,
@@ -223,8 +221,7 @@ class Store:
 
     def forget_status(self, path: str, *, spares_directory: bool = False) -> None:
         """Forget the path's own outcome, and spoil the questions about it; a directory's outcome may be spared."""
-        above = parent(path)
-        directory = self.tree.find(above) if above is not None else None
+        directory = self.tree.find(parent(path) or ROOT)
         if directory is None:
             return
         self._forget_status_in(directory, name(path), spares_directory=spares_directory)
@@ -246,6 +243,8 @@ class Store:
         """
         directory = self.tree.root
         top_level = depth(top)
+        if top_level == 0:
+            self._forget_status_in(directory, name(ROOT))
         for level, own_name in enumerate(components(path), 1):
             if level >= top_level:
                 self._forget_status_in(directory, own_name)

@@ -136,6 +136,8 @@ class Tree:
 
     def holds(self, path: str) -> bool:
         """Whether anything is kept, or asked, about the path or below it."""
+        if path == ROOT:
+            return not self.root.is_bare()
         holder = self.find(parent(path) or ROOT)
         if holder is None:
             return False

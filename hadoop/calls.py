@@ -21,7 +21,7 @@ from nncache.hadoop.paths import (
     is_cacheable,
     percent_decode,
 )
-from nncache.hadoop.users import MAX_LENGTH
+from nncache.hadoop.users import read_claimed_user
 
 PREFIX: Final = "/webhdfs/v1"
 # Methods that write nothing. Others, also unknown ones, may.
@@ -33,8 +33,9 @@ MAX_PARAMETERS: Final = 1_000
 ABSOLUTE_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 """How a target in absolute-form begins (RFC 9112, section 3.2.2)."""
 
-_PLAIN_NAMES: Final = frozenset({"op", "user.name", "doas", "delegation"})
-_USER_NAMES: Final = frozenset({"user.name", "doas"})
+_DOAS: Final = "doas"
+_PLAIN_NAMES: Final = frozenset({"op", "user.name", _DOAS, "delegation"})
+_USER_NAMES: Final = frozenset({"user.name", _DOAS})
 _PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._$@/:-]+")
 
 
@@ -59,13 +60,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRequest:
-    """A GETFILESTATUS that every release reads in the same way."""
+    """A GETFILESTATUS that every release reads in the same way, but perhaps for whom its `doas` asks."""
 
     path: str  # canonical
     as_requested: str  # as a 404 quotes it
     user_name: str | None
     doas: str | None
     delegation: str | None
+    doas_may_be_ignored: bool = False
+    """It is spelled in another case, as Knox's `doAs`: 3.5.0 reads it, 3.4.1 without Kerberos does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class PlainArguments:
     user_name: str | None
     doas: str | None
     delegation: str | None
+    doas_may_be_ignored: bool = False
 
 
 def parse_call(method: str, target: str) -> Call:
@@ -112,8 +116,9 @@ def parse_plain(target: str) -> StatusRequest | None:
     """Read the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
 
     Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at
-    most once, with plain values and nothing else, names of users no longer than a file's may be. (3.5.0 takes
-    `USER.NAME=alice` for alice, 3.4.1 does not: no guess is safe.)
+    most once, with plain values and nothing else, names of users no longer than a file's may be. Names of users may be
+    escaped, and `doas` may be spelled in any case, as Knox does. No other name may: 3.5.0 does not read `OP`, and
+    3.4.1 not `USER.NAME`, and no client sends them.
     """
     spelled, _, query = target.partition("?")
     arguments = plain_arguments(query)
@@ -123,16 +128,29 @@ def parse_plain(target: str) -> StatusRequest | None:
 def plain_arguments(query: str) -> PlainArguments | None:
     """Read the query of such a target; None unless it is plain."""
     arguments: dict[str, str] = {}
+    in_other_case = False
     for parameter in query.split("&"):
-        name, _, value = parameter.partition("=")
-        if name not in _PLAIN_NAMES or name in arguments or not _PLAIN_VALUE.fullmatch(value):
+        name, _, spelled = parameter.partition("=")
+        if name not in _PLAIN_NAMES and name.lower() == _DOAS:
+            name, in_other_case = _DOAS, True
+        if name not in _PLAIN_NAMES or name in arguments:
             return None
-        if name in _USER_NAMES and len(value) > MAX_LENGTH:
-            return None  # a NameNode may take it, but each caller's name is kept while there is something for them
+        value = _value(name, spelled)
+        if value is None:
+            return None
         arguments[name] = value
     if arguments.get("op", "").upper() != "GETFILESTATUS":
         return None
-    return PlainArguments(arguments.get("user.name"), arguments.get("doas"), arguments.get("delegation"))
+    return PlainArguments(
+        arguments.get("user.name"), arguments.get(_DOAS), arguments.get("delegation"), in_other_case
+    )
+
+
+def _value(name: str, spelled: str) -> str | None:
+    """Return the value of a plain parameter; None if it is not plain."""
+    if name in _USER_NAMES:
+        return read_claimed_user(spelled)
+    return spelled if _PLAIN_VALUE.fullmatch(spelled) else None
 
 
 def plain_request(spelled: str, arguments: PlainArguments) -> StatusRequest | None:
@@ -152,6 +170,7 @@ def plain_request(spelled: str, arguments: PlainArguments) -> StatusRequest | No
         user_name=arguments.user_name,
         doas=arguments.doas,
         delegation=arguments.delegation,
+        doas_may_be_ignored=arguments.doas_may_be_ignored,
     )
 
 

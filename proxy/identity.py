@@ -7,7 +7,7 @@ from typing import Final
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import Call, PlainArguments, StatusRequest
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.hadoop.users import is_user_name
+from nncache.hadoop.users import is_user_name, read_claimed_user
 from nncache.proxy.credentials import Credential, claimed_user, is_authenticated_by_fields
 from nncache.proxy.messages import Header, RequestHead
 
@@ -20,7 +20,8 @@ def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) ->
 
     A credential, if there is one, says who asks; its name is a digest. Else only `user.name` and `doas` do; without
     `user.name` it is the NameNode's static user (dr.who). With `doas` the address counts as well, since the
-    NameNode's proxy-user rules look at it.
+    NameNode's proxy-user rules look at it, and so does whether some release ignores it: one of these answers for
+    `user.name` then, so nothing that it proves may be used for what asks as `doas`, nor the other way round.
 
     Two callers get one name only if every part is the same: no part can hold the separator NUL.
     """
@@ -28,7 +29,8 @@ def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) ->
     if plain.user_name is not None:
         parts.append(f"user={plain.user_name}")
     if plain.doas is not None:
-        parts += [f"doas={plain.doas}", f"peer={peer}"]
+        name = "doAs" if plain.doas_may_be_ignored else "doas"
+        parts += [f"{name}={plain.doas}", f"peer={peer}"]
     return Caller("\0".join(parts or ["anonymous"]))
 
 
@@ -54,7 +56,7 @@ def claim_of(user: str | None, doas: str | None) -> str:
 def rpc_user_of_head(head: RequestHead) -> RpcUser | None:
     """Return as whom the caller of any request would ask over RPC; None if that cannot be told.
 
-    Only names spelled as every release reads them count: 3.5.0 takes `USER.NAME` for the user, 3.4.1 does not. And
+    Only names spelled as every release reads them count: 3.5.0 reads `doAs` and `USER.NAME`, 3.4.1 does not. And
     none does where a cookie or `Authorization` may say who asks. Whom the proxy has authenticated it knows by itself.
     """
     if head.acts_for:
@@ -67,22 +69,23 @@ def _rpc_user_of_target(target: str) -> RpcUser | None:
     for parameter in target.partition("?")[2].split("&"):
         name, _, value = parameter.partition("=")
         if name.lower() in {"user.name", "doas", "delegation"} or "%" in name:
-            if name not in {"user.name", "doas"} or name in found or not is_user_name(value):
+            user = read_claimed_user(value)
+            if name not in {"user.name", "doas"} or name in found or user is None or not is_user_name(user):
                 return None
-            found[name] = value
-    user, doas = found.get("user.name"), found.get("doas")
-    if user is None:
+            found[name] = user
+    claimed, doas = found.get("user.name"), found.get("doas")
+    if claimed is None:
         return None
-    return RpcUser(user) if doas is None else RpcUser(doas, real_name=user)
+    return RpcUser(claimed) if doas is None else RpcUser(doas, real_name=claimed)
 
 
 def rpc_user_of(plain: StatusRequest, credential: Credential | None) -> RpcUser | None:
     """Return as whom the same caller would ask over RPC; None if that cannot be told from the call.
 
     A credential says whose it is to its NameNode alone, and without `user.name` only the NameNode's configuration does
-    (hadoop.http.staticuser.user).
+    (hadoop.http.staticuser.user). Whether a `doAs` counts only its release does.
     """
-    if plain.user_name is None or credential is not None:
+    if plain.user_name is None or credential is not None or plain.doas_may_be_ignored:
         return None
     if plain.doas is None:
         return RpcUser(plain.user_name)

@@ -49,14 +49,13 @@ MAX_SUBSCRIBERS: Final = 10_000
 """As many clients as the service is made for."""
 
 MAX_SUBSCRIBERS_LENGTH: Final = 256 * 1024
-"""Characters of all their names; with the glob they still fit into one znode of 512 KiB."""
+"""Bytes of all their names, as JSON escapes them; with the glob they still fit into one znode of 512 KiB."""
 
 MAX_DEFINITION_BYTES: Final = 64 * 1024
 """No glob makes it longer, even if JSON escapes each of its characters."""
 
 _NO_USER: Final = (
-    "must be a user name of HDFS: letters, digits, . _ and -, beginning with a letter or _, "
-    "at most 255 characters"
+    "must be a user name of HDFS: no /, : or control character, neither . nor .., at most 255 bytes"
 )
 
 
@@ -118,9 +117,9 @@ def check_subscribers(users: Collection[str]) -> None:
     """
     if len(users) > MAX_SUBSCRIBERS:
         raise FilterError(f"{len(users)} subscribers: at most {MAX_SUBSCRIBERS} are possible")
-    if (length := sum(map(len, users))) > MAX_SUBSCRIBERS_LENGTH:
+    if (length := sum(len(msgspec.json.encode(user)) - 2 for user in users)) > MAX_SUBSCRIBERS_LENGTH:
         raise FilterError(
-            f"{len(users)} subscribers: their names have {length} characters, "
+            f"{len(users)} subscribers: their names have {length} bytes, "
             f"at most {MAX_SUBSCRIBERS_LENGTH} are possible"
         )
 

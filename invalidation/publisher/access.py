@@ -7,6 +7,7 @@ Sans-I/O. ZooKeeper inherits nothing: each znode has an ACL of its own, and DELE
     all others                                 nothing
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -31,6 +32,9 @@ from nncache.invalidation.publisher.settings import USER, PublisherSettings
 
 MAX_ACL_BYTES: Final = 200 * 1024
 """Of one filter's ACL: together with a record it fits into one packet of 1 MiB (jute.maxbuffer)."""
+
+_NAMEABLE: Final = re.compile(r"[A-Za-z0-9._$-]+")
+"""Names of users that stand for themselves in an identity of every scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +115,23 @@ class ZnodeAccess:
             self._filters = {}
             self._is_known = True
 
-    def admit(self, filters: Iterable[PublishedFilter]) -> Mapping[str, int]:
-        """Take these filters' owners and subscribers; return how many of which filter found no place, by name."""
-        left_out: dict[str, int] = {}
+    def admit(self, filters: Iterable[PublishedFilter]) -> Mapping[str, tuple[str, ...]]:
+        """Take these filters' owners and subscribers; return who of which filter found no place, by its name."""
+        left_out: dict[str, tuple[str, ...]] = {}
         if self._rules is None:
             return left_out
         for each in filters:
             entries = list(self._common)
             room = MAX_ACL_BYTES - size_bytes(entries)
-            readers = self._readers(each)
-            for number, entry in enumerate(readers):
-                room -= size_bytes((entry,))
-                if room < 0:
-                    left_out[each.name] = len(readers) - number
-                    break
-                entries.append(entry)
+            left: list[str] = []
+            for user, entry in self._readers(each):
+                room -= 0 if entry is None else size_bytes((entry,))
+                if entry is None or room < 0:
+                    left.append(user)
+                else:
+                    entries.append(entry)
+            if left:
+                left_out[each.name] = tuple(left)
             self._filters[each.name] = merged(entries)
         return left_out
 
@@ -137,12 +143,22 @@ class ZnodeAccess:
         """Return what the ACL adds to the making of a znode, in bytes."""
         return size_bytes(self.acl_of(path))
 
-    def _readers(self, published: PublishedFilter) -> list[AclEntry]:
-        """Return the entries of owner and subscribers, the owner's first; none without a form for them."""
+    def _readers(self, published: PublishedFilter) -> list[tuple[str, AclEntry | None]]:
+        """Return owner and subscribers with their entries, the owner first; none without a form for them.
+
+        A name without an entry would make another identity of the form, or one that ZooKeeper refuses, and with it the
+        whole transaction (InvalidACL): a principal has one `@`, and a subject's parts are separated by commas.
+        """
         assert self._rules is not None, "asked with rules alone"
         scheme, _, form = self._rules.subscriber.partition(":")
         users = dict.fromkeys((published.owner, *published.allowed_subscribers)) if form else ()
-        return [AclEntry(scheme, form.replace(USER, user), Right.READ) for user in users]
+        return [
+            (
+                user,
+                AclEntry(scheme, form.replace(USER, user), Right.READ) if _NAMEABLE.fullmatch(user) else None,
+            )
+            for user in users
+        ]
 
     def _filter_name(self, path: str) -> str:
         """Return whose znode it is; "" for one that belongs to no filter."""

@@ -26,7 +26,7 @@ from nncache.invalidation.channel.znodes import (
     parse_txid,
 )
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
-from nncache.invalidation.publisher.access import ZnodeAccess, rules_of
+from nncache.invalidation.publisher.access import MAX_ACL_BYTES, ZnodeAccess, rules_of
 from nncache.invalidation.publisher.acl_repair import AclRepair
 from nncache.invalidation.publisher.delete_tree import Commit, clear, delete_all, in_order
 from nncache.invalidation.publisher.election import Election
@@ -221,10 +221,12 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
     def _admit(self, filters: Iterable[PublishedFilter]) -> None:
         for name, users in self._access.admit(filters).items():
             _log.warning(
-                "filter %s has more subscribers than an ACL of ZooKeeper can name: the last %d, in the order of their "
-                "names, cannot read it",
+                "filter %s: %d of its owner and subscribers cannot read it in ZooKeeper, such as %r: an ACL takes "
+                "%d bytes, and of names only those of letters, digits and . _ $ -",
                 name,
-                users,
+                len(users),
+                users[0],
+                MAX_ACL_BYTES,
             )
 
     async def _watch_for_tampering(self) -> NoReturn:

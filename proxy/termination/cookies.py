@@ -24,7 +24,7 @@ MIN_KEY_BYTES: Final = 32
 
 _PURPOSE: Final = b"nncache cookie 1\0"
 _SIGNED: Final = re.compile(rb'"?(u=[^&]+&p=[^&]+&t=nncache&e=\d+)&s=([A-Za-z0-9+/=]+)"?')
-_PRINCIPAL: Final = re.compile(r"[A-Za-z0-9._@/$+~:-]{1,512}")
+_NAME: Final = re.compile(r"[A-Za-z0-9._@/$+~:-]{1,512}")
 
 CHALLENGE: Final[Header] = (b"WWW-Authenticate", b"Negotiate")
 TAKEN_BACK: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnly")
@@ -68,9 +68,9 @@ def parse_keys(text: bytes) -> Keys:
     return Keys(keys)
 
 
-def may_be_named(principal: str) -> bool:
-    """Whether a cookie can name this principal."""
-    return _PRINCIPAL.fullmatch(principal) is not None
+def may_be_named(name: str) -> bool:
+    """Whether a cookie can name this principal, or this user."""
+    return _NAME.fullmatch(name) is not None
 
 
 def encode_cookie(session: Session, keys: Keys, *, is_secure: bool) -> Header:

@@ -7,6 +7,7 @@ client's are taken out of the query, whatever their spelling, and ours is put fi
 
 from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import quote
 
 from nncache.hadoop.calls import MAX_PARAMETERS, PREFIX, StatusRequest, parse_plain
 from nncache.hadoop.paths import InvalidPathError, percent_decode
@@ -35,7 +36,8 @@ class ReadTarget:
 
     def for_user(self, user: str) -> str:
         """Return the target with which the service asks for this user."""
-        return f"{self.path}?{'&'.join((f'{_DOAS}={user}', *self.kept))}"
+        name = quote(user, safe="")
+        return f"{self.path}?{'&'.join((f'{_DOAS}={name}', *self.kept))}"
 
     def plain_for(self, user: str) -> StatusRequest | None:
         """Return what it asks of the cache for this user, as if they had said `user.name`; None: nothing."""

@@ -211,7 +211,7 @@ class Terminator:
             user = self._names.short_name(principal)
         except NoRuleError as error:
             raise BadTicketError(str(error)) from error
-        if not (is_user_name(user) and may_be_named(principal)):
+        if not (is_user_name(user) and may_be_named(user) and may_be_named(principal)):
             raise BadTicketError(f"{principal} is known as {user!r}, which is no name of a user")
         return Session(user, principal, int((self._unix_time() + self._validity_s) * 1000))
 

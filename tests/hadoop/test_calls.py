@@ -41,6 +41,20 @@ def test_a_plain_read_is_read(
     )
 
 
+@pytest.mark.parametrize("name", ["doAs", "DoAs", "DOAS"])
+def test_knoxs_doas_is_plain_and_may_be_ignored(name: str) -> None:
+    """Apache Knox spells it `doAs` (apache/knox KNOX-440): a release may answer for `user.name` alone then."""
+    query = f"op=GETFILESTATUS&user.name=knox&{name}=jane%40corp.example"
+    assert parse_plain(f"{V1}/w?{query}") == StatusRequest(
+        path="/w",
+        as_requested="/w",
+        user_name="knox",
+        doas="jane@corp.example",
+        delegation=None,
+        doas_may_be_ignored=True,
+    )
+
+
 @pytest.mark.parametrize(
     "target",
     [
@@ -49,12 +63,14 @@ def test_a_plain_read_is_read(
         V1 + "/w?op=GETFILESTATU\u017f",
         # names that releases read differently, or that nobody should send
         V1 + "/w?OP=GETFILESTATUS", V1 + "/w?op=GETFILESTATUS&USER.NAME=a", V1 + "/w?op=GETFILESTATUS&user%2Ename=a",
-        V1 + "/w?op=GETFILESTATUS&doAs=a", V1 + "/w?op=GETFILESTATUS&x=1",
+        V1 + "/w?op=GETFILESTATUS&doas=a&doAs=a", V1 + "/w?op=GETFILESTATUS&doAs=a&DOAS=a",
+        V1 + "/w?op=GETFILESTATUS&do%41s=a", V1 + "/w?op=GETFILESTATUS&doa\u017f=a", V1 + "/w?op=GETFILESTATUS&x=1",
         V1 + "/w?op=GETFILESTATUS&", V1 + "/w?&op=GETFILESTATUS",
         V1 + "/w?op=GETFILESTATUS&op=GETFILESTATUS", V1 + "/w?op=GETFILESTATUS&user.name=a&user.name=a",
         # values
         V1 + "/w?op=GETFILESTATU%53", V1 + "/w?op=GETFILESTATUS&user.name=", V1 + "/w?op=GETFILESTATUS&user.name",
-        V1 + "/w?op=GETFILESTATUS&user.name=a%20b", V1 + "/w?op=GETFILESTATUS&user.name=a+b",
+        V1 + "/w?op=GETFILESTATUS&user.name=a%0Ab", V1 + "/w?op=GETFILESTATUS&user.name=a%ff",
+        V1 + "/w?op=GETFILESTATUS&delegation=a%20b", V1 + "/w?op=GETFILESTATUS&doAs=a%",
         V1 + "/w?op=GETFILESTATUS&user.name=a=b", V1 + "/w?op=GETFILESTATUS;user.name=a",
         V1 + "/w?op=GETFILESTATUS&user.name=a\n",
         V1 + "/w?op=GETFILESTATUS&user.name=" + "a" * 256, V1 + "/w?op=GETFILESTATUS&user.name=a&doas=" + "a" * 256,

@@ -42,6 +42,25 @@ def test_the_address_counts_for_a_proxy_user() -> None:
     assert caller_of(plain(query), None, "10.0.0.1") != caller_of(plain(query), None, "10.0.0.2")
 
 
+def test_what_a_doas_proves_in_one_case_is_nothing_in_another() -> None:
+    """ProvenGrant: without Kerberos 3.4.1 answers `doAs` for knox, and `doas` for alice."""
+    exact, *others = (plain(f"&user.name=knox&{name}=alice") for name in ("doas", "doAs", "DOAS"))
+    assert len({caller_of(each, None, "10.0.0.1") for each in (exact, *others)}) == 2
+    assert caller_of(exact, None, "10.0.0.1") not in {caller_of(each, None, "10.0.0.1") for each in others}
+    assert {rpc_user_of(each, None) for each in others} == {None}
+    assert {claimed_caller(each) for each in (exact, *others)} == {"user.name=knox\0doas=alice"}
+
+
+def test_all_spellings_of_a_name_are_one_caller() -> None:
+    """No client library sends a raw `@` or `$` (mtth/hdfs #140)."""
+    names = ("jane@corp.example", "jane%40corp.example", "jane%40corp%2eexample")
+    for query in ("&user.name={}", "&user.name=knox&doas={}", "&user.name=knox&doAs={}"):
+        reads = [plain(query.format(name)) for name in names]
+        assert len({caller_of(read, None, "10.0.0.1") for read in reads}) == 1
+        assert len({claimed_caller(read) for read in reads}) == 1
+    assert rpc_user_of(plain(f"&user.name={names[1]}"), None) == RpcUser(names[0])
+
+
 def test_a_credential_says_who_asks() -> None:
     """By its name, whatever else the request says; with `doas` that and the address count as well."""
     one, other = (Credential(name, "alice", 1) for name in ("cookie=1", "cookie=2"))
@@ -120,7 +139,10 @@ def test_what_a_call_says_of_its_caller(query: str, claimed: str) -> None:
         ("op=CREATE&user.name=alice&User.Name=bob", None),
         ("op=CREATE&user%2Ename=alice", None),
         ("op=CREATE&user.name=alice&delegation=x", None),
-        ("op=CREATE&user.name=a%20b", None),
+        ("op=CREATE&user.name=jane%40corp.example", RpcUser("jane@corp.example")),
+        ("op=CREATE&user.name=a%0Ab", None),
+        ("op=CREATE&user.name=a/b", None),
+        ("op=CREATE&user.name=knox&doAs=bob", None),
     ],
 )
 def test_one_asks_as_a_caller_only_if_every_release_reads_the_same_name(

@@ -51,8 +51,8 @@ def test_a_glob_that_no_path_could_carry_is_refused() -> None:
 
 def test_whoever_is_no_user_is_refused() -> None:
     """An owner is given a directory, a subscriber becomes the name of a file."""
-    with pytest.raises(FilterError, match=r"^owner: 'a b': must be a user name"):
-        Filter("a", "/a", "a b")
+    with pytest.raises(FilterError, match=r"^owner: 'a:b': must be a user name"):
+        Filter("a", "/a", "a:b")
     with pytest.raises(FilterError, match=r"^subscriber: '../b': must be a user name"):
         Filter("a", "/a", "joe", ("alice", "../b"))
 
@@ -62,8 +62,10 @@ def test_the_subscribers_of_one_filter_fit_into_a_znode() -> None:
     Filter("a", "/a", "joe", tuple(f"u{number}" for number in range(10_000)))
     with pytest.raises(FilterError, match=r"^10001 subscribers: at most 10000"):
         Filter("a", "/a", "joe", tuple(f"u{number}" for number in range(10_001)))
-    with pytest.raises(FilterError, match=r"^2000 subscribers: their names have 400000 characters"):
+    with pytest.raises(FilterError, match=r"^2000 subscribers: their names have 400000 bytes"):
         Filter("a", "/a", "joe", tuple(f"u{number:0199}" for number in range(2000)))
+    with pytest.raises(FilterError, match=r"^2000 subscribers: their names have 408000 bytes"):
+        Filter("a", "/a", "joe", tuple(f"{number:04}" + 100 * "\\" for number in range(2000)))
 
 
 def test_the_definition_holds_what_only_an_administrator_may_change() -> None:

@@ -43,13 +43,13 @@ async def test_a_directory_that_is_missing_holds_no_filters(place: Place) -> Non
 async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
     """Each of the others says why it is none; drafts and other hidden names are not looked at."""
     await place.put("good", definition("good"), users=("bob", "alice"))
-    await place.put("odd", definition("odd"), users=("9bad", "alice", ".hidden"))
+    await place.put("odd", definition("odd"), users=("9good", "alice", "jane@corp.example", "no\u0085ne"))
     await place.put("no-json", b"name: no-json")
     await place.put("other", definition("good"))
     await place.put("glob", definition("glob", "/a{b"))
     await place.put("no-definition", None)
     await place.put("no-list", definition("no-list"), owner=None)
-    await place.put("owner", definition("owner"), owner="a b")
+    await place.put("owner", definition("owner"), owner="a/b")
     await place.put("long", b" " * (MAX_DEFINITION_BYTES + 1))
     await place.put(".tmp-1", definition("good"))
     await place.put("a b", definition("a b"))
@@ -57,9 +57,9 @@ async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
     stored = await FilterReader(place.hdfs, place.path).read_all()
     assert stored.filters == {
         "good": Filter("good", "/user/joe/*", "joe", ("alice", "bob")),
-        "odd": Filter("odd", "/user/joe/*", "joe", ("alice",)),
+        "odd": Filter("odd", "/user/joe/*", "joe", ("9good", "alice", "jane@corp.example")),
     }
-    assert stored.odd_subscribers == {"odd": (".hidden", "9bad")}
+    assert stored.odd_subscribers == {"odd": ("no\u0085ne",)}
     assert set(stored.broken) == {
         *("a b", "file", "glob", "long", "no-definition", "no-json", "no-list", "other", "owner"),
     }
@@ -72,7 +72,7 @@ async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
         ("no-json", "definition.json: JSON is malformed"),
         ("no-list", "it has no directory subscribers"),
         ("other", "definition.json: is that of 'good'"),
-        ("owner", "owner: 'a b': must be a user name"),
+        ("owner", "owner: 'a/b': must be a user name"),
     ):
         assert stored.broken[name].startswith(reason)
 

@@ -234,8 +234,8 @@ def test_an_unknown_name_leads_to_the_nearest(joe: Command) -> None:
     [
         (("add", "--name", "a/b", "--glob", "/a"), "name: 'a/b': must be letters"),
         (("add", "--name", "a", "--glob", "a"), "glob: a: at position 0: a glob begins with a /"),
-        (("add", "--name", "a", "--glob", "/a", "--owner", "a b"), "owner: 'a b': must be a user name"),
-        (("add", "--name", "a", "--glob", "/a", "--allow", "ok,9bad"), "subscriber: '9bad': must be"),
+        (("add", "--name", "a", "--glob", "/a", "--owner", "a/b"), "owner: 'a/b': must be a user name"),
+        (("add", "--name", "a", "--glob", "/a", "--allow", "ok,a:b"), "subscriber: 'a:b': must be"),
         (("show", ".."), "name: '..': must be letters"),
         (("remove", "../x"), "name: '../x': must be letters"),
         (("allow", "joe", "../x"), "subscriber: '../x': must be"),

@@ -35,7 +35,7 @@ async def test_user_name_says_who_asks() -> None:
     [
         ("", "user.name is missing"),
         ("&user.name=", "user.name is missing"),
-        ("&user.name=a%20b", "user.name is no name of a user"),
+        ("&user.name=a%0Ab", "user.name is no name of a user"),
         ("&user.name=joe&doas=bob", "doas has no meaning here"),
         ("&user.name=joe&delegation=T", "delegation has no meaning here"),
     ],

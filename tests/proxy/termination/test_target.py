@@ -1,5 +1,7 @@
 """A NameNode sees the one name for which the proxy vouches."""
 
+from urllib.parse import parse_qsl
+
 import pytest
 
 from nncache.hadoop.calls import MAX_PARAMETERS
@@ -26,6 +28,15 @@ PREFIX = "/webhdfs/v1"
 def test_it_is_first_and_alone(query: str, sent: str) -> None:
     """Every other one is gone, and the rest stands as it stood."""
     assert read_target(f"{PREFIX}/a%20b{query}").for_user("alice") == f"{PREFIX}/a%20b{sent}"
+
+
+@pytest.mark.parametrize(
+    "user", ["jane@corp.example", "a&user.name=hdfs", "CORP\\jane", "m\u00fcller", "a b+c%41"]
+)
+def test_a_name_cannot_add_a_parameter(user: str) -> None:
+    """ProvenGrant: whatever a user may be called, the NameNode reads that one name."""
+    query = read_target(f"{PREFIX}/?op=X").for_user(user).partition("?")[2]
+    assert parse_qsl(query) == [("doas", user), ("op", "X")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,83 @@
+"""Callers by the names that clients of other projects send, on a cluster that is configured to take them."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from nncache.hadoop.calls import PREFIX
+from nncache.testbed import Cluster
+from nncache.testbed.asker import RawReply
+from tests.channels import proxied
+from tests.cluster import SESSION, make_directory, webhdfs
+from tests.patience import HANG_S
+from tests.world import World, differences, was_forwarded
+
+SPEC = replace(
+    SESSION,
+    with_zookeeper=False,
+    overrides={
+        "dfs.webhdfs.user.provider.user.pattern": ".+",  # HDFS-4983
+        "hadoop.proxyuser.knox.hosts": "*",
+        "hadoop.proxyuser.knox.users": "*",
+    },
+)
+
+AS_ALICE = ("user.name=alice", "user.name=knox&doas=alice")
+BY_KNOX = ("user.name=knox&doAs=alice", "user.name=knox&DOAS=alice")
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """A cluster whose pattern takes every name, with a proxy in front; only alice may look into /n/private."""
+    with Cluster.start(SPEC) as cluster, proxied(cluster, "/n/*", "/n/private/*") as world:
+        make_directory(cluster, "/n")
+        make_directory(cluster, "/n/private", "700")
+        assert webhdfs(cluster, "PUT", "/n/private", "SETOWNER", owner="alice")[0] == 200
+        yield world
+
+
+def asked(world: World, path: str, query: str) -> RawReply:
+    """Ask the proxy until it answers from memory or refuses; each answer is the one that the NameNode gives."""
+    target = f"{PREFIX}{path}?op=GETFILESTATUS&{query}"
+    until = time.monotonic() + HANG_S
+    while True:
+        seen = world.through.ask("GET", target)
+        assert differences(seen, world.direct.ask("GET", target)) == []
+        if seen.status == 403 or not was_forwarded(seen):
+            return seen
+        assert time.monotonic() < until, f"{target} is never a hit: {seen.header('Cache-Status')}"
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        ("jane%40corp.example", "jane@corp.example", "jane%40corp%2Eexample"),
+        ("HOST%24", "HOST$"),
+        ("11100215", "%311100215"),
+        ("a%20b", "a+b"),
+        ("CORP%5Cjane",),
+        ("m%C3%BCller", "m%c3%bcller"),
+    ],
+    ids=lambda spellings: str(spellings[0]),
+)
+def test_a_name_is_one_caller_however_it_is_escaped(world: World, spellings: tuple[str, ...]) -> None:
+    """mtth/hdfs #140, HDFS-11391: what the first has proven is a hit for all others at once."""
+    asked(world, "/n/_SUCCESS", f"user.name={spellings[0]}")
+    for spelled in spellings[1:]:
+        reply = world.through.ask("GET", f"{PREFIX}/n/_SUCCESS?op=GETFILESTATUS&user.name={spelled}")
+        assert reply.header("Cache-Status").startswith("nncache; hit"), spelled
+
+
+@pytest.mark.parametrize(
+    "order", [(*AS_ALICE, *BY_KNOX), (*BY_KNOX, *AS_ALICE)], ids=["doas first", "doAs first"]
+)
+def test_knoxs_doas_is_answered_as_its_release_reads_it(world: World, order: tuple[str, ...]) -> None:
+    """apache/knox KNOX-440: 3.5.0 reads `doAs`, 3.4.1 answers for knox. ProvenGrant and a hit, on both."""
+    path = f"/n/private/{len(order[0])}"
+    for query in order:
+        asked(world, path, query)
+        assert asked(world, "/n/_SUCCESS", query).status == 404
+    assert asked(world, path, "user.name=knox").status == 403
+    assert asked(world, path, AS_ALICE[1]).status == 404
