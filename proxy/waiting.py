@@ -211,8 +211,10 @@ class Waits:
             is_over = leaves or self._is_stopping or loop.time() >= deadline
             if again.is_admitted:
                 seen, answer = await self._ask(group, again, entered)
-                is_shared = again.is_admitted and not isinstance(answer, _NOT_SHARED)
-            if not is_shared:  # from memory it is answered in this turn of the loop, or asked for once more
+                is_shared = not isinstance(answer, _NOT_SHARED)
+            if not (is_shared and again.is_admitted):
+                # From memory it is answered in this turn of the loop, or asked for once more.
+                is_shared = False
                 seen, answer = group.touches, await self._reads.answer(again)
             is_over |= not again.is_admitted
         return self._ended(answer, read, wish, began, was_held=was_held, is_shared=is_shared)
