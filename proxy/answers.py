@@ -9,19 +9,27 @@ from aiohttp import web
 from nncache.cache.entries import Hit
 from nncache.cache.replies import Reply
 from nncache.hadoop.calls import StatusRequest
-from nncache.proxy.cache_status import COLLAPSED, WAITED_HIT, ForwardReason, forwarded, shows_path
+from nncache.proxy.cache_status import (
+    COLLAPSED,
+    NOT_ADMITTED,
+    WAITED_HIT,
+    ForwardReason,
+    forwarded,
+    shows_path,
+)
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
 from nncache.proxy.clients.conditional_reply import as_wished
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Wish
-from nncache.proxy.errors import ProxyError
+from nncache.proxy.errors import ProxyError, UnauthenticatedError
 from nncache.proxy.headers import HIT, replayed_headers, reply_headers
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.ports import Clock
 from nncache.proxy.reading import Reading
-from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, Unanswered
+from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, NotAdmitted, PassOn, Unanswered
 from nncache.proxy.secure_cookies import SecureCookies
+from nncache.proxy.termination.cookies import CHALLENGE, TAKEN_BACK
 from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.traffic import Exchange, Result, result_of
 from nncache.proxy.wait_groups import Waited
@@ -64,7 +72,7 @@ class Answers:
         request: web.BaseRequest,
         exchange: Exchange,
         reading: Reading,
-        answer: FromMemory | Collapsed | FromNameNode | Unanswered,
+        answer: FromMemory | Collapsed | FromNameNode | Unanswered | NotAdmitted,
         *,
         is_secure: bool,
     ) -> RawResponse:
@@ -114,6 +122,10 @@ class Answers:
             case Unanswered(error, why):
                 self.note_forwarded(exchange, why)
                 return self.failed(exchange, error, why, adds)
+            case NotAdmitted():
+                exchange.result = Result.REFUSED
+                error = UnauthenticatedError("Authentication required")
+                return error_reply(error, (CHALLENGE, TAKEN_BACK, NOT_ADMITTED))
             case PassOn(why):
                 raise AssertionError(f"a call that is passed through has no answer here: {why}")
             case _:

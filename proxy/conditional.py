@@ -5,7 +5,7 @@ Pure. `If-None-Match`: RFC 9110, section 13.1.2; `Prefer: wait`: RFC 7240, secti
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
@@ -16,6 +16,17 @@ _WAIT: Final = re.compile(
 )
 _NAMES: Final = frozenset({b"prefer", b"if-none-match"})
 _ANY: Final = b"*"
+_TAG: Final = re.compile(rb'(?:^|,)\s*(?:W/)?("[0-9a-f]{32}"|\*)\s*(?=,|$)')
+"""`*`, or a tag that `etag_of` can have made."""
+
+MAX_TAGS: Final = 32
+"""Entity tags of a request that count: a client has one."""
+
+_FIELD_BYTES: Final = 122
+"""What a header field takes beside its characters: two objects of bytes and a tuple (CPython 3.11)."""
+
+_TAG_BYTES: Final = 135
+"""What an entity tag takes, with its place in a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +34,14 @@ class Wish:
     """What a request with such a field wishes.
 
     Attributes:
-        known: the entity tags that the client has, `*` among them for any; None: it says nothing of them.
+        known: those of its entity tags that can be ours, `*` among them for any; None: it says nothing of them.
         wait_s: seconds for which it would wait, as far as that is allowed; 0: it would not.
+        kept_bytes: what its header fields, and this, take in memory for as long as it is held.
     """
 
     known: frozenset[bytes] | None
     wait_s: int
+    kept_bytes: int = field(default=0, compare=False)
 
     def is_met(self, status: int, body: bytes) -> bool:
         """Whether an answer says something else than what the client has, or is no longer the 404 it waits out."""
@@ -37,8 +50,11 @@ class Wish:
         return not (self._has_any(status) or etag_of(body) in self.known)
 
     def is_not_modified(self, status: int, body: bytes) -> bool:
-        """Whether the answer is 304. That of an error is not: RFC 9110, section 13.2.1, ignores the field then."""
-        return status == HTTPStatus.OK and self.known is not None and not self.is_met(status, body)
+        """Whether the answer is 304, which only a tag of ours makes: who sends `*` need not know that there are any.
+
+        That of an error is not: RFC 9110, section 13.2.1, ignores the field then.
+        """
+        return status == HTTPStatus.OK and self.known is not None and etag_of(body) in self.known
 
     def _has_any(self, status: int) -> bool:
         return status == HTTPStatus.OK and self.known is not None and _ANY in self.known
@@ -56,20 +72,30 @@ def wish_of(headers: Headers, *, max_wait_s: float) -> Wish | None:
     """
     known: set[bytes] | None = None
     wait: int | None = None
+    kept_bytes = 0
     for raw_name, value in headers:
         name = raw_name.lower()
+        kept_bytes += _FIELD_BYTES + len(name) + len(value)
         if name not in _NAMES:
             continue
         if name == b"if-none-match":
-            known = (known or set()) | _tags(value)
+            known = set() if known is None else known
+            _add_tags(known, value)
         elif wait is None:
             found = (_WAIT.fullmatch(each.strip()) for each in value.split(b","))
             wait = next((int(each[1] or each[2]) for each in found if each is not None), None)
     if known is None and wait is None:
         return None
-    return Wish(None if known is None else frozenset(known), min(wait or 0, int(max_wait_s)))
+    kept_bytes += _TAG_BYTES * len(known or ())
+    return Wish(None if known is None else frozenset(known), min(wait or 0, int(max_wait_s)), kept_bytes)
 
 
-def _tags(value: bytes) -> set[bytes]:
-    """Return the entity tags of one field; weak ones compare as strong ones (RFC 9110, section 13.1.2)."""
-    return {each.strip().removeprefix(b"W/") for each in value.split(b",") if each.strip()}
+def _add_tags(known: set[bytes], value: bytes) -> None:
+    """Add `*`, and the entity tags of one field that can be ours, the first MAX_TAGS of all.
+
+    Weak ones compare as strong ones (RFC 9110, section 13.1.2).
+    """
+    for found in _TAG.finditer(value):
+        if len(known) == MAX_TAGS:
+            return
+        known.add(found[1])

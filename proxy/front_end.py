@@ -82,8 +82,9 @@ class FrontEndStats:
         calls_under_way: calls that count against max_calls now.
         calls_refused: calls beyond a limit, by the setting.
         waiters: requests that are held now.
+        waiters_bytes: what is kept of them.
         waits: requests that were held, by how that ended.
-        waits_not_admitted: requests that were not held since too many were.
+        waits_not_admitted: requests that were not held since too many were, or since they were too large.
     """
 
     forwarded: dict[ForwardReason, int]
@@ -100,6 +101,7 @@ class FrontEndStats:
     calls_under_way: int
     calls_refused: dict[str, int]
     waiters: int
+    waiters_bytes: int
     waits: dict[WaitEnd, int]
     waits_not_admitted: int
 
@@ -238,6 +240,7 @@ class FrontEnd:
             credential=reading.credential,
             refresh=reading.refresh,
             asked=request.get(ASKED),
+            lease=reading.lease,
         )
         wish, is_secure = wish_of(request.raw_headers, max_wait_s=self._max_wait_s), is_over_tls(request)
         if wish is None:
@@ -327,6 +330,7 @@ class FrontEnd:
             calls_under_way=self.call_limits.under_way,
             calls_refused=dict(self.call_limits.refused),
             waiters=self.waits.waiting,
+            waiters_bytes=self.waits.kept_bytes,
             waits=dict(self.waits.ended),
             waits_not_admitted=self.waits.not_admitted,
         )

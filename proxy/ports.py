@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from aiohttp import web
 
+from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
@@ -88,6 +89,21 @@ class NameNodeQueries(ClosedFiles, Protocol):
     async def last_txid(self, namenode: NameNode) -> int:
         """Return a transaction id >= all that were written before this was called; this NameNode is active."""
         ...
+
+
+class Lease(Protocol):
+    """By what a proxy that authenticates its clients takes a request for one of its user's, as long as that is so."""
+
+    @property
+    def ends_at(self) -> float:
+        """Local time at which it ends by itself, at the latest."""
+
+    @property
+    def otherwise(self) -> Caller | None:
+        """As whom the request asks once this has ended: by the credential that it carries; None: it is refused."""
+
+    def is_good(self) -> bool:
+        """Whether it still is so."""
 
 
 class CoverageSignal(Protocol):

@@ -14,6 +14,7 @@ from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import caller_of, claimed_caller
 from nncache.proxy.messages import Headers, RequestHead
+from nncache.proxy.ports import Lease
 from nncache.proxy.termination.terminator import Admitted
 
 _NEVER: Final = Caller("")
@@ -31,6 +32,7 @@ class Reading:
         refresh: the NameNode's own answer is wanted.
         adds: header fields of ours for the reply.
         repeatable_until: local time until which the same bytes may be answered without being read again; None: never.
+        lease: by what the proxy itself says who asks, and for how long; None: the NameNode does.
     """
 
     head: RequestHead
@@ -40,6 +42,7 @@ class Reading:
     refresh: bool = False
     adds: Headers = ()
     repeatable_until: float | None = inf
+    lease: Lease | None = None
 
 
 def read_request(method: str, target: str, headers: Headers, peer: str) -> Reading:
@@ -77,4 +80,5 @@ def read_admitted(method: str, admitted: Admitted, peer: str) -> Reading:
         refresh=directive is CacheDirective.REFRESH,
         adds=admitted.adds,
         repeatable_until=admitted.repeatable_until,
+        lease=admitted.lease,
     )

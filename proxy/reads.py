@@ -3,7 +3,7 @@
 The cache decides, this carries out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
 from aiohttp import web
@@ -18,7 +18,7 @@ from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.flights import Flight, Flights
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.ports import Clock, CoverageSignal
+from nncache.proxy.ports import Clock, CoverageSignal, Lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,12 @@ class PassOn:
     why: ForwardReason
 
 
-ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | PassOn
+@dataclass(frozen=True, slots=True)
+class NotAdmitted:
+    """Nothing was asked: what let the client in has ended meanwhile."""
+
+
+ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | PassOn | NotAdmitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ class Read:
         credential: what authenticates it, beside what its target says.
         refresh: the caller wants the NameNode's own answer.
         asked: the question that was put for it already.
+        lease: by what the proxy itself says who asks; None: the NameNode does.
     """
 
     plain: StatusRequest
@@ -103,6 +109,20 @@ class Read:
     credential: Credential | None = None
     refresh: bool = False
     asked: Asked | None = None
+    lease: Lease | None = None
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether it is still one of the caller's."""
+        return self.lease is None or self.lease.is_good()
+
+    def as_of_now(self) -> "Read | None":
+        """Return it as that of whoever asks now; None: of no one whom the proxy knows."""
+        if self.lease is None or self.lease.is_good():
+            return self
+        if self.lease.otherwise is None:
+            return None
+        return replace(self, caller=self.lease.otherwise, lease=None)
 
 
 class Reads:
@@ -132,6 +152,9 @@ class Reads:
         deadline = self._clock() + self._join_wait_s
         may_wait = True
         while asked is None:
+            if (now := read.as_of_now()) is None:
+                return NotAdmitted()
+            read = now
             decision = self._cache.lookup(
                 read.plain.path, read.caller, self._clock(), refresh=read.refresh, may_wait=may_wait
             )
@@ -146,7 +169,7 @@ class Reads:
                     )
                 case Join(ticket):
                     assert may_wait, "told not to wait, the cache says Join"
-                    if (known := await self._joined(ticket)) is not None:
+                    if (known := await self._joined(ticket)) is not None and read.is_admitted:
                         return Collapsed(known)
                     may_wait = False
                 case Wait(ticket):

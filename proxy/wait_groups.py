@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
+from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Reason
 from nncache.cache.watches import Watch
 from nncache.proxy.cache_status import shows_path
@@ -28,6 +29,7 @@ class WaitEnd(StrEnum):
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     CUT_SHORT = "cut-short"
+    EXPIRED = "expired"
     ABANDONED = "abandoned"
 
 
@@ -35,9 +37,18 @@ WAIT_ENDS: Final[Mapping[str, str]] = {
     WaitEnd.CHANGED: "the answer had changed",
     WaitEnd.UNCHANGED: "the time was over",
     WaitEnd.CUT_SHORT: "the proxy could no longer tell whether the answer changes",
+    WaitEnd.EXPIRED: "the cookie or token by which the proxy knew the client had ended",
     WaitEnd.ABANDONED: "the client left",
 }
 """What each end means, for the documentation."""
+
+_GRANTED: Final = frozenset({WaitEnd.CHANGED, WaitEnd.UNCHANGED})
+
+MAX_KEPT_BYTES: Final = 8 * 1024
+"""What may be kept of a request that is held: about 4 KiB of header fields and path."""
+
+_PATHS: Final = 4
+"""How often the path of a request is kept that is held: in its target, as it is spelled, and as it is watched."""
 
 
 class Client(Protocol):
@@ -74,13 +85,15 @@ def outcome(
     answer: ReadAnswer, read: Read, wish: Wish, spent_s: float, *, was_held: bool, is_shared: bool
 ) -> tuple[WaitEnd, Waited]:
     """Say how a wait ended that took so long since it began."""
-    is_over = spent_s >= wish.wait_s
-    end = (
-        WaitEnd.CHANGED if is_met(answer, read, wish) else WaitEnd.UNCHANGED if is_over else WaitEnd.CUT_SHORT
-    )
+    if not read.is_admitted:
+        end = WaitEnd.EXPIRED
+    elif is_met(answer, read, wish):
+        end = WaitEnd.CHANGED
+    else:
+        end = WaitEnd.UNCHANGED if spent_s >= wish.wait_s else WaitEnd.CUT_SHORT
     return end, Waited(
         answer=answer,
-        applied_s=None if end is WaitEnd.CUT_SHORT else wish.wait_s,
+        applied_s=wish.wait_s if end in _GRANTED else None,
         was_held=was_held,
         held_s=spent_s if was_held else 0.0,
         is_shared=is_shared,
@@ -118,10 +131,11 @@ class KeptWait:
 
     Attributes:
         entered: rounds of the group that had begun when it came.
-        is_asking: its first question is under way; it is none of those in `Group.kept` yet.
+        is_asking: its own question is under way; it is none of those in `Group.kept`.
         is_over: it is answered, whatever there is to say.
         is_gone: its client left meanwhile.
         is_queued: it is in a queue of its group.
+        was_held: it has been one of those in `Group.kept`.
     """
 
     __slots__ = (
@@ -137,6 +151,7 @@ class KeptWait:
         "is_queued",
         "read",
         "request",
+        "was_held",
         "wish",
     )
 
@@ -149,6 +164,7 @@ class KeptWait:
         *,
         entered: int,
         began: float,
+        deadline: float,
         let_look: Callable[["KeptWait"], None],
     ) -> None:
         """Begin; `let_look` is called when it has left or is over."""
@@ -158,11 +174,12 @@ class KeptWait:
         self.request = request
         self.entered = entered
         self.began = began
-        self.deadline = began + wish.wait_s
+        self.deadline = deadline
         self.is_asking = True
         self.is_over = False
         self.is_gone = False
         self.is_queued = False
+        self.was_held = False
         self._let_look = let_look
         self._timer = asyncio.get_running_loop().call_at(self.deadline, self.end)
 
@@ -197,10 +214,25 @@ class Said:
     to: deque[KeptWait]
 
 
-class Group:
-    """All who wait for one path, spelled in one way, as one caller.
+class GroupKey(NamedTuple):
+    """Whose questions are alike: nothing of the reply tells them apart.
 
     Attributes:
+        spelling: of the path, as it is requested.
+        caller: who asks.
+        credential: the name of what says so to the NameNode, beside the target; "": nothing does.
+    """
+
+    spelling: str
+    caller: Caller
+    credential: str
+
+
+class Group:
+    """All who wait for one path, spelled in one way, as one caller who shows one credential.
+
+    Attributes:
+        key: that of all of them.
         members: how many, kept or not.
         rounds: begun so far.
         round: under way.
@@ -210,14 +242,15 @@ class Group:
         said: the last answer, until all who it is for have looked at it.
     """
 
-    __slots__ = ("kept", "members", "queue", "round", "rounds", "said", "waiting", "watch")
+    __slots__ = ("kept", "key", "members", "queue", "round", "rounds", "said", "waiting", "watch")
 
-    def __init__(self) -> None:
+    def __init__(self, key: GroupKey) -> None:
+        self.key = key
         self.watch: Watch | None = None
         self.members = 0
         self.rounds = 0
         self.round: Round | None = None
-        self.waiting: dict[Woken, None] = {}
+        self.waiting: dict[Woken, Read] = {}
         self.kept: dict[KeptWait, None] = {}
         self.queue: deque[KeptWait] = deque()
         self.said: Said | None = None
@@ -258,9 +291,15 @@ def wake(woken: Woken, *, leaves: bool = False) -> None:
         woken.set_result(leaves)
 
 
-def key_of(read: Read) -> tuple[str, str]:
-    """Say whose questions are alike: nothing of the reply tells them apart."""
-    return read.plain.as_requested, read.caller
+def key_of(read: Read) -> GroupKey:
+    """Say whose questions are alike."""
+    credential = "" if read.credential is None else read.credential.name
+    return GroupKey(read.plain.as_requested, read.caller, credential)
+
+
+def kept_bytes_of(read: Read, wish: Wish) -> int:
+    """Return what is kept of a request while it is held."""
+    return wish.kept_bytes + _PATHS * len(read.head.target)
 
 
 def is_met(answer: ReadAnswer, read: Read, wish: Wish) -> bool:

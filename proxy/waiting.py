@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import islice
+from math import inf
 from typing import Final
 
 from nncache.cache.decisions import Reason
@@ -27,6 +29,7 @@ from nncache.proxy.reads import (
     Collapsed,
     FromMemory,
     FromNameNode,
+    NotAdmitted,
     PassOn,
     Read,
     ReadAnswer,
@@ -36,8 +39,10 @@ from nncache.proxy.reads import (
 from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.turns import Turns
 from nncache.proxy.wait_groups import (
+    MAX_KEPT_BYTES,
     Client,
     Group,
+    GroupKey,
     Keepable,
     KeptWait,
     Round,
@@ -47,6 +52,7 @@ from nncache.proxy.wait_groups import (
     Woken,
     is_met,
     is_sure,
+    kept_bytes_of,
     key_of,
     outcome,
     wake,
@@ -60,6 +66,8 @@ AT_A_TURN: Final = 64
 QUESTION: Final = 8
 """To put a question takes as long as for so many to look."""
 
+_NOT_SHARED: Final = (FromMemory, Collapsed, NotAdmitted)
+
 
 class Waits:
     """All requests that are held.
@@ -69,6 +77,9 @@ class Waits:
         A2  A member takes the answer of a round only if that began after the member had come (OwnWrites).
         A3  What `Reads` answers from memory is answered in the same turn of the loop, or while it is good (Bounded).
         A4  While a kept request has to look, its question is under way, or exactly one turn is scheduled.
+        A5  What is answered to others goes to no one whose credential has ended, nor to another credential than that
+            with which the NameNode was asked (ProvenGrant).
+        A6  `kept_bytes` is at most MAX_KEPT_BYTES for each that is held.
     """
 
     def __init__(
@@ -87,19 +98,32 @@ class Waits:
         self._fetcher = fetcher
         self._clock = clock
         self._shares = Shares(max_waiters)
-        self._groups: dict[tuple[str, str], Group] = {}
+        self._groups: dict[GroupKey, Group] = {}
+        self._of_tokens: dict[str, set[Group]] = {}  # of those whose token the proxy believes
         self._turns = Turns(self._serve, AT_A_TURN)  # groups with something to do for those who are kept
+        self._lapses = Turns(self._end_lapsed, AT_A_TURN)  # groups in which credentials may have ended
         self._is_stopping = False
         self.waiting = 0  # held now
+        self.kept_bytes = 0  # of those, and of those who ask for the first time
         self.ended: Counter[WaitEnd] = Counter(dict.fromkeys(WaitEnd, 0))
         self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
-        self.not_admitted = 0  # answered at once, since too many were held
+        self.not_admitted = 0  # answered at once, since too many were held, or it was too large
 
     def stop(self) -> None:
         """Answer all who wait, and hold none any more."""
         self._is_stopping = True
         for group in self._groups.values():
             self._let_all_look(group)
+
+    def key_retired(self) -> None:
+        """Have those answered at once whose cookie a key has signed that is in use no more."""
+        for group in self._groups.values():
+            self._lapses.add(group)
+
+    def token_ended(self, name: str) -> None:
+        """Have those answered at once who have shown a token that is believed no more."""
+        for group in self._of_tokens.get(name, ()):
+            self._lapses.add(group)
 
     async def answer(
         self, read: Read, wish: Wish, client: Client | None, request: Keepable | None = None
@@ -120,17 +144,19 @@ class Waits:
         """
         if wish.wait_s <= 0 or read.refresh or self._is_stopping or not self._is_followed(read):
             return Waited(answer=await self._reads.answer(read))
-        if not self._shares.take(holder_of(read.head.peer)):
+        kept_bytes = kept_bytes_of(read, wish)
+        if kept_bytes > MAX_KEPT_BYTES or not self._shares.take(holder_of(read.head.peer)):
             self.not_admitted += 1
             return Waited(answer=await self._reads.answer(read))
         group = self._enter(read)
+        self.kept_bytes += kept_bytes
         is_kept = False
         try:
             is_kept = request is not None and self._keep(group, read, wish, request)
             return None if is_kept else await self._hold(group, read, wish, client)
         finally:
             if not is_kept:
-                self._leave(read, group)
+                self._leave(group, read, wish)
 
     def _is_followed(self, read: Read) -> bool:
         """Whether each change of the path will be seen."""
@@ -140,24 +166,36 @@ class Waits:
         key = key_of(read)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = Group()
+            group = self._groups[key] = Group(key)
+            if read.lease is not None and key.credential:
+                self._of_tokens.setdefault(key.credential, set()).add(group)
             group.watch = self._cache.store.watches.add(read.plain.path, partial(self._let_all_look, group))
         group.members += 1
         return group
 
-    def _leave(self, read: Read, group: Group) -> None:
+    def _leave(self, group: Group, read: Read, wish: Wish) -> None:
+        self.kept_bytes -= kept_bytes_of(read, wish)
         self._shares.give_back(holder_of(read.head.peer))
         group.members -= 1
         if not group.members:
             assert group.watch is not None
             self._cache.store.watches.remove(group.watch)
             group.watch = None  # which knows the group: no collection would find the two (housekeeping)
-            del self._groups[key_of(read)]
+            del self._groups[group.key]
+            if (ours := self._of_tokens.get(group.key.credential)) is not None:
+                ours.discard(group)
+                if not ours:
+                    del self._of_tokens[group.key.credential]
+
+    def _deadline(self, read: Read, wish: Wish, began: float) -> float:
+        """Return the event loop's time at which a wait is over, with its time or what let the client in."""
+        left_s = inf if read.lease is None else read.lease.ends_at - self._clock()
+        return began + min(wish.wait_s, left_s)
 
     async def _hold(self, group: Group, read: Read, wish: Wish, client: Client | None) -> Waited:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        deadline = began + wish.wait_s
+        deadline = self._deadline(read, wish, began)
         entered, seen, is_shared, was_held = group.rounds, group.touches, False, False
         answer = await self._asked(read)
         again = replace(read, asked=None)
@@ -165,16 +203,20 @@ class Waits:
         while not (is_over or is_met(answer, read, wish)) and (
             group.touches != seen or is_sure(answer, self._cache.term)  # touched: it is put again
         ):
-            leaves = await self._wait(group, seen, deadline, client)
+            leaves = await self._wait(group, again, seen, deadline, client)
             if leaves and (client is None or client.transport is None):
                 self.ended[WaitEnd.ABANDONED] += 1
                 raise ClientGoneError("the client left while it was waiting")
-            was_held = True
+            was_held, is_shared = True, False
             is_over = leaves or self._is_stopping or loop.time() >= deadline
-            seen, answer = await self._ask(group, again, entered)
-            is_shared = not isinstance(answer, FromMemory | Collapsed)
-            if not is_shared:  # from memory it is answered in this turn of the loop, or asked for once more
+            if again.is_admitted:
+                seen, answer = await self._ask(group, again, entered)
+                is_shared = not isinstance(answer, _NOT_SHARED)
+            if not (is_shared and again.is_admitted):
+                # From memory it is answered in this turn of the loop, or asked for once more.
+                is_shared = False
                 seen, answer = group.touches, await self._reads.answer(again)
+            is_over |= not again.is_admitted
         return self._ended(answer, read, wish, began, was_held=was_held, is_shared=is_shared)
 
     def _ended(
@@ -187,17 +229,19 @@ class Waits:
             self.ended[end] += 1
         return waited
 
-    async def _wait(self, group: Group, seen: int, deadline: float, client: Client | None) -> bool:
+    async def _wait(
+        self, group: Group, read: Read, seen: int, deadline: float, client: Client | None
+    ) -> bool:
         """Wait until the path may have changed since `seen`, the time is over, or the client leaves: then it is true.
 
         A client that has closed its half may still read an answer, or be gone: it is answered at once.
         """
-        if group.touches != seen or self._is_stopping:
+        if group.touches != seen or self._is_stopping or not read.is_admitted:
             return False
         loop = asyncio.get_running_loop()
         woken: Woken = loop.create_future()
         timer = loop.call_at(deadline, wake, woken)
-        group.waiting[woken] = None
+        group.waiting[woken] = read
         self.waiting += 1
         if client is not None:
             client.on_lost = partial(wake, woken, leaves=True)
@@ -284,7 +328,14 @@ class Waits:
         """Keep a request, if its connection lets go of it, and put its first question."""
         began = asyncio.get_running_loop().time()
         wait = KeptWait(
-            group, read, wish, request, entered=group.rounds, began=began, let_look=self._let_one_look
+            group,
+            read,
+            wish,
+            request,
+            entered=group.rounds,
+            began=began,
+            deadline=self._deadline(read, wish, began),
+            let_look=self._let_one_look,
         )
         if not request.keep(wait):
             wait.release()
@@ -293,24 +344,28 @@ class Waits:
         return True
 
     def _has_asked(self, wait: KeptWait, seen: int, answer: ReadAnswer) -> None:
-        """Answer one whose first question is answered, or let it wait. Never raises."""
+        """Answer one whose own question is answered, or let it wait. Never raises."""
         group, read, wish, wait.is_asking = wait.group, wait.read, wait.wish, False
         try:
             is_over = wait.is_gone or wait.is_over or self._is_stopping or is_met(answer, read, wish)
             waits = not is_over and (group.touches != seen or is_sure(answer, self._cache.term))
-            waited = self._ended(answer, read, wish, wait.began, was_held=False, is_shared=False)
+            was_held = wait.was_held and not wait.is_gone
+            waited = self._ended(answer, read, wish, wait.began, was_held=was_held, is_shared=False)
         except Exception:  # noqa: BLE001 - FailToNameNode: what was answered is passed on
             self._note_error(read)
             waits, waited = False, Waited(answer=answer)
         if waits:
             wait.read = replace(read, asked=None)
             group.kept[wait] = None
+            wait.was_held = True
             self.waiting += 1
-            if group.touches != seen:  # a change beside the question: it is put again
+            if group.touches != seen or not read.is_admitted:  # a change beside the question: it is put again
                 self._let_one_look(wait)
             return
         wait.release()
-        self._leave(read, group)
+        self._leave(group, read, wish)
+        if wait.is_gone and wait.was_held:
+            self.ended[WaitEnd.ABANDONED] += 1
         if not wait.is_gone:
             wait.request.answered(waited)
 
@@ -355,7 +410,11 @@ class Waits:
                 self._begin(group, wait.read, is_past_cache=True)
         first = group.first()
         if group.said is None and group.round is None and first is not None:
-            self._begin(group, first.read)
+            if first.read.is_admitted:
+                self._begin(group, first.read)
+            else:
+                self._ask_apart(first)
+                self._let_look(group)
             return done + QUESTION
         self._let_look(group)
         return done
@@ -364,11 +423,16 @@ class Waits:
         """Answer one who is kept, or let it wait on."""
         if wait not in group.kept:
             return
+        if not wait.read.is_admitted:
+            self._ask_apart(wait)
+            return
         answer, seen = said.answer, said.seen
         match answer:
             case FromMemory(hit) if self._cache.is_good(hit, self._clock()):
                 seen = group.touches
-            case FromMemory() | Collapsed():  # that of another request; the next time it comes from memory
+            case (
+                FromMemory() | Collapsed() | NotAdmitted()
+            ):  # of another request; the next time it is its own
                 group.queue.append(wait)
                 return
         is_over = wait.is_over or self._is_stopping or asyncio.get_running_loop().time() >= wait.deadline
@@ -387,13 +451,36 @@ class Waits:
             self._ended(answer, wait.read, wait.wish, wait.began, was_held=True, is_shared=is_shared)
         )
 
+    def _end_lapsed(self, group: Group, most: int) -> int:
+        """Have at most so many of a group answered whose credential has ended; return how much that was."""
+        for woken, read in group.waiting.items():
+            if not read.is_admitted:
+                wake(woken)
+        lapsed = tuple(islice((wait for wait in group.kept if not wait.read.is_admitted), most))
+        for wait in lapsed:
+            self._ask_apart(wait)
+        if len(lapsed) == most:
+            self._lapses.add(group)
+        return 1 + len(lapsed)
+
+    def _ask_apart(self, wait: KeptWait) -> None:
+        """Answer one whose credential has ended: refuse it, or ask in its own name what the NameNode says."""
+        group = wait.group
+        del group.kept[wait]
+        self.waiting -= 1
+        wait.is_asking = wait.is_over = True
+        if wait.read.as_of_now() is None:
+            self._has_asked(wait, group.touches, NotAdmitted())
+        else:
+            self._put(wait.read, partial(self._has_asked, wait, group.touches), is_past_cache=False)
+
     def _note_error(self, read: Read) -> None:
         self.errors += 1
         _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
 
     def _forget(self, wait: KeptWait) -> None:
         self.waiting -= 1
-        self._leave(wait.read, wait.group)
+        self._leave(wait.group, wait.read, wait.wish)
 
 
 def _stopped() -> Unanswered:

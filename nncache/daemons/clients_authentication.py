@@ -68,7 +68,8 @@ class ClientsAuthentication:
         """Authenticate the clients of this front end; what the fast path knows goes with the key of its cookie."""
         front_end.terminator = self.terminator
         front_end.issued = self.issued
-        self.keys.on_retired = fast_path.forget_all
+        self.issued.on_ended.append(front_end.waits.token_ended)
+        self.keys.on_retired += (fast_path.forget_all, front_end.waits.key_retired)
 
     @property
     def background(self) -> tuple[tuple[str, Callable[[], Awaitable[NoReturn]]], ...]:

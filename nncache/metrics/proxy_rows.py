@@ -255,7 +255,18 @@ PROXY_ROWS: tuple[Metric, ...] = (
     ),
     gauge("front_end.waiters", "waiters", "requests", "Requests held for `Prefer: wait`."),
     counter("front_end.waits", "waits", "requests", "Requests held, by end.", "end", WAIT_ENDS),
-    counter("front_end.waits_not_admitted", "waits_not_admitted", "requests", "Not held: max_waiters."),
+    gauge(
+        "front_end.waiters_bytes",
+        "waiters_bytes",
+        "bytes",
+        "Memory for the heads of these requests: at most 8 KiB for each.",
+    ),
+    counter(
+        "front_end.waits_not_admitted",
+        "waits_not_admitted",
+        "requests",
+        "Not held: beyond max_waiters, or with a head that takes more than 8 KiB.",
+    ),
     # ---- proxy: calls to the NameNodes
     counter("forward.calls", "upstream_calls", "calls", "Calls sent to the NameNodes."),
     counter("forward.repeated", "upstream_repeated", "attempts", "Attempts after the first of a call."),

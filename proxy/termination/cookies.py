@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.hadoop.credentials import COOKIE_NAME, parse_auth_cookie
@@ -39,11 +39,13 @@ class Session:
         user: the short name.
         principal: by which that was found.
         ends_at_ms: when the cookie ends, in milliseconds of Unix time.
+        key: that has signed the cookie.
     """
 
     user: str
     principal: str
     ends_at_ms: int
+    key: bytes = field(default=b"", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +95,19 @@ def session_of(cookies: Iterable[bytes], keys: Keys, now_ms: float) -> Session |
         if name == COOKIE_NAME
     ]
     match = _SIGNED.fullmatch(found[0]) if len(found) == 1 else None
-    if match is None or not _is_signed(match[1], match[2], keys):
+    key = None if match is None else _signer(match[1], match[2], keys)
+    if match is None or key is None:
         return None
     cookie = parse_auth_cookie(found[0])
     if cookie is None or cookie.kind != KIND or now_ms >= cookie.ends_at_ms:
         return None
     principal = match[1].split(b"&")[1].removeprefix(b"p=").decode("ascii")
-    return Session(cookie.user, principal, cookie.ends_at_ms)
+    return Session(cookie.user, principal, cookie.ends_at_ms, key)
 
 
-def _is_signed(text: bytes, signature: bytes, keys: Keys) -> bool:
-    return any(hmac.compare_digest(_signature(key, text), signature) for key in keys.keys)
+def _signer(text: bytes, signature: bytes, keys: Keys) -> bytes | None:
+    """Return the key that has signed the text."""
+    return next((key for key in keys.keys if hmac.compare_digest(_signature(key, text), signature)), None)
 
 
 def _signature(key: bytes, text: bytes) -> bytes:

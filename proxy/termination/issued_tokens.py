@@ -8,11 +8,13 @@ is believed. Only what may be answered from memory profits; a call that goes to 
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
+from math import inf
 from typing import Final
 
 import msgspec
 from cachetools import TTLCache
 
+from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import Call
 from nncache.hadoop.credentials import parse_delegation_token
 from nncache.proxy.credentials import cancelled_by, token_name
@@ -36,16 +38,39 @@ class _Body(msgspec.Struct, frozen=True):
 _DECODER: Final = msgspec.json.Decoder(_Body)
 
 
+class TokenLease:
+    """A `nncache.proxy.ports.Lease`: a token is its owner's for as long as it is believed; then it asks for itself."""
+
+    __slots__ = ("_issued", "_name", "_user", "otherwise")
+
+    ends_at: Final = inf
+
+    def __init__(self, issued: "IssuedTokens", user: str, name: str, otherwise: Caller) -> None:
+        self._issued = issued
+        self._user = user
+        self._name = name
+        self.otherwise = otherwise
+
+    def is_good(self) -> bool:
+        """Whether the token would be believed now."""
+        return self._issued.user_of(self._name) == self._user
+
+
 class IssuedTokens:
-    """Whose each of them is, by its digest; the oldest go where there are too many."""
+    """Whose each of them is, by its digest; the oldest go where there are too many.
+
+    Attributes:
+        on_ended: each is called with the name of a token that was cancelled or refused.
+    """
 
     def __init__(self, clock: Callable[[], float], *, believed_for_s: float) -> None:
+        self.on_ended: list[Callable[[str], None]] = []
         self._users: TTLCache[str, str] = TTLCache(MAX_TOKENS, believed_for_s, timer=clock)
 
     def sent(self, call: Call) -> None:
         """Forget the tokens that a call cancels, before the NameNode has it; they do not come back."""
         for name in cancelled_by(call):
-            self._users.pop(name, None)
+            self._end(name)
 
     def replied(self, call: Call, head: RequestHead, reply: SettledReply) -> None:
         """Take note of the token in a reply to a user whom the proxy has authenticated."""
@@ -62,13 +87,24 @@ class IssuedTokens:
         """Return a read by a token as one of its owner's, if the token is one of these."""
         if reading.plain is None or reading.credential is None:
             return reading
-        user = self._users.get(reading.credential.name)
+        name = reading.credential.name
+        user = self.user_of(name)
         if user is None:
             return reading
         caller = caller_of(replace(reading.plain, user_name=user, delegation=None), None, reading.head.peer)
-        return replace(reading, caller=caller, repeatable_until=None)
+        lease = TokenLease(self, user, name, otherwise=reading.caller)
+        return replace(reading, caller=caller, repeatable_until=None, lease=lease)
+
+    def user_of(self, name: str) -> str | None:
+        """Return whose a token is, by its name; None: that is not known here."""
+        return self._users.get(name)
 
     def refused(self, reading: Reading) -> None:
         """Forget the token of a read that the NameNode did not let pass."""
         if reading.credential is not None:
-            self._users.pop(reading.credential.name, None)
+            self._end(reading.credential.name)
+
+    def _end(self, name: str) -> None:
+        if self._users.pop(name, None) is not None:
+            for each in self.on_ended:
+                each(name)

@@ -23,7 +23,7 @@ class SigningKeys:
 
     Attributes:
         keys: with which the next cookie is judged.
-        on_retired: called when a key has gone whose cookies were good until now.
+        on_retired: each is called when a key has gone whose cookies were good until now.
     """
 
     def __init__(self, path: str) -> None:
@@ -35,7 +35,7 @@ class SigningKeys:
         self._path = path
         self._state = state_of(path)
         self.keys: Keys = _read(path)
-        self.on_retired: Callable[[], None] = lambda: None
+        self.on_retired: list[Callable[[], None]] = []
 
     def look(self) -> None:
         """Take the file up again if it has changed. One that cannot be used is logged, and those of before stay."""
@@ -57,7 +57,8 @@ class SigningKeys:
             len(retired),
         )
         if retired:
-            self.on_retired()
+            for each in self.on_retired:
+                each()
 
     async def run(self) -> NoReturn:
         """Look every so often, until cancelled."""

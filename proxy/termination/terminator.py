@@ -63,6 +63,7 @@ class Admitted:
         adds: header fields of ours for the reply.
         repeatable_until: local time until which the same head would be admitted again, whatever else happens but the
             end of a key; None: it is looked at each time.
+        lease: for how long the request may be held, or streamed to.
     """
 
     user: str
@@ -71,6 +72,28 @@ class Admitted:
     headers: Headers
     adds: Headers
     repeatable_until: float | None
+    lease: "SessionLease"
+
+
+class SessionLease:
+    """A `nncache.proxy.ports.Lease`: a session ends with its cookie, by itself or with the key that signed it."""
+
+    __slots__ = ("_ends_at_ms", "_key", "_keys", "_unix_time", "ends_at")
+
+    otherwise: Final = None
+
+    def __init__(
+        self, session: Session, keys: Callable[[], Keys], unix_time: Callable[[], float], ends_at: float
+    ) -> None:
+        self._ends_at_ms = session.ends_at_ms
+        self._key = session.key
+        self._keys = keys
+        self._unix_time = unix_time
+        self.ends_at = ends_at
+
+    def is_good(self) -> bool:
+        """Whether its cookie would be accepted now."""
+        return self._unix_time() * 1000 < self._ends_at_ms and self._key in self._keys().keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +183,15 @@ class Terminator:
             user = target.doas
         if not is_user_name(user):
             return Rejected(error_reply(ClientError(f"{user!r} is no name of a user"), adds))
+        ends_at = self._local(session.ends_at_ms)
         return Admitted(
             user=user,
             target=target.for_user(user),
             plain=target.plain_for(user) if request.method == "GET" else None,
             headers=kept,
             adds=adds,
-            repeatable_until=self._local(session.ends_at_ms)
-            if is_by_cookie and target.doas is None
-            else None,
+            repeatable_until=ends_at if is_by_cookie and target.doas is None else None,
+            lease=SessionLease(session, self._keys, self._unix_time, ends_at),
         )
 
     def _local(self, ends_at_ms: int) -> float:
@@ -213,7 +236,8 @@ class Terminator:
             raise BadTicketError(str(error)) from error
         if not (is_user_name(user) and may_be_named(user) and may_be_named(principal)):
             raise BadTicketError(f"{principal} is known as {user!r}, which is no name of a user")
-        return Session(user, principal, int((self._unix_time() + self._validity_s) * 1000))
+        ends_at_ms = int((self._unix_time() + self._validity_s) * 1000)
+        return Session(user, principal, ends_at_ms, self._keys().keys[0])
 
 
 def _values(headers: Iterable[Header], name: bytes) -> list[bytes]:

@@ -1,6 +1,10 @@
 """Which watches a change touches."""
 
+import tracemalloc
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nncache.cache.watches import Watches
 from nncache.hadoop.change import (
@@ -63,3 +67,40 @@ def test_two_watches_of_a_path_are_both_touched_and_leave_one_by_one() -> None:
     assert len(watches) == 0
     watches.apply(EverythingUnknown("a test"))
     assert first.touches == 1
+
+
+NAMES = st.lists(st.sampled_from(["a", "b", "a.", "a0", "-", "é"]), max_size=4)
+
+
+def path_of(names: list[str]) -> str:
+    """Return the path of these names."""
+    return "/" + "/".join(names)
+
+
+@given(st.lists(NAMES, max_size=12), NAMES)
+def test_a_subtree_is_what_a_twin_says_that_looks_at_every_path(
+    all_names: list[list[str]], top: list[str]
+) -> None:
+    """Whatever sorts beside it: names that go on, or begin with what sorts before a slash."""
+    watches, paths = Watches(), sorted({path_of(names) for names in all_names})
+    all_of_them = {path: watches.add(path, lambda: None) for path in paths}
+    watches.check()
+    watches.apply(SubtreeUnknown(path_of(top)))
+    touched = {path for path, watch in all_of_them.items() if watch.touches}
+    assert touched == {path_of(names) for names in all_names if names[: len(top)] == top}
+    for path in paths:
+        watches.remove(all_of_them[path])
+        watches.check()
+    assert len(watches) == 0
+
+
+def test_a_deep_path_costs_no_more_than_its_text() -> None:
+    """A path of 900 levels has 3 MB of ancestors."""
+    path = "/abcdefg" * 900
+    tracemalloc.start()
+    try:
+        watches = Watches()
+        watches.add(path, lambda: None)
+        assert tracemalloc.get_traced_memory()[0] < len(path)
+    finally:
+        tracemalloc.stop()

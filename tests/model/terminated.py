@@ -80,7 +80,8 @@ class Terminated:
             validity_s=validity_s,
         )
         self.front_end.issued = IssuedTokens(clock, believed_for_s=10.0)
-        self.keys.on_retired = self.fast_path.hits.clear
+        self.front_end.issued.on_ended.append(self.front_end.waits.token_ended)
+        self.keys.on_retired += (self.fast_path.hits.clear, self.front_end.waits.key_retired)
 
     def write_keys(self, *keys: bytes) -> None:
         """Replace the secrets, as an operator would."""

@@ -3,6 +3,7 @@
 In each of them alice has what she alone may see answered from memory; then another one is tried.
 """
 
+import asyncio
 import json
 from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,17 +13,20 @@ from typing import Final
 
 from nncache.hadoop.calls import PREFIX
 from nncache.proxy.cache_status import NOT_ADMITTED
-from nncache.proxy.messages import Header
+from nncache.proxy.messages import Header, Headers
 from tests.invalidation.virtual_time import clock
 from tests.model import operations
 from tests.model.acts import World
 from tests.model.draws import Draw
 from tests.model.guarantee import Guarantee
+from tests.model.judge import Told
+from tests.model.keeping import KeepingConnection
 from tests.model.namespace import Answer
-from tests.model.scene import GAPS_S, behind, in_sight
+from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
 from tests.model.system import System
 from tests.model.terminated import FOREIGN_KEY, GATE, KEY, OLD_KEY, Terminated
 from tests.model.upstream import ClientRequest
+from tests.model.vault import INVALID_TOKEN
 
 DIRECTORY: Final = "/a/b"
 PATH: Final = "/a/b/f"
@@ -40,6 +44,7 @@ class Stage:
     system: System
     door: Terminated
     gap_s: float
+    is_kept: bool
 
     async def ask(self, user: str | None, *fields: Header, query: str = "", remote: str = "10.0.0.9") -> None:
         """Ask as whom the proxy must take the client for; None: for nobody."""
@@ -69,6 +74,33 @@ class Stage:
             if clock() < ends_at - TICK_S:
                 await self.ask("alice", *fields, query=query, remote=remote)
             await sleep(self.gap_s)
+
+    async def wait(self, *fields: Header, query: str = "", wait_s: int) -> Told | None:
+        """Wait as alice for another answer than the present one; half of the connections let go meanwhile."""
+        target = f"{PREFIX}{PATH}?op=GETFILESTATUS{query}"
+        inode = self.system.cluster.present.namespace.get(PATH)
+        known: Headers = () if inode is None else ((b"If-None-Match", b"*"),)
+        wish = (*fields, (b"Prefer", b"wait=%d" % wait_s), *known)
+        keeping = KeepingConnection() if self.is_kept else None
+        request = ClientRequest("GET", target, wish, door=self.door, protocol=keeping)
+        return await self.system.told_to(request, PATH, "alice", PATH)
+
+    async def end_a_wait(
+        self, end: Callable[[], Awaitable[None]], *fields: Header, query: str = "", wait_s: int = 20
+    ) -> None:
+        """Have what lets alice in end while she waits: nothing comes from memory then."""
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(self.wait(*fields, query=query, wait_s=wait_s))
+            await sleep(self.gap_s + SETTLED_S)
+            was_held = self.door.front_end.waits.waiting > 0
+            await end()
+            told = await waiting
+        if told is None or not was_held or told.made == NOT_ADMITTED[1]:
+            return
+        if told.is_from_memory or not query:
+            self.system.judge.say(
+                Guarantee.PROVEN_GRANT, f"a wait was answered whose credential had ended: {told}"
+            )
 
 
 def _is_ours(field: Header) -> bool:
@@ -134,14 +166,71 @@ async def negotiate(s: Stage) -> None:
 async def take_a_token(s: Stage) -> None:
     """Ask by a token of one's own at once; then cancel it."""
     await s.see(s.door.cookie("alice"))
-    token = s.system.upstream.vault.token("alice")
-    body = json.dumps({"Token": {"urlString": token}}).encode()
-    await _call(s, "GET", "/?op=GETDELEGATIONTOKEN", Answer(200, body))
+    token = await _token(s)
     for _ in range(2):
         await s.ask("alice", query=f"&delegation={token}")
     s.system.upstream.vault.cancel(token)
     await _call(s, "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", Answer(200, b""))
     await s.ask(None, query=f"&delegation={token}")
+
+
+async def wait_past_a_key(s: Stage) -> None:
+    """Wait by a cookie whose key is retired meanwhile."""
+    alice = s.door.cookie("alice", key=OLD_KEY)
+    await s.see(alice)
+
+    async def retire() -> None:
+        s.door.write_keys(KEY)
+        s.door.keys.look()
+
+    await s.end_a_wait(retire, alice)
+
+
+async def wait_past_a_cookie(s: Stage) -> None:
+    """Wait for longer than a cookie lives."""
+    await s.see(s.door.cookie("alice"))
+    lives_s = s.gap_s + SETTLED_S + 1.0
+
+    async def outlived() -> None:
+        await sleep(1.0 + TICK_S)
+
+    await s.end_a_wait(outlived, s.door.cookie("alice", lives_s=lives_s))
+
+
+async def _token(s: Stage) -> str:
+    """Give alice a token, through the proxy."""
+    token = s.system.upstream.vault.token("alice")
+    body = json.dumps({"Token": {"urlString": token}}).encode()
+    await _call(s, "GET", "/?op=GETDELEGATIONTOKEN", Answer(200, body))
+    return token
+
+
+async def wait_past_a_token(s: Stage) -> None:
+    """Wait by a token that is cancelled meanwhile."""
+    await s.see(s.door.cookie("alice"))
+    token = await _token(s)
+
+    async def cancel() -> None:
+        s.system.upstream.vault.cancel(token)
+        await _call(s, "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", Answer(200, b""))
+
+    await s.end_a_wait(cancel, query=f"&delegation={token}", wait_s=5)
+
+
+async def wait_beside_a_token(s: Stage) -> None:
+    """Wait by a cookie, and by a token that another proxy cancels: its refusal is not for the cookie."""
+    await s.see(s.door.cookie("alice"))
+    token = await _token(s)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(s.wait(query=f"&delegation={token}", wait_s=5))
+        await sleep(TICK_S)
+        by_cookie = tasks.create_task(s.wait(s.door.cookie("alice"), wait_s=5))
+        await sleep(s.gap_s)
+        s.system.upstream.vault.cancel(token)
+        behind(s.system, operations.set_permission, DIRECTORY, 0o700)
+        told = await by_cookie
+    if told is not None and told.answer == INVALID_TOKEN:
+        s.system.judge.failed(PATH, f"a cookie was refused for a token: {told}")
 
 
 async def _call(s: Stage, method: str, target: str, answer: Answer) -> None:
@@ -158,20 +247,24 @@ SCENES: Final[tuple[Callable[[Stage], Awaitable[None]], ...]] = (
     act_from_another_host,
     negotiate,
     take_a_token,
+    wait_past_a_key,
+    wait_past_a_cookie,
+    wait_past_a_token,
+    wait_beside_a_token,
 )
 
 
 def terminate(world: World, number: int) -> None:
     """Try one of them."""
     draw, system = Draw(number), world.system
-    scene, gap_s = SCENES[draw.of(len(SCENES))], GAPS_S[draw.of(4)]
+    scene, gap_s, is_kept = SCENES[draw.of(len(SCENES))], GAPS_S[draw.of(4)], bool(draw.of(2))
 
     async def story() -> None:
         in_sight(system, DIRECTORY, 0o700)
         behind(system, operations.set_permission, DIRECTORY, 0o700)
         await sleep(CLOSED_S)
         async with Terminated(system) as door:
-            await scene(Stage(system, door, gap_s))
+            await scene(Stage(system, door, gap_s, is_kept))
 
     world.features.add("termination")
     system.come(story())

@@ -18,10 +18,12 @@ from tests.model.namespace import Answer, remote_exception
 
 _BEGAN: Final = datetime(2026, 11, 22, tzinfo=UTC)
 _UNAUTHENTICATED: Final = Answer(401, b"<html>Authentication required</html>")
-_INVALID_TOKEN: Final = remote_exception(
+INVALID_TOKEN: Final = remote_exception(
     "java.lang.SecurityException",
     "Failed to obtain user group information: org.apache.hadoop.security.token.SecretManager$InvalidToken: gone",
 )
+"""What a NameNode says to a token that was cancelled."""
+
 NOT_ALLOWED: Final = remote_exception(
     "org.apache.hadoop.security.authorize.AuthorizationException", "not allowed"
 )
@@ -107,7 +109,7 @@ class Vault:
             print_of = _fingerprint(query["delegation"])
             owner = self._tokens.get(print_of)
             if owner is None:
-                return Asker("", _INVALID_TOKEN, is_by_credential=True)
+                return Asker("", INVALID_TOKEN, is_by_credential=True)
             self._users[f"token={print_of}"] = owner
             return Asker(owner, is_by_credential=True)
         asker = self._authenticated(fields, query.get("user.name", ""))

@@ -94,6 +94,7 @@ def _all() -> dict[str, object]:
             calls_under_way=1,
             calls_refused={"max_calls": 1},
             waiters=0,
+            waiters_bytes=0,
             waits={},
             waits_not_admitted=0,
         ),

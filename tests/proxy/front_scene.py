@@ -107,6 +107,9 @@ class DictNameNode:
 
 
 def _user_of(head: RequestHead) -> str:
+    """Return who asks: whom the service asks for, the token, or the name."""
+    if head.acts_for or "delegation=" in head.target:
+        return head.acts_for or head.target.partition("delegation=")[2].partition("&")[0]
     return head.target.partition("user.name=")[2].partition("&")[0]
 
 

@@ -1,12 +1,15 @@
 """What fields wish for, and whether an answer meets it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nncache.proxy.conditional import Wish, etag_of, wish_of
+from nncache.proxy.conditional import MAX_TAGS, Wish, etag_of, wish_of
 from nncache.proxy.messages import Headers
 
 BODY = b"body"
 TAG = etag_of(BODY)
+OTHER = etag_of(b"other")
 
 
 @pytest.mark.parametrize(
@@ -19,8 +22,13 @@ TAG = etag_of(BODY)
         (((b"Prefer", b'respond-async, WAIT = "7" ; x=1'),), Wish(None, 7)),
         (((b"Prefer", b"wait=5"), (b"Prefer", b"wait=9")), Wish(None, 5)),
         (((b"Prefer", b"wait=600"),), Wish(None, 60)),
-        (((b"Host", b"nn"), (b"If-None-Match", b'"a", W/"b",')), Wish(frozenset({b'"a"', b'"b"'}), 0)),
-        (((b"If-None-Match", b'"a"'), (b"If-None-Match", b"*")), Wish(frozenset({b'"a"', b"*"}), 0)),
+        (
+            ((b"Host", b"nn"), (b"If-None-Match", TAG + b" ,W/" + OTHER + b",")),
+            Wish(frozenset({TAG, OTHER}), 0),
+        ),
+        (((b"If-None-Match", TAG), (b"If-None-Match", b"*")), Wish(frozenset({TAG, b"*"}), 0)),
+        (((b"If-None-Match", b'"a", x, ""'),), Wish(frozenset[bytes](), 0)),
+        (((b"If-None-Match", TAG[:-2] + b'A", ' + TAG + b"x"),), Wish(frozenset[bytes](), 0)),
     ],
 )
 def test_a_wish_is_read_from_the_fields(fields: Headers, wish: Wish | None) -> None:
@@ -37,7 +45,8 @@ def test_a_wish_is_read_from_the_fields(fields: Headers, wish: Wish | None) -> N
         (frozenset({TAG}), 200, False, True),
         (frozenset({TAG}), 404, False, False),
         (frozenset({b'"x"'}), 200, True, False),
-        (frozenset({b"*"}), 200, False, True),
+        (frozenset({b"*"}), 200, False, False),
+        (frozenset({b"*", TAG}), 200, False, True),
         (frozenset({b"*"}), 404, True, False),
         (frozenset[bytes](), 200, True, False),
     ],
@@ -45,7 +54,7 @@ def test_a_wish_is_read_from_the_fields(fields: Headers, wish: Wish | None) -> N
 def test_an_answer_meets_a_wish_or_is_known(
     known: frozenset[bytes] | None, status: int, *, is_met: bool, is_304: bool
 ) -> None:
-    """Without a tag the end of a 404 is waited for; a 404 is never a 304."""
+    """Without a tag the end of a 404 is waited for; a 404 is never a 304, and only a tag of ours makes one."""
     wish = Wish(known, 5)
     assert wish.is_met(status, BODY) is is_met
     assert wish.is_not_modified(status, BODY) is is_304
@@ -56,3 +65,25 @@ def test_a_tag_is_of_the_bytes() -> None:
     assert TAG == etag_of(b"body") != etag_of(b"Body")
     assert TAG.startswith(b'"')
     assert TAG.endswith(b'"')
+
+
+def test_of_very_many_tags_a_few_are_kept() -> None:
+    """Those that can be ours; what is kept of a request is said with what its objects take."""
+    tags = [etag_of(b"%d" % number) for number in range(1_000)]
+    field = (b"If-None-Match", b",".join([b"aaa", *tags]))
+    wish = wish_of((field, field), max_wait_s=60)
+    assert wish is not None
+    assert wish.known == frozenset(tags[:MAX_TAGS])
+    assert wish.kept_bytes > 2 * len(field[1])
+
+
+@given(st.lists(st.binary(max_size=40) | st.sampled_from([TAG, b"W/" + TAG, b"*", b" " + OTHER])))
+def test_what_is_kept_of_any_field_is_bounded(parts: list[bytes]) -> None:
+    """Each is one that was sent, and can be ours."""
+    value = b",".join(parts)
+    wish = wish_of(((b"If-None-Match", value),), max_wait_s=60)
+    assert wish is not None
+    assert wish.known is not None
+    assert len(wish.known) <= MAX_TAGS
+    assert all(tag in value and (tag == b"*" or len(tag) == len(TAG)) for tag in wish.known)
+    assert TAG not in parts or TAG in wish.known

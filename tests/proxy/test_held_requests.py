@@ -58,6 +58,7 @@ async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:
 
 async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
     """The collector looks once at what grows old, and never finds what dies after that."""
+    gc.collect()  # of other tests
     before = left()
     async with scene() as s, line(s) as client:
         for path in ("/w/one", "/w/two"):
@@ -275,12 +276,7 @@ async def test_a_client_that_is_gone_is_counted_once() -> None:
         assert len(s.namenode.fetched) == asked
         assert not len(s.cache.store.watches)
         assert s.front_end.traffic.stats().of(Result.ABANDONED) == 1
-        assert s.front_end.waits.ended == {
-            WaitEnd.CHANGED: 0,
-            WaitEnd.UNCHANGED: 0,
-            WaitEnd.CUT_SHORT: 0,
-            WaitEnd.ABANDONED: 1,
-        }
+        assert +s.front_end.waits.ended == {WaitEnd.ABANDONED: 1}
 
 
 async def test_a_proxy_that_stops_answers_all_and_ends_their_connections() -> None:
@@ -349,7 +345,7 @@ async def test_bounded_a_crowd_is_not_answered_with_what_is_no_longer_good() -> 
         s.clock.now += 100.0
         del s.namenode.statuses["/w/f"]
         statuses = [reply.status for reply in await asyncio.gather(*waiting)]
-        assert set(statuses) == {304, 404}
+        assert set(statuses) == {200, 404}
 
 
 async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

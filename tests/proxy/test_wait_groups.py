@@ -3,10 +3,13 @@
 import asyncio
 from typing import cast
 
+from nncache.cache.clock_eviction import Caller
 from nncache.proxy.conditional import Wish
 from nncache.proxy.reads import Read
-from nncache.proxy.wait_groups import WAIT_ENDS, Group, Keepable, KeptWait, WaitEnd, wake
+from nncache.proxy.wait_groups import WAIT_ENDS, Group, GroupKey, Keepable, KeptWait, WaitEnd, wake
 from tests.patience import HANG_S
+
+NO_KEY = GroupKey("/a", Caller(""), "")
 
 
 def kept(group: Group, entered: int, looked: list[KeptWait], wait_s: int = 60) -> KeptWait:
@@ -18,6 +21,7 @@ def kept(group: Group, entered: int, looked: list[KeptWait], wait_s: int = 60) -
         cast("Keepable", None),
         entered=entered,
         began=asyncio.get_running_loop().time(),
+        deadline=asyncio.get_running_loop().time() + wait_s,
         let_look=looked.append,
     )
     group.kept[wait] = None
@@ -26,7 +30,7 @@ def kept(group: Group, entered: int, looked: list[KeptWait], wait_s: int = 60) -
 
 async def test_one_has_to_look_once() -> None:
     """However often it is said."""
-    group, looked = Group(), list[KeptWait]()
+    group, looked = Group(NO_KEY), list[KeptWait]()
     wait = kept(group, 0, looked)
     group.queue_up(wait)
     group.queue_up(wait)
@@ -36,7 +40,7 @@ async def test_one_has_to_look_once() -> None:
 
 async def test_own_writes_an_answer_is_for_those_who_came_before_its_question() -> None:
     """The others look at the next one."""
-    group, looked = Group(), list[KeptWait]()
+    group, looked = Group(NO_KEY), list[KeptWait]()
     before, after = kept(group, 0, looked), kept(group, 1, looked)
     for each in (before, after):
         group.queue_up(each)
@@ -48,7 +52,7 @@ async def test_own_writes_an_answer_is_for_those_who_came_before_its_question() 
 
 async def test_one_that_is_gone_is_passed_over() -> None:
     """Its client left while it was queued."""
-    group, looked = Group(), list[KeptWait]()
+    group, looked = Group(NO_KEY), list[KeptWait]()
     gone, there = kept(group, 0, looked), kept(group, 0, looked)
     for each in (gone, there):
         group.queue_up(each)
@@ -63,7 +67,7 @@ async def test_one_that_is_gone_is_passed_over() -> None:
 
 async def test_the_end_of_its_time_lets_it_look() -> None:
     """And it is answered then, whatever there is to say."""
-    group, looked = Group(), list[KeptWait]()
+    group, looked = Group(NO_KEY), list[KeptWait]()
     wait = kept(group, 0, looked, wait_s=0)
     assert not wait.is_over
     async with asyncio.timeout(HANG_S):

@@ -337,3 +337,24 @@ async def test_a_second_caller_waits_for_what_is_known_already() -> None:
         s.cache.apply(Appeared("/w/f"), s.clock.now, 101)
         replies = await asyncio.gather(first, second)
         assert [(each.status, each["Preference-Applied"]) for each in replies] == 2 * [(404, "wait=60")]
+
+
+async def test_what_is_large_is_not_held() -> None:
+    """It is answered at once; and what is kept of those that are is counted, and goes with them."""
+    async with scene() as s:
+        small = asked(s, "/w/none", LONG)
+        await held(s)
+        kept_bytes = s.front_end.stats().waiters_bytes
+        assert 200 < kept_bytes < 2_000
+        many = ",".join(etag_of(b"%d" % number).decode() for number in range(1_000))
+        for fields in (
+            (f"X-Large: {'x' * 8_000}",),
+            [f"X-{number}: y" for number in range(90)],
+            (f"If-None-Match: {many}",),
+        ):
+            reply = await s.status("/w/none", LONG, *fields)
+            assert (reply.status, "Preference-Applied" in dict(reply.fields)) == (404, False)
+        assert s.front_end.stats().waits_not_admitted == 3
+        s.front_end.waits.stop()
+        await small
+        assert s.front_end.stats().waiters_bytes == 0

@@ -199,6 +199,7 @@ def test_totals_are_those_of_the_metrics() -> None:
         calls_under_way=0,
         calls_refused={},
         waiters=0,
+        waiters_bytes=0,
         waits={},
         waits_not_admitted=0,
     )

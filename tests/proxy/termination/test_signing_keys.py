@@ -30,7 +30,7 @@ def replace(file: Path, text: bytes, mode: int = 0o600) -> None:
 def test_a_new_key_signs_and_the_old_one_is_good(file: Path) -> None:
     """Until it is retired, which those are told of who remember what it was good for."""
     keys, retired = SigningKeys(str(file)), []
-    keys.on_retired = lambda: retired.append(keys.keys.keys)
+    keys.on_retired.append(lambda: retired.append(keys.keys.keys))
     keys.look()
     assert keys.keys.keys == (FIRST,)
     replace(file, SECOND + b"\n" + FIRST + b"\n")
