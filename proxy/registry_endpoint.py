@@ -16,6 +16,7 @@ from typing import Final, NoReturn, Protocol
 from aiohttp import web
 from cachetools import LRUCache
 
+from nncache.coordination.task_group import run_all
 from nncache.hadoop.token_bucket import TokenBucket
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
@@ -50,6 +51,9 @@ MANY: Final = 10.0
 
 CLIENTS: Final = 4_096
 """Addresses whose use is remembered."""
+
+UNUSED_S: Final = 300.0
+"""After which the registry is not followed any more while no request waits for it."""
 
 AGAIN_S: Final = 5.0
 """After which the registry is followed again, where that failed."""
@@ -136,6 +140,10 @@ NO_REGISTRY: Final = RegistryStats(answers={}, waits={})
 """Of a proxy that serves none."""
 
 
+class _UnusedError(Exception):
+    """No request waits for a change."""
+
+
 class RegistryEndpoint:
     """Serves the registry. Requests are held while `run` runs beside it."""
 
@@ -161,19 +169,25 @@ class RegistryEndpoint:
         return handle
 
     async def run(self) -> NoReturn:
-        """Follow the registry from the first request on that waits for a change, until cancelled."""
+        """Follow the registry while requests wait for a change, and for UNUSED_S more, until cancelled."""
         try:
             while True:
                 self._waits.followed(is_followed=True)
                 await self._waits.is_wanted.wait()
                 try:
-                    await self._source.follow(self._waits)
+                    await run_all(lambda: self._source.follow(self._waits), self._see_it_is_used)
+                except _UnusedError:
+                    continue
                 except RegistryUnavailableError as error:
                     _log.warning("no requests about the registry are held for %g s: %s", AGAIN_S, error)
                 self._waits.followed(is_followed=False)
                 await asyncio.sleep(AGAIN_S)
         finally:
             self._waits.followed(is_followed=False)
+
+    async def _see_it_is_used(self) -> NoReturn:
+        await self._waits.unused_for(UNUSED_S)
+        raise _UnusedError
 
     def stop(self) -> None:
         """Answer all requests that are held, and hold none any more."""

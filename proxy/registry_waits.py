@@ -7,14 +7,14 @@ ZooKeeper nothing until something happens, and a crowd no more than one.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 from nncache.proxy.conditional import Wish
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, ProxyError
-from nncache.proxy.registry_wish import RegistryWish
+from nncache.proxy.registry_wish import MAX_PATH, RegistryWish
 from nncache.proxy.shares import Shares
 from nncache.proxy.wait_groups import Client, WaitEnd, Woken, wake
 
@@ -23,6 +23,12 @@ HELD: Final = 1_000
 
 TREES: Final = 8
 """Questions about subtrees for which requests are held: each of them is read again after a change below it."""
+
+TREES_OF_ONE: Final = 2
+"""Of these, of one address."""
+
+READ_AT_ONCE: Final = 64
+"""Records and lists that are read at the same time for those who wait."""
 
 REST: Final = 2.0
 """For so many times as long as the reading of a subtree took, none is read for those who wait."""
@@ -75,12 +81,14 @@ class _Group:
         asked: `needs` when the registry was last read for them.
         said: what was found then.
         holder: who began a group about a subtree.
+        place: the path in the index, and whether what is below it concerns the group as well.
     """
 
-    __slots__ = ("asked", "holder", "members", "needs", "reading", "said", "touches", "waiting")
+    __slots__ = ("asked", "holder", "members", "needs", "place", "reading", "said", "touches", "waiting")
 
-    def __init__(self, holder: str) -> None:
+    def __init__(self, holder: str, place: tuple[str, bool]) -> None:
         self.holder = holder
+        self.place = place
         self.members = 0
         self.needs = 0
         self.touches = 0
@@ -106,6 +114,7 @@ class RegistryWaits:
         R1  Each change that is told after a member came touches its group if it can concern it.
         R2  What a member takes was read after the touch that woke it, or after its time was over.
         R3  Of subtrees one is read at a time for those who wait, and a rest follows.
+        R4  A change costs as much as its path has elements and as groups are touched, however many others there are.
     """
 
     def __init__(self, first: ReadFor, again: Read) -> None:
@@ -115,6 +124,8 @@ class RegistryWaits:
         self._shares = Shares(HELD)
         self._trees = Shares(TREES)
         self._groups: dict[RegistryWish, _Group] = {}
+        self._places: dict[tuple[str, bool], dict[_Group, None]] = {}  # the same groups, by `place`
+        self._reading = asyncio.Semaphore(READ_AT_ONCE)
         self._tree_reading = asyncio.Lock()
         self._rest_until = 0.0  # of the loop's clock
         self._is_stopping = False
@@ -147,9 +158,25 @@ class RegistryWaits:
 
     def touched(self, path: str | None) -> None:
         """See Followed."""
-        for wish, group in self._groups.items():
-            if path is None or _concerns(path, wish):
+        if path is None:
+            for group in self._groups.values():
                 group.touch()
+            return
+        for place in _places_of(path):
+            for group in self._places.get(place, ()):
+                group.touch()
+
+    async def unused_for(self, seconds: float) -> None:
+        """Return when no request was held for so long; changes need not be told then until one is."""
+        loop = asyncio.get_running_loop()
+        last_at = loop.time()
+        while True:
+            if self._groups:
+                last_at = loop.time()
+            elif loop.time() - last_at >= seconds:
+                self.is_wanted.clear()
+                return
+            await asyncio.sleep(seconds / 8)
 
     async def answer(
         self, wish: RegistryWish, want: Wish, holder: str, client: Client | None
@@ -182,19 +209,28 @@ class RegistryWaits:
         if not self._shares.take(holder):
             return None
         if group is None:
-            if wish.reads_many and not self._trees.take(holder):
+            if wish.reads_many and not self._takes_tree(holder):
                 self._shares.give_back(holder)
                 return None
-            group = self._groups[wish] = _Group(holder)
+            is_about_below = wish.is_list or wish.is_html or wish.reads_many
+            group = self._groups[wish] = _Group(holder, (wish.path, is_about_below))
+            self._places.setdefault(group.place, {})[group] = None
         group.members += 1
         self.is_wanted.set()
         return group
+
+    def _takes_tree(self, holder: str) -> bool:
+        return self._trees.held(holder) < TREES_OF_ONE and self._trees.take(holder)
 
     def _leave(self, wish: RegistryWish, group: _Group, holder: str) -> None:
         self._shares.give_back(holder)
         group.members -= 1
         if not group.members:
             del self._groups[wish]
+            at_place = self._places[group.place]
+            del at_place[group]
+            if not at_place:
+                del self._places[group.place]
             if wish.reads_many:
                 self._trees.give_back(group.holder)
 
@@ -249,9 +285,11 @@ class RegistryWaits:
         need = group.needs
         async with group.reading:
             if group.asked < need:
-                group.said = await (
-                    self._read_tree(group, wish) if wish.reads_many else self._read(group, wish)
-                )
+                if wish.reads_many:
+                    group.said = await self._read_tree(group, wish)
+                else:
+                    async with self._reading:
+                        group.said = await self._read(group, wish)
             return group.said
 
     async def _read(self, group: _Group, wish: RegistryWish) -> Said:
@@ -289,10 +327,14 @@ def _is_met(said: Said, want: Wish) -> bool:
             return True
 
 
-def _concerns(path: str, wish: RegistryWish) -> bool:
-    """Whether the answer can be another because of a change of this entry."""
-    asked = f"/{'/'.join(filter(None, wish.path.split('/')))}"
-    if path == asked:
-        return True
-    is_about_below = wish.is_list or wish.is_html or wish.reads_many
-    return is_about_below and path.startswith("/" if asked == "/" else f"{asked}/")
+def _places_of(path: str) -> Iterator[tuple[str, bool]]:
+    """Yield the places of the groups that a change of this entry can concern."""
+    if len(path) <= MAX_PATH:
+        yield path, False
+    yield "/", True
+    end = path.find("/", 1)
+    while 0 < end <= MAX_PATH:
+        yield path[:end], True
+        end = path.find("/", end + 1)
+    if path != "/" and len(path) <= MAX_PATH:
+        yield path, True

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nncache.hadoop.paths import InvalidPathError, percent_decode
-from nncache.proxy.errors import ClientError
+from nncache.proxy.errors import ClientError, EntryNotFoundError
 from nncache.proxy.messages import Headers
 from nncache.proxy.preferred_type import prefers_html
 
@@ -28,7 +28,18 @@ MOST_ENTRIES: Final = 1_000
 ON_A_PAGE: Final = 200
 """The default of `limit` for a browser."""
 
+MAX_PATH: Final = 1_024
+"""Characters of a path that is asked for: no entry that is made here has more."""
+
+MAX_ELEMENTS: Final = 64
+"""Elements of one: likewise."""
+
+MAX_VALUE: Final = 1_024
+"""Characters of the value of a parameter."""
+
 _MAX_DIGITS: Final = 6
+_MAX_RAW_PATH: Final = 16 * MAX_PATH
+"""As it is sent: each character has up to four bytes, each of them escaped."""
 _MAX_QUOTED: Final = 64
 """Characters of a wrong value that are shown."""
 
@@ -38,7 +49,7 @@ class RegistryWish:
     """A request for what is registered.
 
     Attributes:
-        path: below the registry's root.
+        path: below the registry's root, in its one spelling.
         is_list: entries below it, rather than its record.
         is_recursive: all of them.
         find: FIELD=VALUE of an endpoint; None: all.
@@ -76,6 +87,7 @@ def read_registry_wish(target: str, headers: Headers) -> RegistryWish:
 
     Raises:
         ClientError: what is wrong with it, and what would be right.
+        EntryNotFoundError: no entry has such a path.
     """
     path, _, query = target.partition("?")
     said = _parameters(query)
@@ -88,7 +100,7 @@ def read_registry_wish(target: str, headers: Headers) -> RegistryWish:
     ):
         raise ClientError(f"limit: {_quoted(limit)}: must be a number from 1 to {MOST_ENTRIES}")
     return RegistryWish(
-        path=_decoded(path[len(REGISTRY) :]) or "/",
+        path=_path(path[len(REGISTRY) :]),
         is_list=_is_on(said, "list") or _is_on(said, "recursive"),
         is_recursive=_is_on(said, "recursive"),
         find=said.get("find"),
@@ -97,6 +109,19 @@ def read_registry_wish(target: str, headers: Headers) -> RegistryWish:
         is_prometheus=form == PROMETHEUS,
         is_html=form == HTML,
         depth=path[len(REGISTRY) :].count("/") - 1,
+    )
+
+
+def _path(raw: str) -> str:
+    """Return the path in its one spelling; what it costs does not grow with what is sent."""
+    if len(raw) <= _MAX_RAW_PATH and raw.count("/") <= 2 * MAX_ELEMENTS:
+        path = _decoded(raw)
+        elements = [element for element in path.split("/") if element]
+        spelled = f"/{'/'.join(elements)}"
+        if len(spelled) <= MAX_PATH and len(elements) <= MAX_ELEMENTS:
+            return spelled
+    raise EntryNotFoundError(
+        f"there is no such entry: a path has {MAX_PATH:,} characters and {MAX_ELEMENTS} elements at most"
     )
 
 
@@ -116,6 +141,8 @@ def _parameters(query: str) -> dict[str, str]:
             raise ClientError(f"{_quoted(key)} is no parameter here: there are {', '.join(KNOWN)}")
         if key in said:
             raise ClientError(f"{key} is given more than once")
+        if len(value) > MAX_VALUE:
+            raise ClientError(f"{key} has {len(value):,} characters; at most {MAX_VALUE:,} are allowed")
         said[key] = value
     return said
 

@@ -75,5 +75,9 @@ class RegistryIOError(RegistryError):
     """ZooKeeper did not answer. Of a write it is not known whether it was carried out."""
 
 
+class TooMuchDataError(RegistryError):
+    """There is more below the path than may be read at a time."""
+
+
 class ResourceManagerError(RegistryError):
     """YARN cannot say what has ended. It is about URLs instead of a path; nothing was deleted."""

@@ -2,8 +2,8 @@
 
 The design asks for strict limits in the client, so that records stay binding information: low ones on addressType,
 protocol and api, longer ones on description and addresses, and one on the number of addresses. Its author left the
-figures open; Hadoop's own client has none. So they hold for what is written here, and records of other clients are read
-whatever their size.
+figures open; Hadoop's own client has none. So they hold for what is written here; records of other clients are read up
+to `MAX_READ_BYTES` (registry/record_json.py).
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ kept from undoing another client's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from nncache.coordination.errors import (
@@ -275,10 +275,16 @@ class Registry:
             return await self.zookeeper.get(self.znode(path))
 
     async def _delete_below(self, path: str) -> None:
-        """Delete all below a path; what other clients add meanwhile may stay."""
-        names = await self.zookeeper.children(self.znode(path))
-        for name in names:
-            await self.delete(paths.below(path, name), recursive=True)
+        """Delete all below a path, however deep; what other clients add meanwhile stays, and what is above it."""
+        found, read = [path], 0
+        while read < len(found):
+            above, read = found[read], read + 1
+            with suppress(NoNodeError):
+                names = await self.zookeeper.children(self.znode(above))
+                found += (paths.below(above, name) for name in names)
+        for below in reversed(found[1:]):
+            with suppress(NoNodeError, NotEmptyError):
+                await self._commit([Delete(self.znode(below), ANY_VERSION)])
 
     @contextmanager
     def _translated(self, path: str, missing: str = _MISSING) -> Iterator[None]:

@@ -20,6 +20,11 @@ COMPONENTS: Final = "components"
 MAX_PATH_CHARACTERS: Final = 1024
 """Of a path that is made: RFC 1035 has 255 for a host name, and a path has elements beside its host's."""
 
+MAX_ELEMENTS: Final = 64
+"""Of a path that is made, and levels of what is followed or searched: each level takes calls of its own."""
+
+TOO_DEEP: Final = f"has entries below it, which are not read: they are below {MAX_ELEMENTS} levels"
+
 _UNREADABLE: Final = re.compile(
     "[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]"
 )  # what ZooKeeper refuses in a path
@@ -69,6 +74,8 @@ def writable(path: str) -> str:
         raise InvalidPathnameError(
             path, f"has {len(whole)} characters; at most {MAX_PATH_CHARACTERS} are allowed"
         )
+    if len(elements) > MAX_ELEMENTS:
+        raise InvalidPathnameError(path, f"has {len(elements)} elements; at most {MAX_ELEMENTS} are allowed")
     return whole
 
 
@@ -80,6 +87,19 @@ def parent_of(path: str) -> str:
 def below(path: str, *elements: str) -> str:
     """Return the path of these elements below another one, which is in its one spelling."""
     return "/".join(("" if path == ROOT else path, *elements))
+
+
+def depth_of(path: str) -> int:
+    """Return how many elements a path in its one spelling has."""
+    return 0 if path == ROOT else path.count("/")
+
+
+def in_order(path: str) -> str:
+    """Return what paths in their one spelling are sorted by: an entry, all below it, then what is beside it.
+
+    The slash comes before all characters of a name then; no path of ZooKeeper has a null.
+    """
+    return "" if path == ROOT else path.replace("/", "\0")
 
 
 def name_of(path: str) -> str:

@@ -19,6 +19,9 @@ from nncache.registry.record import RECORD_TYPE, Address, Endpoint, ServiceRecor
 
 _T = TypeVar("_T")
 
+MAX_READ_BYTES: Final = 256 * 1024
+"""Of the data of a record: more is not parsed, since that takes the event loop for too long. Our own have a quarter."""
+
 _MARKER: Final = RECORD_TYPE.encode()
 _FIELDS: Final = frozenset({"type", "description", "external", "internal"})
 
@@ -52,12 +55,16 @@ def parse_record(path: str, data: bytes) -> ServiceRecord:
 
     Raises:
         NoRecordError: they hold none; seen without parsing.
-        InvalidRecordError: they hold a broken one, or one that Hadoop's own client would refuse.
+        InvalidRecordError: they hold a broken one, one that Hadoop's own client would refuse, or one that is too large.
     """
     if not data:
         raise NoRecordError(path, "the entry has no data")
     if _MARKER not in data:
         raise NoRecordError(path, f"the entry's data are no service record: {RECORD_TYPE} is not in them")
+    if len(data) > MAX_READ_BYTES:
+        raise InvalidRecordError(
+            path, f"the record has {len(data)} bytes; it is not read, since more than {MAX_READ_BYTES} are"
+        )
     try:
         document, _ = _DECODER.raw_decode(data.decode("utf-8", "replace").lstrip(_WHITESPACE))
         if isinstance(document, dict):

@@ -1,15 +1,13 @@
 """Everything below a path of the registry, as it was read. (registry/tree_reading.py)
 
-A tree is read level by level, a hundred znodes a call. That is no snapshot: what other clients change meanwhile may be
-seen or not. Records are parsed a slice at a time, and only those that are asked for.
+A tree is read level by level, a hundred znodes a call, and `paths.MAX_ELEMENTS` levels. That is no snapshot: what other
+clients change meanwhile may be seen or not. Data that a search cannot match are dropped as they come; records are
+parsed a slice at a time, and only those that are asked for.
 """
 
-import asyncio
-from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from typing import Final
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
@@ -18,7 +16,13 @@ from nncache.registry import paths
 from nncache.registry.at_once import at_once
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.entry import Entry, EntryStatus, Unreadable
-from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryIOError
+from nncache.registry.errors import (
+    InvalidRecordError,
+    NoRecordError,
+    PathNotFoundError,
+    RegistryIOError,
+    TooMuchDataError,
+)
 from nncache.registry.operations import Registry, status_of
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import parse_record
@@ -30,6 +34,11 @@ PER_CALL: Final = 100
 CALLS_AT_ONCE: Final = 4
 """Calls for znodes that are under way: ZooKeeper reads while their replies are taken to pieces here."""
 
+MIB: Final = 1024 * 1024
+
+ENTRY_BYTES: Final = 512
+"""What an entry takes here beside its data, roughly."""
+
 
 @dataclass(frozen=True, slots=True)
 class TreeReading:
@@ -38,7 +47,7 @@ class TreeReading:
     Attributes:
         entries: with their records.
         bare: without a record.
-        unreadable: whose record is broken, or whose children this client may not list.
+        unreadable: whose record is broken, or whose children this client may not list, or are too deep to be read.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -55,10 +64,46 @@ class TreeReading:
 
 @dataclass(slots=True)
 class _Walk:
-    """What has been read so far."""
+    """What has been read so far.
 
-    znodes: dict[str, Znode] = field(default_factory=dict)  # by path of the registry
-    refused: list[Unreadable] = field(default_factory=list)
+    Attributes:
+        query: what is searched for; None: all is kept.
+        most_bytes: that may be held; None: any number.
+        znodes: by path of the registry; without those that cannot match.
+        below: the names below a path, in their order.
+        unread: whose children were not read, and why.
+    """
+
+    query: EndpointQuery | None
+    most_bytes: int | None
+    znodes: dict[str, Znode] = field(default_factory=dict)
+    below: dict[str, list[str]] = field(default_factory=dict)
+    unread: list[Unreadable] = field(default_factory=list)
+    bytes_held: int = 0
+
+    def keep(self, path: str, znode: Znode) -> None:
+        """Keep what the answer may need of an entry.
+
+        Raises:
+            TooMuchDataError: it is more than may be held.
+        """
+        self.bytes_held += ENTRY_BYTES
+        if self.query is None or self.query.is_possible_in(znode.data):
+            self.bytes_held += len(znode.data)
+            self.znodes[path] = znode
+        if self.most_bytes is not None and self.bytes_held > self.most_bytes:
+            raise TooMuchDataError(
+                path,
+                f"there is more to be read than {self.most_bytes // MIB} MiB at a time: ask about a path further down",
+            )
+
+    def in_order(self, top: str) -> Iterator[str]:
+        """Yield the paths of all that was found, each before those below it."""
+        left = [top]
+        while left:
+            path = left.pop()
+            yield path
+            left += (paths.below(path, name) for name in reversed(self.below.get(path, ())))
 
 
 async def read_tree(
@@ -68,6 +113,7 @@ async def read_tree(
     *,
     after: str = "",
     limit: int | None = None,
+    most_bytes: int | None = None,
 ) -> TreeReading:
     """Return the entries at and below a path; with a query, those alone with an endpoint that it matches.
 
@@ -77,40 +123,48 @@ async def read_tree(
         query: what is searched for.
         after: what is not behind this path is left out; it need not be there.
         limit: records at most; what is behind the last one is left out.
+        most_bytes: that may be held for it; None: as many as there are.
 
     Raises:
         InvalidPathnameError: there can be no such path.
         PathNotFoundError: there is no such entry.
         RegistryIOError: ZooKeeper does not answer.
+        TooMuchDataError: there is more than `most_bytes`.
     """
     top = paths.readable(path)
+    walk = _Walk(query, most_bytes)
     try:
-        walk = await _walk(registry, top)
+        await _read_all(walk, registry, top)
     except CoordinationError as error:
         raise RegistryIOError(top, f"could not be read: {error}") from error
-    return await _reading(walk, query, after, limit)
+    return await _reading(walk, top, after, limit)
 
 
-async def _walk(registry: Registry, top: str) -> _Walk:
-    walk = _Walk()
+async def _read_all(walk: _Walk, registry: Registry, top: str) -> None:
     level = [top]
     while level:
-        found = await _znodes(registry, level)
-        there = {path: znode for path, znode in zip(level, found, strict=True) if znode is not None}
-        if not walk.znodes and not there:
+        calls = [level[start : start + PER_CALL] for start in range(0, len(level), PER_CALL)]
+        full = await at_once(partial(_znodes, registry, walk), calls, CALLS_AT_ONCE)
+        wide = [path for some in full for path in some]
+        if not walk.bytes_held:
             raise PathNotFoundError(top, "there is no such entry")
-        walk.znodes.update(there)
-        full = [path for path, znode in there.items() if znode.children]
-        listed = await at_once(partial(_children, registry, walk), full)
+        listed = await at_once(partial(_children, registry, walk), wide)
         level = [child for children in listed for child in children]
-    return walk
 
 
-async def _znodes(registry: Registry, level: list[str]) -> list[Znode | None]:
-    wanted = list(map(registry.znode, level))
-    calls = [wanted[start : start + PER_CALL] for start in range(0, len(wanted), PER_CALL)]
-    replies = await at_once(registry.zookeeper.get_many, calls, CALLS_AT_ONCE)
-    return [znode for reply in replies for znode in reply]
+async def _znodes(registry: Registry, walk: _Walk, call: list[str]) -> list[str]:
+    """Keep these entries, and return those that have others below them which are to be read."""
+    wide: list[str] = []
+    znodes = await registry.zookeeper.get_many(list(map(registry.znode, call)))
+    for path, znode in zip(call, znodes, strict=True):
+        if znode is None:
+            continue
+        walk.keep(path, znode)
+        if znode.children and paths.depth_of(path) >= paths.MAX_ELEMENTS:
+            walk.unread.append(Unreadable(path, paths.TOO_DEEP))
+        elif znode.children:
+            wide.append(path)
+    return wide
 
 
 async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
@@ -119,23 +173,25 @@ async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
     except NoNodeError:
         return []  # deleted meanwhile, and all below it
     except NotAllowedError as error:
-        walk.refused.append(Unreadable(path, str(error)))
+        walk.unread.append(Unreadable(path, str(error)))
         return []
+    walk.below[path] = sorted(names)
     return [paths.below(path, name) for name in names]
 
 
-async def _reading(walk: _Walk, query: EndpointQuery | None, after: str, limit: int | None) -> TreeReading:
+async def _reading(walk: _Walk, top: str, after: str, limit: int | None) -> TreeReading:
     entries: list[Entry] = []
     bare: list[EntryStatus] = []
-    broken: list[Unreadable] = list(walk.refused)
-    wanted = walk.znodes if query is None else await _possible(walk, query)
-    in_order = sorted(wanted, key=paths.elements_of)
-    start = bisect_right(in_order, paths.elements_of(after), key=paths.elements_of) if after else 0
-    slices = Slices()
-    for path in islice(in_order, start, None):
+    broken: list[Unreadable] = list(walk.unread)
+    query, slices = walk.query, Slices()
+    behind = paths.in_order(paths.path_of(*paths.elements_of(after))) if after else None
+    for path in walk.in_order(top):
         if len(entries) == limit:
             break
-        znode = walk.znodes[path]
+        znode = walk.znodes.get(path)
+        if znode is None or (behind is not None and paths.in_order(path) <= behind):
+            await slices.add(0)
+            continue
         await slices.add(len(znode.data))
         try:
             record = parse_record(path, znode.data)
@@ -147,13 +203,3 @@ async def _reading(walk: _Walk, query: EndpointQuery | None, after: str, limit: 
             if query is None or query.matches_record(record):
                 entries.append(Entry(status_of(path, znode), record))
     return TreeReading(tuple(entries), () if query is not None else tuple(bare), tuple(broken))
-
-
-async def _possible(walk: _Walk, query: EndpointQuery) -> list[str]:
-    """Return the paths of what a search may find: all others are neither parsed nor put in order."""
-    possible: list[str] = []
-    znodes = iter(walk.znodes.items())
-    while some := list(islice(znodes, PER_CALL)):
-        possible += [path for path, znode in some if query.is_possible_in(znode.data)]
-        await asyncio.sleep(0)
-    return possible

@@ -3,11 +3,13 @@
 One watch of ZooKeeper on each entry's data and one on its children, set again after each change, as Curator's TreeCache
 does for Hadoop's own registry DNS. Such a watch says that something has changed, not what: of several changes of one
 entry the last may be all that is seen. What can be missed beyond that, when the connection was lost, is named by a Gap.
+Below `paths.MAX_ELEMENTS` levels nothing is followed.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Protocol, TypeAlias
 
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
@@ -20,9 +22,13 @@ from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.operations import status_of
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import parse_record
+from nncache.registry.slices import Slices
 
 BATCH: Final = 256
 """Entries that are read before any of them is reported."""
+
+AT_A_TURN: Final = 64
+"""Entries that are reported, or forgotten, in one turn of the event loop."""
 
 LOOK_S: Final = 0.5
 """How often a lost connection is looked for."""
@@ -37,7 +43,7 @@ class Present:
 
     Attributes:
         record: None if it holds none, or a broken one.
-        fault: what is wrong with its record; empty: nothing.
+        fault: what is wrong with its record, or not followed below it; empty: nothing.
     """
 
     status: EntryStatus
@@ -95,7 +101,9 @@ class _Node:
         self.mark: tuple[int, int] | None = (
             None  # of the data that were told: creation and version; None: not there
         )
-        self.names: frozenset[str] = frozenset()
+        self.names: set[str] = (
+            set()
+        )  # of the entries right below it that were there and are not known to be gone
         self.data_armed_in = 0  # the connection in which the watch is set; 0: it is not
         self.names_armed_in = 0
         self._news = news
@@ -121,7 +129,7 @@ class _News:
         self.came.set()
 
     def take(self, most: int) -> list[str]:
-        taken = list(self.paths)[:most]
+        taken = list(islice(self.paths, most))
         for path in taken:
             del self.paths[path]
         return taken
@@ -133,6 +141,8 @@ class TreeWatch:
     Invariants:
         T1  After Current, the entries that were told and not removed are those that were read last, with their data.
         T2  An entry that is not to be read again has both its watches set in the present connection.
+        T3  Each entry that is followed is in the names of the one above it, or is to be read again.
+        T4  A change costs as much as what has changed, not as much as what is followed; each AT_A_TURN give way.
     """
 
     def __init__(self, session: WatchedTree, root: str, path: str) -> None:
@@ -142,6 +152,7 @@ class TreeWatch:
         self._news = _News()
         self._nodes: dict[str, _Node] = {}
         self._connection = 0  # in which everything was read last; 0: never
+        self._forgotten = 0  # entries so far
 
     @property
     def watched(self) -> int:
@@ -167,9 +178,11 @@ class TreeWatch:
             while self._news.paths:
                 batch = self._news.take(BATCH)
                 try:
-                    for change in await self._refreshed(batch):
+                    for number, change in enumerate(await self._refreshed(batch), 1):
                         is_current = False
                         yield change
+                        if number % AT_A_TURN == 0:
+                            await asyncio.sleep(0)
                 except ConnectionLostError:
                     self._connection = self._connection and -1  # a gap, unless nothing was told
                     break
@@ -210,8 +223,19 @@ class TreeWatch:
         nodes = [self._nodes.setdefault(path, _Node(path, self._news)) for path in batch]
         reads = await at_once(self._read, nodes)
         changes: list[Change] = []
+        slices = Slices()
+        found: list[tuple[_Node, Znode, frozenset[str]]] = []
         for node, (znode, names) in zip(nodes, reads, strict=True):
-            changes += self._told(node, znode, names)
+            if znode is not None:
+                found.append((node, znode, names))
+                continue
+            changes += await self._removed(node.path)
+            above = self._nodes.get(paths.parent_of(node.path))
+            if above is not None:  # so that it is read where the one above it, read after it, has it again
+                above.names.discard(paths.name_of(node.path))
+        for node, znode, names in found:
+            await slices.add(len(znode.data))
+            changes += await self._told(node, znode, names)
         return changes
 
     async def _read(self, node: _Node) -> tuple[Znode | None, frozenset[str]]:
@@ -220,6 +244,8 @@ class TreeWatch:
         try:
             is_armed, node.data_armed_in = node.data_armed_in == connection, connection
             znode = await self._session.read(znode_path, None if is_armed else node.data_fired)
+            if paths.depth_of(node.path) >= paths.MAX_ELEMENTS:
+                return znode, frozenset()
             is_armed, node.names_armed_in = node.names_armed_in == connection, connection
             names = await self._session.children(znode_path, None if is_armed else node.names_fired)
         except NoNodeError:
@@ -232,35 +258,42 @@ class TreeWatch:
             raise
         return znode, frozenset(names)
 
-    def _told(self, node: _Node, znode: Znode | None, names: frozenset[str]) -> list[Change]:
+    async def _told(self, node: _Node, znode: Znode, names: frozenset[str]) -> list[Change]:
         changes: list[Change] = []
         for name in node.names - names:
-            changes += self._removed(paths.below(node.path, name))
-        for name in sorted(names):  # one that was gone when it was read, and was made again since, is in both
-            if (child := paths.below(node.path, name)) not in self._nodes:
-                self._news.tell(child)
-        node.names = names
-        if znode is None:
-            changes += self._removed(node.path)
-            return changes
+            changes += await self._removed(paths.below(node.path, name))
+        for name in sorted(names - node.names):
+            self._news.tell(paths.below(node.path, name))
+        node.names = set(names)
         mark = (znode.created_zxid, znode.version)
         if mark != node.mark and node.path in self._nodes:
             node.mark = mark
             changes.append(_present(node.path, znode))
         return changes
 
-    def _removed(self, path: str) -> list[Removed]:
+    async def _removed(self, path: str) -> list[Removed]:
         """Forget an entry and all below it, from the bottom up."""
-        gone = [below for below in self._nodes if paths.is_below(below, path)]
-        from_the_bottom = sorted(gone, key=paths.elements_of, reverse=True)
-        return [Removed(below) for below in from_the_bottom if self._nodes.pop(below).mark is not None]
+        gone: list[Removed] = []
+        left = [path]
+        while left:
+            below = left.pop()
+            self._forgotten += 1
+            if self._forgotten % AT_A_TURN == 0:
+                await asyncio.sleep(0)
+            node = self._nodes.pop(below, None)
+            if node is not None:
+                left += (paths.below(below, name) for name in node.names)
+                if node.mark is not None:
+                    gone.append(Removed(below))
+        return gone[::-1]
 
 
 def _present(path: str, znode: Znode) -> Present:
     status = status_of(path, znode)
+    fault = paths.TOO_DEEP if znode.children and paths.depth_of(path) >= paths.MAX_ELEMENTS else ""
     try:
-        return Present(status, parse_record(path, znode.data))
+        return Present(status, parse_record(path, znode.data), fault)
     except NoRecordError:
-        return Present(status, None)
+        return Present(status, None, fault)
     except InvalidRecordError as error:
         return Present(status, None, error.what)

@@ -54,7 +54,7 @@ class RegistryClient:
             if recursive:
                 reading = await read_tree(registry, top)
                 found = [entry.status for entry in reading.entries] + list(reading.bare)
-                statuses = tuple(sorted(found, key=lambda status: paths.elements_of(status.path)))
+                statuses = tuple(sorted(found, key=lambda status: paths.in_order(status.path)))
             else:
                 names = await registry.list(top)
                 statuses = await registry.stat_all([paths.below(top, name) for name in names])

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from nncache.admin.registry_page import (
     CONTENT_TYPE,
@@ -33,7 +33,10 @@ from nncache.registry.operations import Registry
 from nncache.registry.record_json import encode_record
 from nncache.registry.slices import Slices
 from nncache.registry.targets import METRICS_API, targets_of
-from nncache.registry.tree_reading import read_tree
+from nncache.registry.tree_reading import MIB, read_tree
+
+MOST_BYTES: Final = 64 * MIB
+"""That are held of the registry for one question about a subtree; four of them are answered at the same time."""
 
 
 class ZooKeeperRegistry:
@@ -140,7 +143,10 @@ async def _body(registry: Registry, wish: RegistryWish) -> bytes:
 async def _found(registry: Registry, wish: RegistryWish, query: str | None) -> tuple[Entry, ...]:
     """Return the records that are asked for, those alone that a query matches."""
     wanted = None if query is None else _parsed(query)
-    return (await read_tree(registry, wish.path, wanted, after=wish.after, limit=wish.limit)).entries
+    reading = await read_tree(
+        registry, wish.path, wanted, after=wish.after, limit=wish.limit, most_bytes=MOST_BYTES
+    )
+    return reading.entries
 
 
 def _parsed(query: str) -> EndpointQuery:

@@ -4,13 +4,22 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from nncache.proxy.conditional import Wish, etag_of
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, RegistryUnavailableError
-from nncache.proxy.registry_waits import HELD, TREES, RegistryPage, RegistryWaited, RegistryWaits
-from nncache.proxy.registry_wish import RegistryWish, read_registry_wish
+from nncache.proxy.registry_waits import (
+    HELD,
+    TREES,
+    TREES_OF_ONE,
+    RegistryPage,
+    RegistryWaited,
+    RegistryWaits,
+    _places_of,
+)
+from nncache.proxy.registry_wish import MAX_PATH, RegistryWish, read_registry_wish
 from nncache.proxy.wait_groups import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import turns
@@ -281,22 +290,69 @@ async def test_so_many_are_held_and_no_more() -> None:
 
 
 async def test_few_subtrees_are_waited_for() -> None:
-    """So many questions, not clients: who asks one of them joins those who wait for it."""
+    """So many questions, of one address a few; whose question is held already joins those who wait for it."""
     async with scene() as s:
-        held = [await s.hold(f"/a?find=x={number}") for number in range(TREES * 7 // 8)]
+        held = [await s.hold(f"/a?find=x={number}") for number in range(TREES_OF_ONE)]
         assert await s.waits_on(*held)
         assert (await (await s.hold("/a?find=x=another"))).applied_s is None
         assert s.waits.not_admitted == 1
         joined = await s.hold("/a?find=x=0")
         assert await s.waits_on(joined)
-        by_other = await s.hold("/a?find=x=another", holder="other")
-        assert await s.waits_on(by_other)
+        others = [
+            await s.hold(f"/a?find=x=of-{number}", holder=f"other{number}")
+            for number in range(TREES - TREES_OF_ONE)
+        ]
+        assert await s.waits_on(*others)
+        assert (await (await s.hold("/a?find=x=of-more", holder="more"))).applied_s is None
+
+
+async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
+    """What it costs are the places above it: the same with all requests held as with one."""
+    path = "/a" + "/b" * 30
+    places = [*_places_of(path)]
+    assert len(places) == len(set(places)) == 1 + 32
+    assert [*_places_of("/")] == [("/", False), ("/", True)]
+    long = f"/a/{'b' * MAX_PATH}/c"
+    assert [*_places_of(long)] == [("/", True), ("/a", True)]
+    async with scene() as s:
+        held = [
+            await s.hold(f"/x{number}", Wish(None, LONG_S), holder=f"{number % 9}") for number in range(300)
+        ]
+        asked: list[object] = []
+
+        class Seen(dict[Any, Any]):
+            def get(self, key: Any, default: Any = None) -> Any:
+                asked.append(key)
+                return super().get(key, default)
+
+        s.waits._places = Seen(s.waits._places)  # noqa: SLF001 - to count what is looked at
+        s.pages.read.clear()
+        s.waits.touched(path)
+        assert await s.waits_on(*held)
+        assert (len(asked), s.pages.read) == (len(places), [])
+
+
+async def test_changes_need_not_be_told_while_no_request_waits() -> None:
+    """The registry is not followed for ever because of one request."""
+    async with scene() as s:
+        held = await s.hold()
+        unused = s.tasks.create_task(s.waits.unused_for(0.0))
+        await turns(20)
+        assert not unused.done()
+        assert s.waits.is_wanted.is_set()
+        s.pages.pages["/a"] = b"2"
+        s.waits.touched("/a")
+        await held
+        await unused
+        assert not s.waits.is_wanted.is_set()
+        await s.hold()
+        assert s.waits.is_wanted.is_set()
 
 
 async def test_of_subtrees_one_is_read_at_a_time() -> None:
     """So that a registry in which all changes costs those who do not wait little."""
     async with scene() as s:
-        held = [await s.hold(f"/a?find=x={number}") for number in range(3)]
+        held = [await s.hold(f"/a?find=x={number}", holder=f"h{number}") for number in range(3)]
         s.pages.read.clear()
         s.pages.is_open.clear()
         s.waits.touched(None)

@@ -2,8 +2,17 @@
 
 import pytest
 
-from nncache.proxy.errors import ClientError
-from nncache.proxy.registry_wish import RegistryWish, is_registry, read_registry_wish
+from nncache.proxy import registry_wish
+from nncache.proxy.errors import ClientError, EntryNotFoundError
+from nncache.proxy.registry_wish import (
+    MAX_ELEMENTS,
+    MAX_PATH,
+    MAX_VALUE,
+    RegistryWish,
+    is_registry,
+    read_registry_wish,
+)
+from nncache.registry import paths
 
 
 def wish(target: str, *fields: tuple[bytes, bytes]) -> RegistryWish:
@@ -49,6 +58,48 @@ def test_a_record_is_the_default() -> None:
     assert not plain.reads_many
     assert wish("").path == wish("?list").path == "/"
     assert wish("/").path == "/"
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/a" * (MAX_ELEMENTS + 1), "/" * 31_000, f"/{'a' * MAX_PATH}", f"/{'%C3%A9' * MAX_PATH}", "/a" * 31_000],
+)
+def test_no_entry_has_a_path_without_a_bound(target: str) -> None:
+    """It is a 404 at once, and its text does not repeat what was sent."""
+    with pytest.raises(EntryNotFoundError) as caught:
+        wish(target)
+    assert len(str(caught.value)) < 100
+
+
+def test_a_path_is_read_in_its_one_spelling() -> None:
+    """Up to the bounds, which are those of paths that are made here."""
+    assert wish("//a/%62//").path == "/a/b"
+    assert wish("/a" * MAX_ELEMENTS).path == "/a" * MAX_ELEMENTS
+    longest = f"/{'a' * (MAX_PATH - 1)}"
+    assert wish(longest).path == longest
+    assert (MAX_PATH, MAX_ELEMENTS) == (paths.MAX_PATH_CHARACTERS, paths.MAX_ELEMENTS)
+
+
+def test_a_path_that_is_too_long_is_not_taken_to_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question costs no more than others, whatever its size."""
+    decoded: list[int] = []
+
+    def counted(text: str) -> str:
+        decoded.append(len(text))
+        return text
+
+    monkeypatch.setattr(registry_wish, "percent_decode", counted)
+    for target in ("/a" * 31_000, "/" * 62_000, "x" * 62_000):
+        with pytest.raises(EntryNotFoundError):
+            read_registry_wish(f"/v1/registry/{target}", ())
+    assert decoded == []
+
+
+def test_the_value_of_a_parameter_has_a_bound() -> None:
+    """A search compares it with all records."""
+    assert wish(f"?find={'x' * MAX_VALUE}").find == "x" * MAX_VALUE
+    with pytest.raises(ClientError, match=r"find has 1,025 characters; at most 1,024 are allowed"):
+        wish(f"?find={'x' * (MAX_VALUE + 1)}")
 
 
 def test_lists_searches_and_targets() -> None:

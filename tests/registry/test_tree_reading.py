@@ -1,6 +1,7 @@
 """Searches and lists of a subtree."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,10 +13,18 @@ from nncache.registry import tree_reading
 from nncache.registry.access import AccessPolicy
 from nncache.registry.at_once import at_once
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.errors import InvalidPathnameError, PathNotFoundError, RegistryIOError
+from nncache.registry.entry import Unreadable
+from nncache.registry.errors import (
+    InvalidPathnameError,
+    InvalidRecordError,
+    PathNotFoundError,
+    RegistryIOError,
+    TooMuchDataError,
+)
 from nncache.registry.operations import Registry
+from nncache.registry.paths import MAX_ELEMENTS, TOO_DEEP
 from nncache.registry.record import ServiceRecord, uri_endpoint
-from nncache.registry.record_json import encode_record, parse_record
+from nncache.registry.record_json import MAX_READ_BYTES, encode_record, parse_record
 from nncache.registry.slices import SLICE_BYTES
 from nncache.registry.tree_reading import read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
@@ -179,3 +188,49 @@ async def test_what_goes_meanwhile_is_passed_over() -> None:
     await registry.mknode("/users/joe")
     reading = await read_tree(registry, "/")
     assert [status.path for status in reading.bare] == ["/", "/services", "/users"]
+
+
+async def chain(registry: Registry, levels: int) -> str:
+    """Make entries below each other, and return the path of the last."""
+    path = "/services"
+    await registry.make_root()
+    for _ in range(levels):
+        path += "/c"
+        await registry.zookeeper.commit([Create(registry.znode(path), encode_record(HBASE))])
+    return path
+
+
+async def test_a_chain_of_entries_is_read_to_a_depth() -> None:
+    """What is below is named as not read, with and without a search; the whole of it is removed at once."""
+    made = fake_registry()
+    last = await chain(made, 1_500)
+    for query in (None, EndpointQuery("api", "org.apache.hbase")):
+        reading = await read_tree(made, "/", query)
+        assert len(reading.entries) == MAX_ELEMENTS - 1
+        assert reading.unreadable == (Unreadable(f"/services{'/c' * (MAX_ELEMENTS - 1)}", TOO_DEEP),)
+    assert await made.delete("/services/c", recursive=True)
+    assert not await made.exists(last)
+    assert await made.list("/services") == ()
+
+
+async def test_a_large_record_is_not_parsed(registry: Registry) -> None:
+    """It is named with its size, by every reader; a search that cannot find it does not name it."""
+    data = b'{"type":"JSONServiceRecord","external":[],"x":"%s"}' % (b"x" * MAX_READ_BYTES)
+    await registry.zookeeper.commit([Create(registry.znode("/services/large"), data)])
+    why = f"the record has {len(data)} bytes; it is not read, since more than {MAX_READ_BYTES} are"
+    assert Unreadable("/services/large", why) in (await read_tree(registry, "/")).unreadable
+    with pytest.raises(InvalidRecordError, match="it is not read"):
+        await registry.resolve("/services/large")
+    search = await read_tree(registry, "/services", EndpointQuery("api", "org.apache.hadoop.webhdfs"))
+    assert "/services/large" not in [broken.path for broken in search.unreadable]
+
+
+async def test_a_reading_holds_no_more_than_it_may(registry: Registry) -> None:
+    """Where it is more, the error says what to do; what a search cannot match is not held."""
+    for number in range(20):
+        await registry.bind(f"/services/i{number}", replace(HBASE, description="x" * 1_000))
+    with pytest.raises(TooMuchDataError, match="ask about a path further down"):
+        await read_tree(registry, "/services", most_bytes=20_000)
+    search = EndpointQuery("api", "org.apache.hadoop.webhdfs")
+    assert len((await read_tree(registry, "/services", search, most_bytes=20_000)).entries) == 1
+    assert len((await read_tree(registry, "/services", most_bytes=60_000)).entries) == 21

@@ -18,7 +18,7 @@ from nncache.registry.errors import PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
-from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
+from nncache.registry.tree_watch import AT_A_TURN, Change, Current, Gap, Present, Removed, TreeWatch
 from nncache.testbed import Cluster
 from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected, expire
@@ -255,3 +255,129 @@ async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
             told.append(await anext(changes))
     assert Removed("/services/x") in told
     assert [change.status.path for change in told if isinstance(change, Present)] == ["/services/x"]
+
+
+class Flat:
+    """A session with a tree that a test changes at once, as other clients do; it has no delay."""
+
+    connection_id = 1
+
+    def __init__(self) -> None:
+        self.below: dict[str, set[str]] = {"/r": set()}  # by path of ZooKeeper
+        self.reads = 0
+        self._watchers: dict[str, Watcher] = {}
+
+    def make(self, path: str) -> None:
+        """Make an entry."""
+        above, _, name = path.rpartition("/")
+        self.below[above].add(name)
+        self.below[path] = set()
+        self._fire(f"{above} names")
+
+    def remove(self, path: str) -> None:
+        """Remove an entry, and all below it, from the bottom up."""
+        for name in [*self.below[path]]:
+            self.remove(f"{path}/{name}")
+        above, _, name = path.rpartition("/")
+        self.below[above].discard(name)
+        del self.below[path]
+        for key in (path, f"{path} names", f"{above} names"):
+            self._fire(key)
+
+    def _fire(self, key: str) -> None:
+        watcher = self._watchers.pop(key, None)
+        if watcher is not None:
+            watcher()
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """It is."""
+
+    async def read(self, path: str, watcher: Watcher | None) -> Znode:
+        """Return a znode."""
+        self.reads += 1
+        if path not in self.below:
+            raise NoNodeError(path)
+        if watcher is not None:
+            self._watchers[path] = watcher
+        children = len(self.below[path])
+        return Znode(path=path, data=b"", version=0, created_zxid=1, children=children, owner_session=0)
+
+    async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
+        """Return the names of those right below."""
+        if path not in self.below:
+            raise NoNodeError(path)
+        if watcher is not None:
+            self._watchers[f"{path} names"] = watcher
+        return tuple(self.below[path])
+
+    async def exists(self, path: str, watcher: Watcher | None) -> bool:
+        """Tell whether it is there."""
+        return path in self.below
+
+
+async def told_until_current(changes: AsyncIterator[Change]) -> list[Change]:
+    """Return the changes until all have been told."""
+    told: list[Change] = []
+    async with asyncio.timeout(HANG_S):
+        while not told or told[-1] != Current():
+            told.append(await anext(changes))
+    return told
+
+
+async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten times as many entries, with as many beside them, ten times as much, and others get their turns."""
+    steps: list[str] = []
+    name_below = paths.below
+
+    def counted(path: str, *elements: str) -> str:
+        steps.append(path)
+        return name_below(path, *elements)
+
+    monkeypatch.setattr(paths, "below", counted)
+    costs = []
+    for many in (300, 3_000):
+        session = Flat()
+        for top in ("/r/gone", "/r/stays"):
+            session.make(top)
+            for number in range(many):
+                session.make(f"{top}/e{number}")
+        watch = TreeWatch(session, "/r", "/")
+        changes = watch.changes()
+        assert len(await told_until_current(changes)) == 2 * many + 4
+        session.remove("/r/gone")
+        steps.clear()
+        session.reads = 0
+        others = 0
+        is_over = asyncio.Event()
+
+        async def other(over: asyncio.Event) -> None:
+            nonlocal others
+            while not over.is_set():
+                others += 1
+                await asyncio.sleep(0)
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(other(is_over))
+            told = await told_until_current(changes)
+            is_over.set()
+        assert sum(isinstance(change, Removed) for change in told) == many + 1
+        assert watch.watched == many + 2
+        assert others >= many // AT_A_TURN
+        costs.append(len(steps) + session.reads)
+    assert costs[1] < 15 * costs[0]
+
+
+async def test_what_is_too_deep_is_not_followed() -> None:
+    """A chain of entries takes as many calls as there are levels, and the last that is read says so."""
+    session = Flat()
+    path = "/r"
+    for _ in range(paths.MAX_ELEMENTS + 40):
+        path += "/c"
+        session.make(path)
+    watch = TreeWatch(session, "/r", "/")
+    told = await told_until_current(watch.changes())
+    present = {each.status.path: each.fault for each in told if isinstance(each, Present)}
+    assert len(present) == watch.watched == session.reads == paths.MAX_ELEMENTS + 1
+    assert {path: fault for path, fault in present.items() if fault} == {
+        "/c" * paths.MAX_ELEMENTS: paths.TOO_DEEP
+    }
