@@ -61,6 +61,10 @@ class RpcLoginError(RpcUnavailableError):
         super().__init__(message, is_sent=False)
 
 
+class OtherServerError(RpcLoginError):
+    """The server calls itself another principal than `namenode_principal` says."""
+
+
 class RpcAuthenticationError(RpcError):
     """The NameNode does not let this client in; asking again will not help."""
 

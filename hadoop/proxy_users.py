@@ -16,6 +16,9 @@ PREFIX: Final = "hadoop.proxyuser."
 
 _KEY: Final = re.compile(r"hadoop\.proxyuser\.(?P<name>.+)\.(?P<rule>users|groups|hosts)")
 _ANY: Final = "*"
+_ANYBODY: Final = "nobody"
+_PROVIDER: Final = "hadoop.security.impersonation.provider.class"
+_DEFAULT_PROVIDER: Final = "org.apache.hadoop.security.authorize.DefaultImpersonationProvider"
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -137,6 +140,27 @@ def _parts(text: str) -> Iterable[str]:
 def not_allowed(real_user: str, user: str) -> str:
     """Return the words in which a NameNode refuses one who may not act for a user."""
     return f"User: {real_user} is not allowed to impersonate {user}"
+
+
+def is_about_hosts(refusal: str) -> bool:
+    """Whether a NameNode refuses the machine, and not the user."""
+    return refusal.startswith("Unauthorized connection for super-user")
+
+
+def whom_to_try(own: str, values: Mapping[str, str] | None) -> tuple[str, bool]:
+    """Return for whom a user may try to act to see whether it may at all, and whether a refusal proves that it may not.
+
+    Args:
+        own: the short name of the user who is to act.
+        values: the NameNode's configuration; None: it is not known.
+    """
+    if values is None or values.get(_PROVIDER, _DEFAULT_PROVIDER) != _DEFAULT_PROVIDER:
+        return _ANYBODY, False
+    users, groups = (values.get(f"{PREFIX}{own}.{rule}", "").strip() for rule in ("users", "groups"))
+    named = next(iter(_parts(users)), "")
+    if _ANY in (users, groups) or not (named or groups):
+        return _ANYBODY, True
+    return (named, True) if named else (_ANYBODY, False)  # who is in those groups is not known here
 
 
 def not_from_here(real_user: str, address: str) -> str:

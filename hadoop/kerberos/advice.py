@@ -92,6 +92,14 @@ _ADVICE: Final = (
 """A regular expression for the text in lower case, and what to do; the first that is found counts."""
 
 
+_ABOUT_KDC: Final = re.compile(r"the kdc (?:does not|has not) answer|cannot contact any kdc|the kdc has left")
+
+
+def is_about_kdc(text: str) -> bool:
+    """Tell whether a text of these libraries, or one of ours, says that the KDC is silent."""
+    return _ABOUT_KDC.search(text.lower()) is not None
+
+
 def advice_for(text: str) -> str:
     """Return what to do about a text of the Kerberos libraries; "" where nothing is known."""
     lower = text.lower()

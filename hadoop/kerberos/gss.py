@@ -138,6 +138,20 @@ def accept(token: bytes, keytab: str) -> Accepted | Refused:
     return Accepted(initiator, service, bytes(reply or b""))
 
 
+def see_key(service: Principal, keytab: str) -> None:
+    """Return if the keytab holds a key of this principal. Asks no KDC.
+
+    Raises:
+        KerberosError: It does not, or it is no keytab.
+    """
+    gssapi = _gssapi()
+    try:
+        name = gssapi.Name(str(service), gssapi.NameType.kerberos_principal)
+        gssapi.Credentials(name=name, usage="accept", store={"keytab": keytab})
+    except gssapi.exceptions.GSSError as exc:
+        raise KerberosError(_said(exc)) from None
+
+
 class GssContext:
     """One negotiation with one server, as the one who begins. `step` may ask the KDC; nothing else does."""
 

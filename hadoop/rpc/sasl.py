@@ -16,7 +16,7 @@ Sans-I/O. Source: org.apache.hadoop.security.{SaslRpcClient,SaslRpcServer} and o
 from enum import Enum, IntFlag
 from typing import Final, Protocol
 
-from nncache.hadoop.errors import FramingError, KerberosError, RpcLoginError
+from nncache.hadoop.errors import FramingError, KerberosError, OtherServerError, RpcLoginError
 from nncache.hadoop.kerberos.advice import with_advice
 from nncache.hadoop.kerberos.principal import Principal, expected_server
 from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Protection, SimpleHandshake, TokenRequest
@@ -165,7 +165,7 @@ class SaslHandshake:
         try:
             self._name = expected_server(self._server, self._address.rpartition(":")[0], said)
         except ValueError as exc:
-            raise RpcLoginError(
+            raise OtherServerError(
                 f"{self._address} is not the NameNode that was expected: {exc}; see namenode_principal and the address"
             ) from exc
         offer.ClearField("challenge")

@@ -9,6 +9,8 @@ from typing import Final
 from nncache.admin.access import is_loopback
 from nncache.checks.facts import Facts
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
+from nncache.hadoop.kerberos.advice import is_about_kdc
+from nncache.hadoop.kerberos.principal import HOST
 from nncache.hadoop.server_kind import ServerKind
 from nncache.settings.commands import SettingsOfProxy
 
@@ -116,6 +118,18 @@ def identity(facts: Facts) -> Iterator[Finding]:
     if facts.host.identity:
         key = facts.host.identity.partition(":")[0]
         yield failed(facts.host.identity, f"correct {subject.at(key)}")
+    elif facts.lacks_login or facts.silent_kdc():
+        yield failed(facts.host.login or facts.silent_kdc(), _how_to_log_in(facts))
+    elif lacking := tuple(_lacking_identity(facts)):
+        yield failed(
+            f"no Kerberos identity is given, and {' and '.join(lacking)}",
+            "give nncache an identity of its own: --principal and --keytab (docs/security.md)",
+        )
+    elif others := [found.rpc_silence for found in facts.namenodes.values() if found.is_another]:
+        yield failed(
+            others[0],
+            f"correct {subject.at('namenode_principal')}: dfs.namenode.kerberos.principal of that NameNode is right",
+        )
     elif (left_s := facts.host.ticket_left_s) is not None and left_s < _TICKET_ENDS_S:
         yield warning(
             f"the ticket in {subject.kerberos.ticket_cache} ends in {left_s / _MINUTE_S:.0f} minutes, and is renewed "
@@ -123,9 +137,33 @@ def identity(facts: Facts) -> Iterator[Finding]:
             f"see that one does (k5start as a daemon), or set {subject.at('keytab')} in place of ticket_cache",
         )
     elif subject.kerberos.has_identity:
-        yield ok(f"NameNodes are asked as {subject.who}")
+        yield ok(f"there is a ticket: NameNodes are asked as {subject.who}")
     else:
         yield ok(f"no Kerberos identity is given: NameNodes are asked as user {subject.user} (SIMPLE)")
+    if facts.host.services:
+        key = facts.host.services.partition(":")[0]
+        yield failed(facts.host.services, f"correct {subject.at(key)}")
+
+
+def _how_to_log_in(facts: Facts) -> str:
+    """Say what must succeed on this host before anything else can, and which keys may be wrong."""
+    kerberos, at = facts.subject.kerberos, facts.subject.at
+    if kerberos.ticket_cache:
+        return f"klist -c {kerberos.ticket_cache} must show a ticket that holds; else correct {at('ticket_cache')}"
+    principal = kerberos.principal.replace(HOST, "$(hostname -f)")
+    tried = f"kinit -k -t {kerberos.keytab} {principal} must succeed on this host"
+    if is_about_kdc(facts.host.login or facts.silent_kdc()):
+        return f"{tried}: until then see to the KDC and to krb5.conf, not to the settings"
+    return f"correct {at('principal')}, or {at('keytab')}: {tried}"
+
+
+def _lacking_identity(facts: Facts) -> Iterator[str]:
+    """Yield which servers ask for Kerberos where this service has no identity."""
+    for each, found in facts.namenodes.items():
+        if facts.web_wants_kerberos(each):
+            yield f"{each.http} asks for Kerberos (WWW-Authenticate: {found.challenge})"
+        if facts.rpc_wants_kerberos(each):
+            yield f"{each.rpc} takes no SIMPLE authentication"
 
 
 def certificates(facts: Facts) -> Iterator[Finding]:

@@ -7,34 +7,36 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from nncache.checks.facts import Facts, NameNodeFound
+from nncache.checks.facts import Facts, NameNodeFound, Read
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.kerberos.advice import is_about_kdc
 from nncache.hadoop.paths import ROOT
 from nncache.hadoop.server_kind import ServerKind
 
 _NOT_ASKED: Final = "no NameNode answers over HTTP"
-_IDENTITY: Final = "give nncache an identity of its own: --principal and --keytab (docs/security.md)"
+_IDENTITY: Final = "of identity"
+"""Why a check is skipped whose fault that check has named."""
+
 _REDIRECTS: Final = frozenset({HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.TEMPORARY_REDIRECT})
 
 
 def authentication(facts: Facts) -> Iterator[Finding]:
     """Judge whether the web servers and the RPC servers accept callers as this service shows who it is."""
-    asked = False
+    asked = is_blamed = False
     for namenode in facts.subject.namenodes:
         found = facts.found(namenode)
-        if found.named_status:
+        is_of_login = facts.web_wants_kerberos(namenode) or is_about_kdc(found.silence)
+        is_blamed |= is_of_login or facts.rpc_wants_kerberos(namenode)
+        if found.named_status and not is_of_login:
             asked = True
             if facts.subject.kerberos.has_identity:
                 yield _kerberized_web(facts, namenode, found)
             else:
                 yield _simple_web(namenode, found, facts.subject.user)
-        if "SIMPLE authentication" in found.rpc_silence and not facts.subject.kerberos.has_identity:
-            asked = True
-            yield failed(found.rpc_silence, _IDENTITY)
     if not asked:
-        yield skipped(_NOT_ASKED)
+        yield skipped(_IDENTITY if is_blamed else _NOT_ASKED)
 
 
 def _kerberized_web(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
@@ -66,10 +68,6 @@ def _simple_web(namenode: NameNode, found: NameNodeFound, user: str) -> Finding:
     match found.named_status:
         case HTTPStatus.OK:
             return ok(f"{namenode.http} takes user.name={user} by its word (SIMPLE)")
-        case HTTPStatus.UNAUTHORIZED if "negotiate" in found.challenge.lower():
-            return failed(
-                f"{namenode.http} asks for Kerberos (WWW-Authenticate: {found.challenge})", _IDENTITY
-            )
         case HTTPStatus.UNAUTHORIZED:
             return failed(
                 f"{namenode.http} answers 401 and asks for: {found.challenge or 'nothing known'}", simple
@@ -94,7 +92,8 @@ def states(facts: Facts) -> Iterator[Finding]:
     at = facts.subject.at
     if not said:
         silences = [found.silence for found in facts.namenodes.values() if found.silence]
-        yield skipped("; ".join(silences) or _NOT_ASKED)
+        is_blamed = facts.silent_kdc() or any(map(facts.web_wants_kerberos, facts.namenodes))
+        yield skipped(_IDENTITY if is_blamed else "; ".join(silences) or _NOT_ASKED)
         return
     shown = ", ".join(f"{each.http} is {state.name.lower()}" for each, state in said)
     if wrong := _order(facts):
@@ -161,9 +160,10 @@ def namespaces(facts: Facts) -> Iterator[Finding]:
         elif over_http is not None and over_rpc is not None:
             yield ok(f"{each.http} and {each.rpc} serve namespace {over_http}")
         elif over_http is not None or over_rpc is not None:
+            why = _IDENTITY.removeprefix("of ") if _is_of_login(facts, each) else ""
             yield skipped(
                 f"one address of {each.http}, {each.rpc} does not say which namespace it serves: "
-                f"{found.rpc_silence or found.silence or 'it was not asked'}"
+                f"{why or found.rpc_silence or found.silence or 'it was not asked'}"
             )
     served = {
         found.answer.namespace
@@ -186,6 +186,8 @@ def rpc(facts: Facts) -> Iterator[Finding]:
         found = facts.found(each)
         if not facts.has_kind(each.rpc, ServerKind.HADOOP_RPC):
             yield skipped(f"{each.rpc} is no Hadoop RPC port")
+        elif _is_of_login(facts, each):
+            yield skipped(_IDENTITY)
         elif found.rpc_state is not None:
             yield ok(f"{each.rpc} answers {facts.subject.who} as a NameNode ({found.rpc_state.name.lower()})")
         else:
@@ -194,6 +196,36 @@ def rpc(facts: Facts) -> Iterator[Finding]:
                 f"{each.rpc} does not answer as a NameNode: {found.rpc_silence or 'not in time'}",
                 f"in {where}, replace {each.rpc} by the NameNode's RPC address (dfs.namenode.rpc-address)",
             )
+
+
+def _is_of_login(facts: Facts, namenode: NameNode) -> bool:
+    """Tell whether it is a matter of the identity that a NameNode says nothing over RPC."""
+    found = facts.found(namenode)
+    return found.is_another or facts.rpc_wants_kerberos(namenode) or is_about_kdc(found.rpc_silence)
+
+
+def impersonation(facts: Facts) -> Iterator[Finding]:
+    """Judge whether a proxy that authenticates its clients may act for them."""
+    if not facts.subject.authenticates:
+        yield skipped("the NameNodes authenticate the clients (no spnego_principal)")
+        return
+    asked = [(each, found.trial) for each, found in facts.namenodes.items() if found.trial is not None]
+    for each, trial in asked:
+        if not trial.refusal:
+            yield ok(f"{each.http} lets {trial.name} act for {trial.user}")
+        elif trial.is_proof:
+            yield failed(
+                f"{trial.name} is not allowed to impersonate {trial.user} at {each.http} ({trial.refusal}): calls of "
+                "all clients are answered with 403",
+                trial.to_do,
+            )
+        else:
+            yield skipped(
+                f"{each.http} lets {trial.name} act for some users only, and not for {trial.user}, for whom it was "
+                f"tried: see that hadoop.proxyuser.{trial.name}.groups or .users there are those of the clients"
+            )
+    if not asked:
+        yield skipped("no NameNode says whether it lets this service act for others")
 
 
 def user(facts: Facts) -> Iterator[Finding]:
@@ -263,6 +295,8 @@ def jmx(facts: Facts) -> Iterator[Finding]:
 
 
 def _no_jmx(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
+    if facts.web_wants_kerberos(namenode) or is_about_kdc(found.silence):
+        return skipped(_IDENTITY)
     if not facts.has_kind(namenode.http, ServerKind.NAMENODE_HTTP):
         return skipped(f"{namenode.http} is not the HTTP port of a NameNode that answers")
     return failed(
@@ -285,7 +319,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
             "the gate compares no two clocks"
         )
     if not known:
-        yield skipped(_NOT_ASKED)
+        yield skipped("no NameNode says what time it is (Date of an answer over HTTP)")
 
 
 def read(facts: Facts) -> Iterator[Finding]:
@@ -297,6 +331,12 @@ def read(facts: Facts) -> Iterator[Finding]:
         found = facts.found(each).read
         if found.status == HTTPStatus.OK:
             yield ok(f"GETFILESTATUS of / as {facts.subject.who} at {each.http} answers 200")
+        elif found.is_slow:
+            yield warning(
+                f"GETFILESTATUS of / at {each.http} is slow: {found.says}",
+                "check again: the first call of a NameNode that has just started takes seconds; if it stays slow, see "
+                "the load and the log of that NameNode",
+            )
         else:
             yield failed(
                 f"GETFILESTATUS of / as {facts.subject.who} at {each.http} answers {found.status or 'nothing'}: "
@@ -304,6 +344,14 @@ def read(facts: Facts) -> Iterator[Finding]:
                 f"see that {facts.subject.who} may read / (set {facts.subject.at('user')}), and that no filter of the "
                 "web server stands in the way",
             )
+
+
+def _asks_for_more(facts: Facts, found: Read) -> bool:
+    """Tell whether the answer of a proxy only shows who was asked for, which other checks judge."""
+    if found.status == HTTPStatus.UNAUTHORIZED:
+        return any(map(facts.web_wants_kerberos, facts.namenodes))
+    is_refused = found.status == HTTPStatus.FORBIDDEN and "impersonate" in found.says
+    return is_refused and facts.subject.authenticates
 
 
 def through(facts: Facts) -> Iterator[Finding]:
@@ -314,6 +362,17 @@ def through(facts: Facts) -> Iterator[Finding]:
     elif found.status == HTTPStatus.OK:
         yield ok(
             f"GETFILESTATUS of {path} through the running proxy answers 200 (Cache-Status: {found.cache_status})"
+        )
+    elif _asks_for_more(facts, found):
+        yield skipped(
+            f"{_IDENTITY}: the running proxy answers 401"
+            if found.status == HTTPStatus.UNAUTHORIZED
+            else f"the running proxy knows {facts.subject.who}, and cannot ask the NameNode for it: see impersonation"
+        )
+    elif found.is_slow:
+        yield warning(
+            f"GETFILESTATUS of {path} through the running proxy is slow: {found.says}",
+            "check again; if it stays slow, see its /ready, its log, and the load of the NameNode",
         )
     elif found.status == HTTPStatus.NOT_FOUND and path != ROOT:
         yield warning(

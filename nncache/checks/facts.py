@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from http import HTTPStatus
 from typing import Final
 
 from nncache.checks.subject import Subject
 from nncache.coordination.acl import Acl
+from nncache.hadoop.doas_trial import Trial
 from nncache.hadoop.election_view import Answer, NameNode
 from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.kerberos.advice import is_about_kdc
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
 from nncache.invalidation.channel.published_filters import PublishedFilter
@@ -60,11 +63,13 @@ class Read:
         status: of HTTP; 0 without an answer.
         says: what the answer, or the lack of one, was about.
         cache_status: the field Cache-Status; "" without one.
+        is_slow: there was none in time.
     """
 
     status: int = 0
     says: str = ""
     cache_status: str = ""
+    is_slow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +89,12 @@ class NameNodeFound:
         rpc_namespace: the namespace that its RPC address serves.
         rpc_state: its state over RPC.
         rpc_silence: why its RPC address said neither.
+        is_another: it calls itself another principal than `namenode_principal` says; `rpc_silence` has both.
         groups: those in which it finds the service's user.
         edits_txid: the last transaction of its edits, which the service's user may read; None: not read.
         edits_refusal: why they cannot be read.
         is_refused: it is a matter of rights.
+        trial: whether this service may act for others, if it has to; None: not known.
     """
 
     answer: Answer | None = None
@@ -102,10 +109,12 @@ class NameNodeFound:
     rpc_namespace: Namespace | None = None
     rpc_state: HaState | None = None
     rpc_silence: str = ""
+    is_another: bool = False
     groups: tuple[str, ...] | None = None
     edits_txid: int | None = None
     edits_refusal: str = ""
     is_refused: bool = False
+    trial: Trial | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,8 +216,10 @@ class HostFound:
         bound: key -> why its address cannot be listened on; "" if it can.
         users: key -> what already listens at its address.
         token: what is wrong with the token file; "" if nothing is.
-        identity: what is wrong with the Kerberos identity, the login at ZooKeeper, or the authorities that vouch for
-            NameNodes; "" if nothing is.
+        identity: what is wrong with the settings of the Kerberos identity, the login at ZooKeeper, or the authorities
+            that vouch for NameNodes; "" if nothing is.
+        login: why the Kerberos identity has no ticket; "" if it has one, or there is no identity.
+        services: what is wrong with the keytab of `spnego_principal`; "" if nothing is.
         classes: key -> what is wrong with the class that it names.
         certificates: key -> the certificate that it names.
         ticket_left_s: seconds until the ticket in ticket_cache ends; None without one.
@@ -219,6 +230,8 @@ class HostFound:
     users: Mapping[str, Contact] = field(default_factory=dict)
     token: str = ""
     identity: str = ""
+    login: str = ""
+    services: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
     certificates: Mapping[str, CertificateFound] = field(default_factory=dict)
     ticket_left_s: float | None = None
@@ -252,6 +265,27 @@ class Facts:
     def active(self) -> tuple[NameNode, ...]:
         """The NameNodes that say over HTTP that they are active."""
         return self.in_state(HaState.ACTIVE)
+
+    @property
+    def lacks_login(self) -> bool:
+        """Whether this service has a Kerberos identity and cannot show it: what asks for it cannot be judged."""
+        return bool(self.host.login)
+
+    def silent_kdc(self) -> str:
+        """Return what is said of a KDC that gave a ticket, and none for a NameNode; "" where all is well."""
+        silences = (each for found in self.namenodes.values() for each in (found.silence, found.rpc_silence))
+        return next(filter(is_about_kdc, silences), "")
+
+    def web_wants_kerberos(self, namenode: NameNode) -> bool:
+        """Tell whether a NameNode's web server asks for Kerberos, and this service has no identity."""
+        found = self.found(namenode)
+        is_asked = found.named_status == HTTPStatus.UNAUTHORIZED and "negotiate" in found.challenge.lower()
+        return is_asked and not self.subject.kerberos.has_identity
+
+    def rpc_wants_kerberos(self, namenode: NameNode) -> bool:
+        """Tell whether a NameNode's RPC server asks for Kerberos, and this service has no identity."""
+        is_asked = "SIMPLE authentication" in self.found(namenode).rpc_silence
+        return is_asked and not self.subject.kerberos.has_identity
 
     def in_state(self, state: HaState) -> tuple[NameNode, ...]:
         """Return the NameNodes that say this of themselves over HTTP."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Final, TypeVar
 
 import aiohttp
@@ -25,18 +26,25 @@ from nncache.checks.zookeeper_probe import ask_zookeeper
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.addresses import split_address
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.gss import Mechanism
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.kerberos.services import services_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from nncache.settings.commands import SettingsOfPublisher
+from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 FIRST_S: Final = 5.0
 """For who answers where: the steps of `contacts` one after the other."""
+
+TICKET_S: Final = 4.0
+"""For the KDC to give a ticket, meanwhile."""
 
 THEN_S: Final = 5.0
 """For what they say. Only servers that answered are asked, so that silent ones cost the first time alone."""
@@ -52,6 +60,7 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
     web, distrust = _web(subject)
     tell("what answers at each address")
     async with asyncio.TaskGroup() as tasks:
+        logging_in = tasks.create_task(_why_no_ticket(subject, identity, trouble))
         looking = tasks.create_task(_in_time(look_at_host(subject), HostFound(), FIRST_S))
         asking = [
             tasks.create_task(_in_time(contact(each, subject.user, how), None, FIRST_S))
@@ -60,7 +69,7 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
     answers = [each.result() for each in asking]
     facts = Facts(
         subject=subject,
-        host=replace(looking.result(), identity=trouble or distrust),
+        host=replace(looking.result(), identity=trouble or distrust, login=logging_in.result()),
         contacts={each.address: each for each in answers if each is not None},
     )
     tell("NameNodes, ZooKeeper, filters")
@@ -69,7 +78,7 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
         _in_time(_zookeeper(facts, login, clock), None, THEN_S),
         _in_time(_registry(facts, login, clock), None, THEN_S),
         _in_time(_stored(facts, identity, web), StoredFound(is_slow=True), THEN_S),
-        _in_time(_through(facts), Read(says=f"no answer in {THEN_S:g} s"), THEN_S),
+        _in_time(_through(facts, identity), Read(says=f"no answer in {THEN_S:g} s", is_slow=True), THEN_S),
     )
     host = replace(facts.host, ticket_left_s=_ticket_left_s(subject, identity, clock))
     return replace(
@@ -88,6 +97,17 @@ def _ticket_left_s(subject: Subject, identity: KerberosIdentity | None, clock: _
     if identity is None or not subject.kerberos.ticket_cache or not identity.stats().ends_at:
         return None
     return identity.stats().ends_at - clock()
+
+
+async def _why_no_ticket(subject: Subject, identity: KerberosIdentity | None, trouble: str) -> str:
+    """Log in, and return why that failed; "" if it did not, or there is no identity."""
+    if identity is None:
+        return trouble if subject.kerberos.has_identity else ""
+    try:
+        await identity.initiator(Mechanism.KERBEROS, TICKET_S)
+    except KerberosError as error:
+        return str(error)
+    return ""
 
 
 def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
@@ -126,6 +146,8 @@ async def _in_time(found: Awaitable[_FoundT], otherwise: _FoundT, seconds: float
 async def _namenodes(
     facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb, clock: _Clock
 ) -> Mapping[NameNode, NameNodeFound]:
+    if facts.lacks_login:
+        return {}
     each = facts.subject.namenodes
     found = await asyncio.gather(
         *(
@@ -152,7 +174,11 @@ async def _namenode(
     async with asyncio.TaskGroup() as tasks:
         asked = told = None
         if facts.has_kind(namenode.http, *_WEB):
-            asked = tasks.create_task(ask_over_http(namenode, subject.user, clock, identity, web))
+            asked = tasks.create_task(
+                ask_over_http(
+                    *(namenode, subject.user, clock, identity, web), acts_for_others=subject.authenticates
+                )
+            )
         if facts.has_kind(namenode.rpc, ServerKind.HADOOP_RPC):
             told = tasks.create_task(
                 ask_over_rpc(namenode, subject.user, identity, reads_edits=subject.reads_edits)
@@ -164,6 +190,7 @@ async def _namenode(
         rpc_namespace=over_rpc.rpc_namespace,
         rpc_state=over_rpc.rpc_state,
         rpc_silence=over_rpc.rpc_silence,
+        is_another=over_rpc.is_another,
         groups=over_rpc.groups,
         edits_txid=over_rpc.edits_txid,
         edits_refusal=over_rpc.edits_refusal,
@@ -189,7 +216,11 @@ async def _registry(facts: Facts, login: Login | None, clock: _Clock) -> Registr
 
 def _servers(facts: Facts, settings: ZooKeeperSettings | None) -> list[str]:
     """Return the servers of ZooKeeper that answer; none where the login cannot be made."""
-    if settings is None or facts.host.identity:
+    if (
+        settings is None
+        or facts.host.identity
+        or (facts.lacks_login and settings.zookeeper_sasl == "kerberos")
+    ):
         return []
     kind = ServerKind.TLS if settings.zookeeper_tls else ServerKind.ZOOKEEPER
     return [each for each in settings.zookeeper if facts.has_kind(each, kind)]
@@ -199,7 +230,7 @@ async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNode
     """Read the filters in HDFS, if this is a publisher."""
     settings = facts.subject.settings
     reachable = [each for each in facts.subject.names.namenode_http if facts.has_kind(each, *_WEB)]
-    if not isinstance(settings, SettingsOfPublisher) or not reachable:
+    if not isinstance(settings, SettingsOfPublisher) or not reachable or facts.lacks_login:
         return None
     first, *others = map(web.url, reachable)
     user = facts.subject.user
@@ -213,11 +244,38 @@ async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNode
     return StoredFound(globs=globs, broken=stored.broken, untrusted=stored.untrusted)
 
 
-async def _through(facts: Facts) -> Read | None:
+async def _through(facts: Facts, identity: KerberosIdentity | None) -> Read | None:
     """Read through the proxy that already runs at `listen`, if one does."""
-    running = facts.host.users.get("listen")
-    if running is None or running.kind is not ServerKind.PROXY:
+    running, subject = facts.host.users.get("listen"), facts.subject
+    if running is None or running.kind is not ServerKind.PROXY or facts.lacks_login:
         return None
-    timeout = aiohttp.ClientTimeout(total=ANSWER_S)
-    async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
-        return await read_status(session, running.address, facts.subject.user, path=facts.subject.mount)
+    async with aiohttp.ClientSession(trust_env=False) as session:
+        if identity is None:
+            return await read_status(session, running.address, subject.user, path=subject.mount)
+        read = Read()
+        for host in _who_judges(subject):
+            try:
+                field = (await identity.negotiation(host, ANSWER_S)).field
+            except KerberosError as error:
+                read = Read(says=str(error))
+                continue
+            read = await read_status(
+                session, running.address, subject.user, path=subject.mount, authorization=field
+            )
+            if read.status != HTTPStatus.UNAUTHORIZED:
+                break
+        return read
+
+
+def _who_judges(subject: Subject) -> tuple[str, ...]:
+    """Return the hosts for whose HTTP/HOST a ticket may be that is shown to the proxy.
+
+    They are its own names, if it authenticates; else it passes the ticket to the active NameNode, which is not known
+    yet.
+    """
+    settings = subject.settings
+    if isinstance(settings, SettingsOfProxy) and settings.termination.is_on:
+        hosts = (each.host for each in services_of(settings.termination.spnego_principal))
+    else:
+        hosts = (split_address(each)[0] for each in subject.names.namenode_http)
+    return tuple(dict.fromkeys(hosts))

@@ -14,6 +14,8 @@ from nncache.checks.facts import CertificateFound, HostFound
 from nncache.checks.subject import Subject
 from nncache.clock import boottime, unix_time_of_boot
 from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.publisher.output_stream import load_output_class
@@ -46,6 +48,7 @@ async def look_at_host(subject: Subject) -> HostFound:
         token=_wrong(lambda: access_of(settings.admin, "127.0.0.1")),
         classes=_classes(subject),
         certificates=_certificates(subject),
+        services=_services(subject),
     )
 
 
@@ -67,6 +70,19 @@ def _certificates(subject: Subject) -> dict[str, CertificateFound]:
                 now = boottime() + unix_time_of_boot()
                 found[key] = CertificateFound(left_s=certificate.ends_at - now)
     return found
+
+
+def _services(subject: Subject) -> str:
+    """Return why the proxy can accept no tickets of its clients; "" if it can, or does not."""
+    settings = subject.settings
+    if not isinstance(settings, SettingsOfProxy) or not settings.termination.is_on:
+        return ""
+    keytab = settings.termination.spnego_keytab
+    try:
+        fault = fault_of_keytab(keytab, services_of(settings.termination.spnego_principal))
+    except KerberosError as error:
+        return f"spnego_principal: {', '.join(settings.termination.spnego_principal)}: {error}"
+    return f"spnego_keytab: {keytab}: {fault}" if fault else ""
 
 
 def _classes(subject: Subject) -> dict[str, str]:

@@ -14,13 +14,14 @@ from typing import Final
 from urllib.parse import quote
 
 import aiohttp
-import msgspec
 from yarl import URL
 
 from nncache.checks.facts import NameNodeFound, Read
+from nncache.hadoop import conf_page
 from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.doas_trial import Trial, try_doas
 from nncache.hadoop.election_view import Answer, NameNode
-from nncache.hadoop.errors import HadoopError, KerberosError, RemoteCallError
+from nncache.hadoop.errors import HadoopError, KerberosError, OtherServerError, RemoteCallError
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.jmx import STARTED_QUERY
@@ -36,16 +37,10 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 ANSWER_S: Final = 2.5
 """For each question."""
 
+READ_S: Final = 4.5
+"""For a read: the first one of a NameNode that has just started takes seconds."""
+
 _MOST_BYTES: Final = 4 * 1024 * 1024  # of /conf; its defaults alone are 200 kB
-
-
-class _Property(msgspec.Struct, frozen=True):
-    key: str
-    value: str | None = None
-
-
-class _Conf(msgspec.Struct, frozen=True):
-    properties: tuple[_Property, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +51,7 @@ class _Got:
     fields: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     why: str = ""
+    is_slow: bool = False
 
 
 async def ask_over_http(
@@ -64,6 +60,8 @@ async def ask_over_http(
     clock: Callable[[], float],
     identity: KerberosIdentity | None = None,
     web: NameNodeWeb = PLAIN,
+    *,
+    acts_for_others: bool = False,
 ) -> NameNodeFound:
     """Return what it says over HTTP to this user, or to this identity."""
     timeout = aiohttp.ClientTimeout(total=ANSWER_S)
@@ -75,12 +73,13 @@ async def ask_over_http(
         jmx = JmxClient(session, clock, timeout_s=ANSWER_S, user=user, wants_guard=wants_guard, web=web)
         who = f"user.name={quote(user, safe='')}"
         base = web.url(namenode.http)
-        (answer, silence), anonymous, named, conf, status = await asyncio.gather(
+        (answer, silence), anonymous, named, conf, status, trial = await asyncio.gather(
             _said_of_itself(jmx, namenode),
             _get(session, base + STARTED_QUERY, web, logs_in=False),
             _get(session, f"{base}{STARTED_QUERY}&{who}", web, logs_in=False),
-            _get(session, f"{base}/conf?format=json&{who}", web),
+            _get(session, f"{base}{conf_page.TARGET}&{who}", web),
             read_status(session, namenode.http, user, web),
+            _trial(session, namenode, web) if acts_for_others else _no_trial(),
         )
     properties, conf_silence = _properties(conf)
     return NameNodeFound(
@@ -89,24 +88,49 @@ async def ask_over_http(
         named_status=named.status,
         anonymous_status=anonymous.status,
         challenge=named.fields.get("WWW-Authenticate", "") or named.fields.get("Location", ""),
-        clock_ahead_s=_clock_ahead_s(named),
+        clock_ahead_s=next(filter(lambda each: each is not None, map(_clock_ahead_s, (named, conf))), None),
         conf=properties,
         conf_silence=conf_silence,
         read=status,
+        trial=trial,
     )
 
 
+async def _trial(session: aiohttp.ClientSession, namenode: NameNode, web: NameNodeWeb) -> Trial | None:
+    with suppress(aiohttp.ClientError, OSError, KerberosError):
+        return await try_doas(session, namenode.http, web)
+    return None
+
+
+async def _no_trial() -> None:
+    """Ask nothing."""
+
+
 async def read_status(
-    session: aiohttp.ClientSession, address: str, user: str, web: NameNodeWeb = PLAIN, path: str = ROOT
+    session: aiohttp.ClientSession,
+    address: str,
+    user: str,
+    web: NameNodeWeb = PLAIN,
+    path: str = ROOT,
+    authorization: str = "",
 ) -> Read:
-    """Read the status of a directory; a cache in between takes no part in it."""
+    """Read the status of a directory; a cache in between takes no part in it.
+
+    `authorization` is the value of that field, if it is not the session's part to log in.
+    """
     url = f"{web.url(address)}{PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={quote(user, safe='')}"
-    got = await _get(session, url, web, {"Cache-Control": "no-store"})
+    fields = {"Cache-Control": "no-store"} | ({"Authorization": authorization} if authorization else {})
+    got = await _get(session, url, web, fields, within_s=READ_S)
     says = got.why
     if got.status and got.status != HTTPStatus.OK:
         remote = parse_remote_exception(got.body)
         says = f"{remote.exception}: {remote.message.partition(chr(10))[0]}" if remote else ""
-    return Read(status=got.status, says=says, cache_status=got.fields.get("Cache-Status", ""))
+    return Read(
+        status=got.status,
+        says=says,
+        cache_status=got.fields.get("Cache-Status", ""),
+        is_slow=got.is_slow,
+    )
 
 
 async def ask_over_rpc(
@@ -124,7 +148,7 @@ async def ask_over_rpc(
         if reads_edits and state is HaState.ACTIVE:
             found = await _edits(rpc, found)
     except (HadoopError, OSError) as error:
-        return replace(found, rpc_silence=str(error))
+        return replace(found, rpc_silence=str(error), is_another=isinstance(error, OtherServerError))
     finally:
         await rpc.close()
     return found
@@ -167,12 +191,14 @@ async def _get(
     headers: Mapping[str, str] | None = None,
     *,
     logs_in: bool = True,
+    within_s: float = ANSWER_S,
 ) -> _Got:
     try:
         async with session.get(
             URL(url, encoded=True),
             allow_redirects=False,
             ssl=web.ssl,
+            timeout=aiohttp.ClientTimeout(total=within_s),
             middlewares=None if logs_in else (),
             headers={"Accept": "application/json"} | dict(headers or {}),
         ) as reply:
@@ -182,6 +208,8 @@ async def _get(
                 if len(body) > _MOST_BYTES:
                     break
             return _Got(reply.status, reply.headers, bytes(body))
+    except TimeoutError:
+        return _Got(why=f"no answer in {within_s:g} s", is_slow=True)
     except (aiohttp.ClientError, OSError) as error:
         return _Got(why=why_unanswered(error))
     except KerberosError as error:
@@ -192,11 +220,8 @@ def _properties(got: _Got) -> tuple[Mapping[str, str] | None, str]:
     """Return the effective configuration, or why it is not known."""
     if got.status != HTTPStatus.OK:
         return None, f"/conf answers {got.status}" if got.status else f"/conf: {got.why}"
-    try:
-        conf = msgspec.json.decode(got.body, type=_Conf)
-    except msgspec.DecodeError:
-        return None, "/conf answers no configuration"
-    return {each.key: each.value for each in conf.properties if each.value is not None}, ""
+    properties = conf_page.parse_conf(got.body)
+    return properties, "" if properties is not None else "/conf answers no configuration"
 
 
 def _clock_ahead_s(got: _Got) -> float | None:

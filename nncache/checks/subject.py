@@ -89,6 +89,11 @@ class Subject:
         return isinstance(self.settings, SettingsOfPublisher) or self._channel == DIRECT
 
     @property
+    def authenticates(self) -> bool:
+        """Whether it authenticates its clients itself, and acts for them."""
+        return isinstance(self.settings, SettingsOfProxy) and self.settings.termination.is_on
+
+    @property
     def own_class(self) -> tuple[str, str] | None:
         """Key and value that name a class from outside; None if there is none."""
         key = "channel" if isinstance(self.settings, SettingsOfProxy) else "output_stream"

@@ -14,7 +14,7 @@ from nncache.checks import (
     about_zookeeper,
 )
 from nncache.checks.facts import Facts
-from nncache.checks.finding import Finding, Verdict
+from nncache.checks.finding import Finding, Verdict, skipped
 
 Judge: TypeAlias = Callable[[Facts], Iterable[Finding]]
 
@@ -30,11 +30,13 @@ class Check:
         name: as it is printed.
         meaning: what is looked at, and what a failure means.
         judge: makes the findings from the facts.
+        needs_login: whether nothing is known where a Kerberos identity cannot be used, which `identity` says.
     """
 
     name: str
     meaning: str
     judge: Judge
+    needs_login: bool = False
 
 
 CHECKS: Final = (
@@ -57,9 +59,11 @@ CHECKS: Final = (
     ),
     Check(
         "identity",
-        "The Kerberos identity can be used, if one is given: gssapi is installed, `keytab` is readable for its owner "
-        "alone, a ticket in `ticket_cache` holds for an hour or more, and `zookeeper_sasl` has what it needs. "
-        "`namenode_ca` and `zookeeper_ca` hold certificates.",
+        "The KDC gives a ticket, if a Kerberos identity is given; a NameNode that asks for Kerberos where none is "
+        "given, or is another than `namenode_principal`, is named. gssapi is installed, `keytab` is readable for its "
+        "owner alone, a ticket in `ticket_cache` holds for an hour or more, `spnego_keytab` has the key of each "
+        "`spnego_principal`, and `zookeeper_sasl` has what it needs. `namenode_ca` and `zookeeper_ca` hold "
+        "certificates. Where this fails, the checks that need a login are skipped.",
         about_host.identity,
     ),
     Check(
@@ -84,55 +88,70 @@ CHECKS: Final = (
     Check(
         "authentication",
         "The NameNodes' web and RPC servers accept the service as it shows who it is: by `user` (SIMPLE), or by "
-        "`principal` (Kerberos). With a principal, a web server that believes any name is named with the key to set; "
-        "without one, a NameNode that asks for Kerberos is.",
+        "`principal` (Kerberos). With a principal, a web server that believes any name is named with the key to set.",
         about_namenodes.authentication,
+        needs_login=True,
     ),
     Check(
         "jmx",
         "`/jmx` says what nncache asks for. Whether it also answers without a name is for information only.",
         about_namenodes.jmx,
+        needs_login=True,
     ),
     Check(
         "states",
         "Exactly one NameNode is active, and `namenode_http` and `namenode_rpc` name the NameNodes in one order, by "
         "the state that each gives over HTTP and over RPC.",
         about_namenodes.states,
+        needs_login=True,
     ),
-    Check("rpc", "The RPC addresses answer as NameNodes do.", about_namenodes.rpc),
+    Check("rpc", "The RPC addresses answer as NameNodes do.", about_namenodes.rpc, needs_login=True),
     Check(
         "namespace",
         "All addresses lead to one namespace (block pool and cluster id), over HTTP and over RPC.",
         about_namenodes.namespaces,
+        needs_login=True,
+    ),
+    Check(
+        "impersonation",
+        "With `spnego_principal`: the NameNodes let `principal` act for others (`hadoop.proxyuser.NAME.hosts`, "
+        "`.groups` and `.users`), as one call with `doas` shows.",
+        about_namenodes.impersonation,
+        needs_login=True,
     ),
     Check(
         "user",
         "The NameNodes know `user`: they find it in a group, as `hdfs groups` shows.",
         about_namenodes.user,
+        needs_login=True,
     ),
     Check(
         "edits",
         "`user` may read the edits (`getEditsFromTxid`), which needs a superuser of HDFS. A proxy that follows a "
         "publisher needs no such right.",
         about_namenodes.edits,
+        needs_login=True,
     ),
     Check(
         "retention",
         "The NameNodes keep edits long enough for a reader that was stopped (`dfs.namenode.num.extra.edits.retained`, "
         "as `/conf` gives it).",
         about_configuration.retention,
+        needs_login=True,
     ),
     Check(
         "proxyservers",
         "The NameNodes list this host in `hadoop.proxyservers`, so that their audit log and `doas` rules see "
         "the client's address. Whether a running NameNode believes it cannot be asked; its audit log shows it (proxy).",
         about_configuration.proxy_servers,
+        needs_login=True,
     ),
     Check(
         "clock",
         "How far the clocks of the NameNodes are from ours. For information only: the gate uses the "
         "proxy's own clock alone.",
         about_namenodes.clock,
+        needs_login=True,
     ),
     Check(
         "zookeeper",
@@ -186,12 +205,16 @@ CHECKS: Final = (
         about_paths.filters,
     ),
     Check(
-        "read", "One GETFILESTATUS of `/` as `user` at the active NameNode answers 200.", about_namenodes.read
+        "read",
+        "One GETFILESTATUS of `/` as `user` at the active NameNode answers 200.",
+        about_namenodes.read,
+        needs_login=True,
     ),
     Check(
         "through",
         "The same through a proxy that already runs at `listen`; it leaves no trace in its cache.",
         about_namenodes.through,
+        needs_login=True,
     ),
 )
 """In the order in which they are printed: what explains others comes first."""
@@ -208,7 +231,13 @@ class Result:
 
 def judged(facts: Facts, namespace: str = "") -> tuple[Result, ...]:
     """Return what each check makes of the facts, of this namespace if there are several."""
-    return tuple(Result(check.name, tuple(check.judge(facts)), namespace) for check in CHECKS)
+    return tuple(Result(check.name, _findings(check, facts), namespace) for check in CHECKS)
+
+
+def _findings(check: Check, facts: Facts) -> tuple[Finding, ...]:
+    if check.needs_login and facts.lacks_login:
+        return (skipped("of identity"),)
+    return tuple(check.judge(facts))
 
 
 def exit_code(results: Iterable[Result], *, strict: bool) -> int:

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from nncache.clock import unix_time
-from nncache.hadoop import secret_file
+from nncache.daemons.impersonation_trial import ImpersonationTrial
 from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Configuration
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.auth_to_local import (
@@ -22,7 +21,7 @@ from nncache.hadoop.kerberos.auth_to_local import (
 )
 from nncache.hadoop.kerberos.default_realm import default_realm
 from nncache.hadoop.kerberos.identity import KerberosIdentity
-from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
+from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.proxy_users import parse_proxy_users
@@ -57,12 +56,14 @@ class ClientsAuthentication:
         terminator: judges requests.
         login: of the service, at the NameNodes.
         issued: tokens that were given to clients.
+        trial: whether the service may act for clients.
     """
 
     keys: SigningKeys
     terminator: Terminator
     login: ServiceLogin
     issued: IssuedTokens
+    trial: ImpersonationTrial
 
     def serve(self, front_end: FrontEnd, fast_path: FastPath) -> None:
         """Authenticate the clients of this front end; what the fast path knows goes with the key of its cookie."""
@@ -74,7 +75,10 @@ class ClientsAuthentication:
     @property
     def background(self) -> tuple[tuple[str, Callable[[], Awaitable[NoReturn]]], ...]:
         """Return what has to be done meanwhile, with its name."""
-        return (("the secrets that sign cookies", self.keys.run),)
+        return (
+            ("the secrets that sign cookies", self.keys.run),
+            ("the trial of hadoop.proxyuser rules", self.trial.run),
+        )
 
     def stats(self) -> TerminationStats:
         """Return the figures so far."""
@@ -94,14 +98,14 @@ def clients_authentication_of(
         return None
     assert identity is not None, "SettingsOfProxy"
     keytab = wanted.spnego_keytab
-    if fault := secret_file.fault_of(keytab, "the keys of spnego_principal, a keytab"):
-        raise SettingError("spnego_keytab", keytab, fault)
-    _see_replays_are_found()
     try:
-        realm = default_realm()
+        realm, own = default_realm(), services_of(wanted.spnego_principal)
     except KerberosError as error:
         raise SettingError("spnego_principal", ", ".join(wanted.spnego_principal), str(error)) from error
-    services = frozenset(_service(text, realm) for text in wanted.spnego_principal)
+    if fault := fault_of_keytab(keytab, own):
+        raise SettingError("spnego_keytab", keytab, fault)
+    _see_replays_are_found()
+    services = frozenset(map(str, own))
     hadoop = _configuration(settings.hadoop_conf.hadoop_conf_dir)
     proxy_users = parse_proxy_users(hadoop)
     keys = SigningKeys(wanted.cookie_secret_file)
@@ -122,7 +126,8 @@ def clients_authentication_of(
     addresses = [each.http for each in settings.namenodes.namenodes]
     login = ServiceLogin(WebLogin(identity, addresses, timeout_s=TIMEOUT_S), clock, web)
     issued = IssuedTokens(clock, believed_for_s=settings.cache.grant_ttl_s)
-    return ClientsAuthentication(keys, terminator, login, issued)
+    trial = ImpersonationTrial(identity, addresses, web)
+    return ClientsAuthentication(keys, terminator, login, issued, trial)
 
 
 def _see_replays_are_found() -> None:
@@ -133,12 +138,6 @@ def _see_replays_are_found() -> None:
                 value,
                 "must not be set with spnego_principal: a ticket that was overheard could be used again",
             )
-
-
-def _service(text: str, realm: str) -> str:
-    """Return the whole name of one of our principals, `_HOST` and the realm filled in."""
-    named = on_host(parse_principal(text), socket.getfqdn())
-    return str(Principal(named.service, named.host, named.realm or realm))
 
 
 def _configuration(directory: str) -> Configuration:

@@ -10,11 +10,13 @@ from nncache.hadoop.proxy_users import (
     NO_PROXY_USER,
     ProxyUser,
     address_of,
+    is_about_hosts,
     not_allowed,
     not_from_here,
     parse_hosts,
     parse_proxy_users,
     refusal,
+    whom_to_try,
 )
 
 
@@ -88,3 +90,30 @@ def test_a_refusal_is_one_of_hadoops() -> None:
         "javaClassName": "org.apache.hadoop.security.authorize.AuthorizationException",
     }
     assert not_from_here("bob", "::1") == "Unauthorized connection for super-user: bob from IP /::1"
+
+
+RULE = "hadoop.proxyuser.nncache."
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, ("nobody", True)),
+        ({f"{RULE}users": "alice , bob", f"{RULE}groups": "staff"}, ("alice", True)),
+        ({f"{RULE}users": "alice", f"{RULE}groups": "*"}, ("nobody", True)),
+        ({f"{RULE}users": " * "}, ("nobody", True)),
+        ({f"{RULE}groups": "staff"}, ("nobody", False)),
+        ({"hadoop.proxyuser.other.users": "alice"}, ("nobody", True)),
+        ({"hadoop.security.impersonation.provider.class": "x.Y"}, ("nobody", False)),
+        (None, ("nobody", False)),
+    ],
+)
+def test_whom_to_try(values: dict[str, str] | None, expected: tuple[str, bool]) -> None:
+    """One whom the rules name; where others decide, or groups that are not known here, a refusal proves nothing."""
+    assert whom_to_try("nncache", values) == expected
+
+
+def test_a_refused_machine_is_told_from_a_refused_user() -> None:
+    """By the NameNode's words."""
+    assert is_about_hosts(not_from_here("nncache", "10.0.0.1"))
+    assert not is_about_hosts(not_allowed("nncache", "alice"))

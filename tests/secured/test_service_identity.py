@@ -26,7 +26,6 @@ from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP, make_directory, webhdfs
 from tests.kerberos import clients_of, need_gssapi, need_kdc
-from tests.nncache.commands.planted import checked
 
 SERVICE = f"nncache/_HOST@{REALM}"
 NAMENODES = f"nn/_HOST@{REALM}"
@@ -337,18 +336,3 @@ def test_filters_are_made_on_the_command_line(secured_cluster: Cluster, kdc: Kdc
     refused = run(nncache, ["filters", "list", *given])
     assert refused.exit_code != 0
     assert "401, it asks for Negotiate: for Kerberos name --principal and --keytab" in str(refused.exception)
-
-
-def test_a_check_of_a_proxy_that_may_run_finds_nothing_wrong(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """On the real cluster, as an operator would ask; without an identity it says what is missing."""
-    need_gssapi()
-    namenode = namenode_of(secured_cluster)
-    own = ("--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--glob", "/no/*")
-    report = checked("proxy", *own, *flags(secured_cluster, kdc))
-    judged = {
-        check: report.of(check, "ok") for check in ("identity", "authentication", "rpc", "edits", "jmx")
-    }
-    assert all(judged.values()), report
-    where = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc)
-    without = checked("proxy", *own, *where)
-    assert "--principal and --keytab" in " ".join(without.of("authentication", "failed"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.hadoop.kerberos.advice import advice_for, with_advice
+from nncache.hadoop.kerberos.advice import advice_for, is_about_kdc, with_advice
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,19 @@ def test_what_is_not_known_stands_alone() -> None:
     """No guess."""
     assert advice_for("Something new") == ""
     assert with_advice("Something new") == "Something new"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("no Kerberos ticket for a@R: the KDC does not answer: see that", True),
+        ("no Kerberos context with HTTP/h: the KDC has not answered in 2 s", True),
+        ("Cannot contact any KDC for realm 'R'", True),
+        ("the KDC does not know this principal", False),
+        ('Cannot find KDC for realm "NO.SUCH"', False),
+        ("", False),
+    ],
+)
+def test_a_silent_kdc_is_no_wrong_setting(said: str, *, expected: bool) -> None:
+    """One that answers with a refusal, or that nothing names, is another matter."""
+    assert is_about_kdc(said) is expected

@@ -1,11 +1,79 @@
 """What this host allows, and numbers that do not go together."""
 
+from typing import Any
+
 import pytest
 
 from nncache.checks.about_host import access, certificates, identity, limits, listen, staleness
-from nncache.checks.facts import CertificateFound, Contact, HostFound
+from nncache.checks.facts import CertificateFound, Contact, HostFound, NameNodeFound
 from nncache.hadoop.server_kind import ServerKind
-from tests.nncache.checks.samples import ON_ZOOKEEPER, PAIR, of_proxy, of_publisher, told
+from tests.nncache.checks.samples import ON_ZOOKEEPER, ONE, PAIR, of_proxy, of_publisher, told
+
+IDENTITY = {"principal": "nncache/_HOST@R", "keytab": "/k"}
+LOGIN = "no Kerberos ticket for nncache/h@R: the keytab /k holds no key of it"
+SILENT = "no Kerberos ticket for nncache/h@R: the KDC does not answer"
+
+
+@pytest.mark.parametrize(
+    ("flags", "host", "found", "line"),
+    [
+        (
+            IDENTITY,
+            {"login": LOGIN},
+            {},
+            f"failed: {LOGIN} | correct --principal, or --keytab: kinit -k -t /k nncache/$(",
+        ),
+        (
+            IDENTITY,
+            {"login": SILENT},
+            {},
+            f"failed: {SILENT} | kinit -k -t /k nncache/$(hostname -f)@R must succeed on",
+        ),
+        (
+            {"ticket_cache": "FILE:/c"},
+            {"login": "expired"},
+            {},
+            "failed: expired | klist -c FILE:/c must show a ticket that holds; else correct --ticket-cache",
+        ),
+        (
+            IDENTITY,
+            {},
+            {"silence": "the KDC has not answered in 2 s"},
+            "failed: the KDC has not answered in 2 s | kinit",
+        ),
+        (
+            IDENTITY,
+            {},
+            {"is_another": True, "rpc_silence": "it calls itself nn/x"},
+            "failed: it calls itself nn/x | correct --namenode-principal: dfs.namenode.kerberos.principal",
+        ),
+        (
+            {},
+            {},
+            {
+                "named_status": 401,
+                "challenge": "Negotiate",
+                "rpc_silence": "SIMPLE authentication is not enabled",
+            },
+            "failed: no Kerberos identity is given, and nn1:9870 asks for Kerberos (WWW-Authenticate: Negotiate)",
+        ),
+        (IDENTITY, {}, {}, "ok: there is a ticket: NameNodes are asked as nncache/_HOST@R"),
+        ({}, {}, {}, "ok: no Kerberos identity is given"),
+    ],
+)
+def test_an_identity_is_tried(
+    flags: dict[str, object], host: dict[str, Any], found: dict[str, Any], line: str
+) -> None:
+    """What keeps it from being used is said here, once, with what to do about that."""
+    facts = of_proxy(flags, host=HostFound(**host), namenodes={ONE: NameNodeFound(**found)})
+    (seen,) = told(identity(facts))
+    assert seen.startswith(line)
+
+
+def test_a_keytab_for_clients_is_looked_into() -> None:
+    """Beside the identity of the service itself."""
+    _, line = told(identity(of_proxy(host=HostFound(services="spnego_keytab: /k: holds no key of HTTP/h"))))
+    assert line == "failed: spnego_keytab: /k: holds no key of HTTP/h | correct --spnego-keytab"
 
 
 def test_files_must_be_enough_for_the_connections_of_a_proxy() -> None:
@@ -124,7 +192,7 @@ def test_the_identity_is_judged_by_what_this_host_shows() -> None:
     assert told(identity(of_proxy())) == [
         "ok: no Kerberos identity is given: NameNodes are asked as user hdfs (SIMPLE) | "
     ]
-    assert told(identity(of_proxy(given))) == ["ok: NameNodes are asked as nncache/h@R | "]
+    assert told(identity(of_proxy(given))) == ["ok: there is a ticket: NameNodes are asked as nncache/h@R | "]
     host = HostFound(identity="keytab: /k: has mode 0644")
     assert told(identity(of_proxy(given, host=host))) == [
         "failed: keytab: /k: has mode 0644 | correct --keytab"

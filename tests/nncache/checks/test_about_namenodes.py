@@ -8,6 +8,7 @@ from nncache.checks.about_namenodes import (
     authentication,
     clock,
     edits,
+    impersonation,
     jmx,
     namespaces,
     read,
@@ -17,6 +18,7 @@ from nncache.checks.about_namenodes import (
     user,
 )
 from nncache.checks.facts import NameNodeFound, Read
+from nncache.hadoop.doas_trial import Trial
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.server_kind import ServerKind
 from tests.nncache.checks.samples import (
@@ -34,12 +36,18 @@ from tests.nncache.checks.samples import (
 )
 
 ACTIVE, STANDBY = HaState.ACTIVE, HaState.STANDBY
+IDENTITY = {"principal": "nncache/h@R", "keytab": "/k"}
+TERMINATES = IDENTITY | {
+    "spnego_principal": ("HTTP/h@R",),
+    "spnego_keytab": "/k",
+    "cookie_secret_file": "/s",
+}
 HEALTHY = {ONE: namenode(), TWO: namenode(STANDBY, STANDBY)}
 
 
 def test_without_a_namenode_nothing_is_judged() -> None:
     """Each check says why it is skipped; none passes."""
-    judges = (authentication, jmx, states, rpc, namespaces, user, edits, clock, read, through)
+    judges = (authentication, jmx, states, rpc, namespaces, user, edits, clock, read, through, impersonation)
     for judge in judges:
         assert [line.split(":")[0] for line in told(judge(of_proxy()))] == ["skipped"], judge
 
@@ -48,7 +56,7 @@ def test_without_a_namenode_nothing_is_judged() -> None:
     ("status", "challenge", "line"),
     [
         (200, "", "ok: nn1:9870 takes user.name=hdfs by its word (SIMPLE)"),
-        (401, "Negotiate", "failed: nn1:9870 asks for Kerberos (WWW-Authenticate: Negotiate)"),
+        (401, "Negotiate", "skipped: because of identity"),
         (401, "", "failed: nn1:9870 answers 401 and asks for: nothing known"),
         (403, "", "failed: nn1:9870 refuses /jmx to hdfs (403)"),
         (302, "https://sso/", "failed: nn1:9870 sends callers to https://sso/: a filter for single sign-on"),
@@ -62,16 +70,88 @@ def test_authentication_is_named(status: int, challenge: str, line: str) -> None
     assert seen.startswith(line)
 
 
-def test_kerberos_over_rpc_is_named() -> None:
-    """Its web server may be open all the same."""
-    silence = (
-        "nn1:8020 refuses the connection: SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"
+SIMPLE_REFUSED = (
+    "nn1:8020 refuses the connection: SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"
+)
+
+
+def test_kerberos_over_rpc_is_a_matter_of_identity() -> None:
+    """Its web server may be open all the same, and is judged."""
+    facts = of_proxy(namenodes={ONE: NameNodeFound(rpc_silence=SIMPLE_REFUSED)}, contacts=RPC_ONLY)
+    assert told(authentication(facts)) == told(rpc(facts)) == ["skipped: because of identity | "]
+    half = NameNodeFound(rpc_silence=SIMPLE_REFUSED, named_status=200)
+    assert told(authentication(of_proxy(namenodes={ONE: half})))[0].startswith("ok: nn1:9870 takes user.name")
+
+
+RPC_ONLY = contacts({"nn1:8020": ServerKind.HADOOP_RPC})
+SILENT_KDC = "no Kerberos context with HTTP/nn1: the KDC has not answered in 2 s"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        NameNodeFound(named_status=401, challenge="Negotiate", silence=SILENT_KDC, rpc_silence=SILENT_KDC),
+        NameNodeFound(named_status=401, challenge="Negotiate", rpc_silence="it is nn/x", is_another=True),
+    ],
+)
+def test_what_identity_says_no_other_check_says(found: NameNodeFound) -> None:
+    """Least of all that an address is wrong which is right."""
+    facts = of_proxy(IDENTITY, namenodes={ONE: found}, contacts=RPC_ONLY)
+    assert told(rpc(facts)) == ["skipped: because of identity | "]
+    if found.silence:
+        for judge in (authentication, jmx, states):
+            assert told(judge(facts)) == ["skipped: because of identity | "], judge
+
+
+@pytest.mark.parametrize(
+    ("trial", "line"),
+    [
+        (Trial("nncache", "nobody", "", is_proof=True), "ok: nn1:9870 lets nncache act for nobody"),
+        (
+            Trial("nncache", "alice", "User: nncache is not", is_proof=True),
+            "failed: nncache is not allowed to impersonate alice at nn1:9870 (User: nncache is not): calls of all",
+        ),
+        (
+            Trial("nncache", "nobody", "User: nncache is not", is_proof=False),
+            "skipped: because nn1:9870 lets nncache act for some users only",
+        ),
+        (None, "skipped: because no NameNode says whether"),
+    ],
+)
+def test_who_acts_for_clients_must_be_allowed_to(trial: Trial | None, line: str) -> None:
+    """One try shows it, unless it was for a user who is not meant."""
+    found = namenode(trial=trial)
+    (seen,) = told(impersonation(of_proxy(TERMINATES, namenodes={ONE: found})))
+    assert seen.startswith(line)
+
+
+def test_who_passes_credentials_on_acts_for_no_one() -> None:
+    """There is no rule to try."""
+    (seen,) = told(impersonation(of_proxy(namenodes=HEALTHY)))
+    assert seen.startswith("skipped: because the NameNodes authenticate the clients")
+
+
+def test_a_slow_read_is_no_matter_of_rights() -> None:
+    """The first one of a NameNode that has just started takes seconds."""
+    slow = Read(says="no answer in 4.5 s", is_slow=True)
+    (seen,) = told(read(of_proxy(namenodes={ONE: namenode(read=slow)})))
+    assert seen.startswith(
+        "warning: GETFILESTATUS of / at nn1:9870 is slow: no answer in 4.5 s | check again"
     )
-    (line,) = told(authentication(of_proxy(namenodes={ONE: NameNodeFound(rpc_silence=silence)})))
-    assert line.startswith(f"failed: {silence} | give nncache an identity of its own: --principal")
+    (seen,) = told(through(of_proxy(through=slow)))
+    assert seen.startswith("warning: GETFILESTATUS of / through the running proxy is slow")
 
 
-IDENTITY = {"principal": "nncache/h@R", "keytab": "/k"}
+def test_a_proxy_that_asks_who_is_there_is_no_fault() -> None:
+    """Without an identity nothing else can be seen; a 403 of one who may not act for itself is another check's."""
+    refused = Read(status=401)
+    wants = NameNodeFound(named_status=401, challenge="Negotiate")
+    (seen,) = told(through(of_proxy(namenodes={ONE: wants}, through=refused)))
+    assert seen.startswith("skipped: because of identity")
+    assert told(through(of_proxy(IDENTITY, namenodes=HEALTHY, through=refused)))[0].startswith("failed: ")
+    not_itself = Read(status=403, says="User: nncache is not allowed to impersonate nncache")
+    (seen,) = told(through(of_proxy(TERMINATES, namenodes=HEALTHY, through=not_itself)))
+    assert seen.startswith("skipped: because the running proxy knows nncache/h@R")
 
 
 @pytest.mark.parametrize(

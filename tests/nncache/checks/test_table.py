@@ -2,6 +2,7 @@
 
 import pytest
 
+from nncache.checks.facts import HostFound
 from nncache.checks.finding import Finding, Verdict, failed, ok, skipped, warning
 from nncache.checks.table import CHECKS, Result, exit_code, judged
 from tests.nncache.checks.samples import of_proxy, of_publisher
@@ -17,6 +18,16 @@ def test_each_check_says_something_whatever_is_found() -> None:
             for finding in result.findings:
                 needs_remedy = finding.verdict in {Verdict.FAILED, Verdict.WARNING}
                 assert bool(finding.remedy) is needs_remedy, finding
+
+
+def test_without_a_login_one_check_says_why() -> None:
+    """The others that need one are skipped because of it."""
+    results = judged(of_proxy(host=HostFound(login="no ticket")))
+    failing = [each.check for each in results for found in each.findings if found.verdict is Verdict.FAILED]
+    because = [each.check for each in results if each.findings == (skipped("of identity"),)]
+    assert failing == ["identity"]
+    assert because == [check.name for check in CHECKS if check.needs_login]
+    assert {"authentication", "rpc", "read", "through", "impersonation"} < set(because)
 
 
 def test_names_are_distinct_and_meanings_are_sentences() -> None:

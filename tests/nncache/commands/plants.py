@@ -202,7 +202,7 @@ SERVERS: dict[str, Plant] = {
     ),
     "Kerberos": (
         f"{PROXY_ON} --namenode-http {{kerberos}} --namenode-rpc {{rpc}}",
-        "authentication",
+        "identity",
         "failed",
         ("{kerberos} asks for Kerberos", "Negotiate", "--principal and --keytab"),
     ),

@@ -14,6 +14,7 @@ from nncache.hadoop.settings import SettingError
 from nncache.proxy.termination.handshakes import Handshakes
 from nncache.proxy.termination.stats import Ticket
 from nncache.settings.commands import PROXY, load_settings
+from tests.hadoop.keytabs import keytab_of
 from tests.hadoop.site_files import prop, site
 from tests.kerberos import need_gssapi
 
@@ -41,9 +42,10 @@ def realm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
     """Build it with good settings, but for those that a test gives; a value for `site` is a file's."""
-    for name in ("keytab", "secret"):
+    keys = keytab_of("HTTP/proxy.example.com@EXAMPLE.COM", "HTTP/lb@OTHER.REALM")
+    for name, content in (("keytab", keys), ("secret", b"x" * 40)):
         (tmp_path / name).touch(mode=0o600)
-        (tmp_path / name).write_bytes(b"x" * 40)
+        (tmp_path / name).write_bytes(content)
 
     def built(*, configuration: dict[str, str] | None = None, **flags: Any) -> ClientsAuthentication | None:
         good: dict[str, Any] = {
@@ -77,7 +79,19 @@ def test_services_have_their_host_and_realm(build: Build) -> None:
     assert isinstance(handshakes, Handshakes)
     assert handshakes.services == {"HTTP/proxy.example.com@EXAMPLE.COM", "HTTP/lb@OTHER.REALM"}
     assert made.stats().tickets == dict.fromkeys(Ticket, 0)
-    assert [name for name, _ in made.background] == ["the secrets that sign cookies"]
+    assert [name for name, _ in made.background] == [
+        "the secrets that sign cookies",
+        "the trial of hadoop.proxyuser rules",
+    ]
+
+
+def test_a_keytab_without_the_key_is_refused(build: Build, tmp_path: Path) -> None:
+    """Each ticket would be: the principal is named, and the command that shows what the file holds."""
+    with pytest.raises(SettingError, match=r"holds no key of HTTP/other@EXAMPLE.COM, .*klist -kt"):
+        build(spnego_principal=("HTTP/proxy.example.com", "HTTP/other"))
+    (tmp_path / "keytab").write_bytes(b"garbage")
+    with pytest.raises(SettingError, match=r"^spnego_keytab: .*key table format.*klist -kt"):
+        build()
 
 
 def test_who_is_a_proxy_user_is_logged(build: Build, caplog: pytest.LogCaptureFixture) -> None:
