@@ -38,7 +38,7 @@ $(RUNS): pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { echo "Python's venv module is missing: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	PIP_USE_PEP517=1 $(INSTALL) -e . # says nothing of how an old pip builds what has no wheel
+	PIP_USE_PEP517=1 $(INSTALL) --no-compile -e . # by that variable an old pip says nothing of what has no wheel
 	@touch $@
 
 $(SECURED): $(RUNS)
