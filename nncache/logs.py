@@ -95,7 +95,9 @@ class Bounded(logging.Filter):
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self._clock = clock
-        self._places: dict[tuple[str, str, int], tuple[TokenBucket, int]] = {}  # as many as there are in the code
+        self._places: dict[
+            tuple[str, str, int], tuple[TokenBucket, int]
+        ] = {}  # as many as there are in the code
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the line is written."""
