@@ -15,7 +15,12 @@ export HADOOP ZOOKEEPER DEMO_WITHOUT SECURE
 WORKERS ?= 3
 
 BIN := .venv/bin
+# What .venv holds: the service itself, which is all that the demo needs; with the libraries of a cluster with Kerberos;
+# with all that the tests need.
+RUNS := .venv/.runs
+SECURED := .venv/.secured
 READY := .venv/.installed
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ROOMS := bench nncache demo deploy testbed proxy invalidation registry cache coordination hadoop
 
 .DEFAULT_GOAL := help
@@ -27,16 +32,24 @@ CAN_BUILD_GSSAPI := command -v krb5-config && command -v cc \
 	&& $(BIN)/python -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())'
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
-$(READY): pyproject.toml
+$(RUNS): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo 'nncache needs Python 3.11 or newer: apt-get install python3, or make PYTHON=/path/to/python3.11' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { echo "Python's venv module is missing: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	PIP_USE_PEP517=1 $(INSTALL) --no-compile -e . # by that variable an old pip says nothing of what has no wheel
+	@touch $@
+
+$(SECURED): $(RUNS)
+	@if { $(CAN_BUILD_GSSAPI); } >/dev/null; then extras=testbed,kerberos; else extras=testbed; fi; $(INSTALL) -e ".[$$extras]"
+	@touch $@
+
+$(READY): $(RUNS)
+	$(INSTALL) --upgrade pip
 	@if { $(CAN_BUILD_GSSAPI); } >/dev/null; then extras=test,kerberos,kerberos-test; else extras=test; \
 		echo 'Tests of Kerberos are skipped: $(KERBEROS), then remove $@' >&2; fi; \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$$extras]"
+		$(INSTALL) -e ".[$$extras]"
 	@touch $@
 
 help: ## Show this list
@@ -46,7 +59,7 @@ test: $(READY) ## Check everything: lint, types, import order, tests (HADOOP=3.4
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint types imports
 	@$(MAKE) --no-print-directory --jobs=2 core others # at once: `others` begins with tests that wait for servers
 
-demo: $(READY) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail, SECURE=1 for a cluster with Kerberos)
+demo: $(if $(SECURE),$(SECURED),$(RUNS)) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail, SECURE=1 for a cluster with Kerberos)
 	$(BIN)/python -m nncache.demo
 
 lint: $(READY) ## Check format and style
@@ -111,7 +124,7 @@ inotify-faults: $(READY) ## Break an inotify service in 60 random histories, hol
 			echo "the broken daemon $$name was not found"; exit 1; fi; done
 
 hostile: $(READY) ## Send what means harm: fuzzing of every parser, smuggling, odd paths, bad replies, a stateful attacker (about 2 hours)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[hostile]'
+	$(INSTALL) -e '.[hostile]'
 	$(BIN)/python -m tests.hostile all
 
 alike: $(READY) ## Hold 1,000,000 generated requests against the same server without its quick ways, byte for byte (about 18 minutes)

@@ -13,8 +13,6 @@ import aiohttp
 from nncache.demo.chapters import CHAPTERS, FIRST_FILE, Chapter, SystemT, books
 from nncache.demo.counter import BEAN
 from nncache.demo.options import CONSEQUENCES, DemoError, OptionError, Options
-from nncache.demo.secured import hints, running_secured
-from nncache.demo.secured_chapters import SECURED_CHAPTERS
 from nncache.demo.steps import Step, exit_code
 from nncache.demo.system import FILTER, NAMESERVICE, OWNER, System, running, typed
 from nncache.demo.terminal import Terminal
@@ -72,6 +70,10 @@ def _run(options: Options, terminal: Terminal) -> int:
 
 
 def _run_secured(options: Options, terminal: Terminal) -> int:
+    # Here, so that the other story starts without the libraries of this one.
+    from nncache.demo.secured import hints, running_secured  # noqa: PLC0415
+    from nncache.demo.secured_chapters import SECURED_CHAPTERS  # noqa: PLC0415
+
     terminal.say("nncache: a short story on a real cluster with Kerberos\n", "bold")
     with running_secured(options, terminal) as system:
         steps = asyncio.run(_tell_chapters(system, SECURED_CHAPTERS, terminal))

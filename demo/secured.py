@@ -125,7 +125,7 @@ def see_what_is_missing() -> None:
     try:
         gss.see_installed()
     except KerberosError as error:
-        raise DemoError(f"{error}; then remove .venv/.installed and run make demo SECURE=1 again") from error
+        raise DemoError(f"{error}; then remove .venv/.secured and run make demo SECURE=1 again") from error
 
 
 @contextmanager

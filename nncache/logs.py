@@ -4,8 +4,11 @@ import json
 import logging
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from nncache.hadoop.token_bucket import TokenBucket
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
@@ -75,6 +78,45 @@ class OneObject(_Timed):
         return json.dumps(said)
 
 
+_AT_ONCE: Final = 60
+_EVERY_S: Final = 1.0
+_MEANINGLESS: Final = "returning true from eof_received() has no effect when using ssl"
+"""Of asyncio and uvloop, once for each TLS connection whose client has closed its half: our protocol says true for
+plain connections, and means nothing by it here."""
+
+
+class Bounded(logging.Filter):
+    """Bound how often one place in the code writes: 60 lines at once, then one a second.
+
+    So that no client, and no machine that is too busy, fills a disk. What is left out is counted in the next line.
+    DEBUG is for a person who looks on, and is not bounded.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._places: dict[
+            tuple[str, str, int], tuple[TokenBucket, int]
+        ] = {}  # as many as there are in the code
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the line is written."""
+        if record.levelno <= logging.DEBUG:
+            return True
+        if record.msg == _MEANINGLESS:
+            return False
+        now, place = self._clock(), (record.name, record.pathname, record.lineno)
+        bucket, left_out = self._places.get(place) or (TokenBucket(1 / _EVERY_S, _AT_ONCE, now), 0)
+        if bucket.left(now) < 1.0:
+            self._places[place] = bucket, left_out + 1
+            return False
+        bucket.charge(1.0, now)
+        self._places[place] = bucket, 0
+        if left_out:
+            record.msg, record.args = f"{record.getMessage()} ({left_out} more like this were left out)", None
+        return True
+
+
 _FORMATTERS: Final[dict[LogFormat, type[logging.Formatter]]] = {"text": OneLine, "json": OneObject}
 
 
@@ -87,4 +129,5 @@ def set_up_logs(settings: LogSettings) -> None:
     """Send every logger's lines to standard error; replaces what was set up before."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_FORMATTERS[settings.log_format]())
+    handler.addFilter(Bounded(time.monotonic))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)

@@ -88,7 +88,5 @@ def _authority(directory: Path) -> "Authority":
     try:
         from nncache.testbed.certificates import Authority  # noqa: PLC0415 - others start without its libraries
     except ModuleNotFoundError as exc:
-        raise MissingToolError(
-            f"{exc.name} is not installed: pip install -e '.[test]' in the checkout"
-        ) from exc
+        raise MissingToolError(f"{exc.name} is not installed: make .venv/.secured in the checkout") from exc
     return Authority(directory)

@@ -1,6 +1,8 @@
 """Name what holds the event loop, since nothing is answered or applied meanwhile. (nncache/daemons/watchdog.py)
 
 The loop beats; a thread looks whether it does, and if not, what the loop's thread is doing. Requests cost nothing more.
+Code is named only for time in which the loop's thread ran or was blocked. While it was ready to run and other
+processes had the processors, whatever line it stood at is no cause.
 """
 
 import asyncio
@@ -9,8 +11,9 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +23,10 @@ HELD_S: Final = 0.1
 BEAT_S: Final = 0.025
 LOOK_S: Final = 0.025
 LOG_EVERY_S: Final = 10.0
-"""Between two lines; what falls in between is counted in the next."""
+"""Between two lines that name code; what falls in between is counted in the next."""
+
+BUSY_EVERY_S: Final = 600.0
+"""Between two lines about a busy machine."""
 
 HANG_S: Final = 5.0
 """After which a line is written although the loop is still held."""
@@ -41,6 +47,34 @@ class LoopStats:
     """How late the last beat was."""
     lag_max_s: float = 0.0
     """How late any was in the last `PEAK_S`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadTimes:
+    """What a thread has done with its time since it began.
+
+    Attributes:
+        ran_s: on a processor.
+        waited_s: ready to run, while others had the processors; 0 where the kernel does not count it.
+    """
+
+    ran_s: float
+    waited_s: float
+
+
+class Held(NamedTuple):
+    """How long the loop has been held.
+
+    Attributes:
+        for_s: in all.
+        by_code_s: without the time for which its thread waited for a processor.
+    """
+
+    for_s: float
+    by_code_s: float
+
+
+_NOT_HELD: Final = Held(0.0, 0.0)
 
 
 class Peak:
@@ -68,24 +102,33 @@ class Lateness:
 
     When the process is stopped, or the machine asleep or too busy, the thread that looks is late as well, and the
     loop's thread has used no processor meanwhile. When C code holds the interpreter, it has.
+
+    The kernel adds a wait for a processor when it ends, so what code is charged with is right after the next beat.
     """
 
-    def __init__(self, now: float, cpu_s: float) -> None:
-        """Begin now; `cpu_s` is what the loop's thread has used of a processor so far."""
+    def __init__(self, now: float, times: "ThreadTimes") -> None:
+        """Begin now; `times` are those of the loop's thread."""
         self._looked_at = now
-        self._cpu_s = cpu_s
+        self._times = times
         self._beaten_at = now
         self._excused_s = 0.0  # since that beat
+        self._waited_s = times.waited_s  # at the last look before it
+        self._late_s = 0.0  # the next one, at the last look
 
-    def look(self, now: float, cpu_s: float, beaten_at: float) -> float:
-        """Return for how many seconds the next beat has been held back; 0 if it is not due yet."""
+    def look(self, now: float, times: "ThreadTimes", beaten_at: float) -> "Held":
+        """Return for how long the next beat has been held back; 0 if it is not due yet."""
         late_s = now - self._looked_at - LOOK_S
-        used_s = cpu_s - self._cpu_s
+        used_s = times.ran_s - self._times.ran_s
         if beaten_at != self._beaten_at:
-            self._beaten_at, self._excused_s = beaten_at, 0.0
+            self._beaten_at, self._excused_s, self._waited_s = beaten_at, 0.0, self._times.waited_s
         self._excused_s += max(0.0, late_s - used_s)
-        self._looked_at, self._cpu_s = now, cpu_s
-        return max(0.0, now - beaten_at - BEAT_S - self._excused_s)
+        self._looked_at, self._times = now, times
+        self._late_s = now - beaten_at - BEAT_S
+        return Held(max(0.0, self._late_s - self._excused_s), self.by_code_s(times))
+
+    def by_code_s(self, times: "ThreadTimes") -> float:
+        """Return for how much of the time up to the last look code is to blame, by times that may be later ones."""
+        return max(0.0, self._late_s - max(self._excused_s, times.waited_s - self._waited_s))
 
 
 class Watchdog:
@@ -98,11 +141,11 @@ class Watchdog:
         self._stop = threading.Event()
         self._stalls = 0  # the rest is the thread's
         self._stalled_s = 0.0
-        self._held_s = 0.0  # by what is named
+        self._held = _NOT_HELD  # by what is named
         self._holder = ""  # what holds the loop now
         self._is_logged = False  # of that
-        self._quiet_until = float("-inf")
-        self._left_out = 0
+        self._code = _Seldom(LOG_EVERY_S)
+        self._busy = _Seldom(BUSY_EVERY_S)
 
     def stats(self) -> LoopStats:
         """Return the figures so far."""
@@ -114,7 +157,10 @@ class Watchdog:
         self._peak = Peak(self._beaten_at)
         self._stop.clear()
         thread = threading.Thread(
-            target=self._watch, args=(threading.get_ident(),), name="watchdog", daemon=True
+            target=self._watch,
+            args=(threading.get_ident(), threading.get_native_id()),
+            name="watchdog",
+            daemon=True,
         )
         thread.start()
         try:
@@ -128,45 +174,75 @@ class Watchdog:
             self._stop.set()
             thread.join()
 
-    def _watch(self, loop_thread: int) -> None:
+    def _watch(self, loop_thread: int, native_id: int) -> None:
         cpu_clock = time.pthread_getcpuclockid(loop_thread)
-        lateness = Lateness(time.monotonic(), time.clock_gettime(cpu_clock))
+        lateness = Lateness(time.monotonic(), _times_of(cpu_clock, native_id))
         while not self._stop.wait(LOOK_S):
-            now = time.monotonic()
-            held_s = lateness.look(now, time.clock_gettime(cpu_clock), self._beaten_at)
-            if held_s <= HELD_S:
+            now, times = time.monotonic(), _times_of(cpu_clock, native_id)
+            by_code_s = lateness.by_code_s(times)
+            held = lateness.look(now, times, self._beaten_at)
+            if held.for_s <= HELD_S:
+                self._held = Held(self._held.for_s, by_code_s)
                 self._end(now)
             elif self._holder:
-                self._stalled_s += held_s - self._held_s
-                self._held_s = held_s
+                self._stalled_s += held.for_s - self._held.for_s
+                self._held = held
             elif holder := holder_of(sys._current_frames().get(loop_thread)):  # noqa: SLF001 - documented, for this
-                self._holder, self._held_s = holder, held_s
+                self._holder, self._held = holder, held
                 self._stalls += 1
-                self._stalled_s += held_s
-            if self._held_s > HANG_S:
+                self._stalled_s += held.for_s
+            if self._held.for_s > HANG_S:
                 self._say(now, "has been held")
 
     def _end(self, now: float) -> None:
         if self._holder:
             self._say(now, "was held")
-            self._holder, self._held_s, self._is_logged = "", 0.0, False
+            self._holder, self._held, self._is_logged = "", _NOT_HELD, False
 
     def _say(self, now: float, what: str) -> None:
         if self._is_logged:
             return
         self._is_logged = True
+        for_s, by_code_s = self._held
+        if by_code_s > HELD_S:
+            self._code.warn(
+                now,
+                f"the event loop {what} for {by_code_s:.2f} s, requests waited; please report where: {self._holder}",
+            )
+        else:
+            self._busy.warn(
+                now,
+                f"the machine is busy: the event loop {what} for {for_s:.2f} s, for most of which it waited for a "
+                "processor, and requests with it; have fewer processes on this host, or more processors",
+            )
+
+
+class _Seldom:
+    """One kind of warning; what comes too soon is counted in the next."""
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
+        self._quiet_until = float("-inf")
+        self._left_out = 0
+
+    def warn(self, now: float, text: str) -> None:
+        """Write the line, or count it."""
         if now < self._quiet_until:
             self._left_out += 1
             return
         more = f" ({self._left_out} more like this since the last line)" if self._left_out else ""
-        self._quiet_until, self._left_out = now + LOG_EVERY_S, 0
-        _log.warning(
-            "the event loop %s for %.2f s, requests waited; please report where: %s%s",
-            what,
-            self._held_s,
-            self._holder,
-            more,
-        )
+        self._quiet_until, self._left_out = now + self._every_s, 0
+        _log.warning("%s%s", text, more)
+
+
+def _times_of(cpu_clock: int, native_id: int) -> ThreadTimes:
+    """Read them of a thread of this process; its wait is the second field of schedstat (proc(5), sched-stats.rst)."""
+    try:
+        counted = Path(f"/proc/self/task/{native_id}/schedstat").read_text(encoding="ascii").split()
+        waited_s = int(counted[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        waited_s = 0.0  # not Linux, or a kernel without CONFIG_SCHED_INFO
+    return ThreadTimes(time.clock_gettime(cpu_clock), waited_s)
 
 
 def holder_of(frame: FrameType | None) -> str:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from nncache.logs import LogFormat, LogSettings, OneLine, OneObject, set_up_logs
+from nncache.logs import Bounded, LogFormat, LogSettings, OneLine, OneObject, set_up_logs
 
 
 def test_a_record_is_one_line_with_a_utc_time() -> None:
@@ -72,3 +72,28 @@ def test_lines_below_the_level_are_not_written(
         root.handlers[:] = handlers
         root.setLevel(level)
     assert re.fullmatch(line, capsys.readouterr().err)
+
+
+def record_at(line: int, level: int = logging.WARNING, msg: str = "from %s") -> logging.LogRecord:
+    """Make one that a line of this file has written."""
+    return logging.LogRecord("x", level, __file__, line, msg, ("p",), None)
+
+
+def test_one_place_of_the_code_does_not_fill_the_disk() -> None:
+    """60 lines at once and one a second, whatever a client sends; the next one counts what was left out."""
+    now = 0.0
+    bound = Bounded(lambda: now)
+    assert [bound.filter(record_at(1)) for _ in range(100)] == [True] * 60 + [False] * 40
+    assert bound.filter(record_at(2))
+    now = 1.0
+    last = record_at(1)
+    assert bound.filter(last)
+    assert last.getMessage() == "from p (40 more like this were left out)"
+    assert not bound.filter(record_at(1))
+    assert sum(bound.filter(record_at(3, logging.DEBUG)) for _ in range(100)) == 100
+
+
+def test_a_tls_client_that_closes_its_half_writes_no_line() -> None:
+    """Asyncio warns of what our protocol returns, once for each connection."""
+    said = "returning true from eof_received() has no effect when using ssl"
+    assert not Bounded(lambda: 0.0).filter(logging.LogRecord("asyncio", 30, __file__, 1, said, (), None))

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import subprocess
 import sys
 import time
 
@@ -13,23 +14,27 @@ from nncache.daemons.watchdog import (
     HELD_S,
     LOOK_S,
     PEAK_S,
+    Held,
     Lateness,
     LoopStats,
     Peak,
+    ThreadTimes,
     Watchdog,
     holder_of,
 )
 from tests.patience import HANG_S
 from tests.proxy.wire import until
 
+IDLE = ThreadTimes(0.0, 0.0)
+
 
 def test_a_beat_that_is_late_was_held_back_by_what_runs() -> None:
-    """Counted from when it was due, and from the next beat anew."""
-    lateness = Lateness(0.0, 0.0)
-    held = [lateness.look(step * LOOK_S, 0.0, 0.0) for step in range(1, 9)]
-    assert held[0] == 0.0
-    assert held[-1] == pytest.approx(8 * LOOK_S - BEAT_S)
-    assert lateness.look(9 * LOOK_S, 0.0, 8.5 * LOOK_S) == 0.0
+    """Counted from when it was due, and from the next beat again."""
+    lateness = Lateness(0.0, IDLE)
+    held = [lateness.look(step * LOOK_S, IDLE, 0.0) for step in range(1, 9)]
+    assert held[0] == (0.0, 0.0)
+    assert held[-1] == pytest.approx((8 * LOOK_S - BEAT_S,) * 2)
+    assert lateness.look(9 * LOOK_S, IDLE, 8.5 * LOOK_S) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +44,67 @@ def test_a_beat_that_is_late_was_held_back_by_what_runs() -> None:
 )
 def test_what_stops_the_thread_that_looks_as_well_is_excused(used_s: float, is_held: bool) -> None:
     """Unless the loop's thread has used the processor for all that time."""
-    lateness = Lateness(0.0, 0.0)
-    assert lateness.look(LOOK_S, 0.0, 0.0) == 0.0
-    assert (lateness.look(LOOK_S + 5.0, used_s, 0.0) > HELD_S) is is_held
-    assert lateness.look(2 * LOOK_S + 5.0, used_s, LOOK_S + 5.0) == 0.0
+    lateness, after = Lateness(0.0, IDLE), ThreadTimes(used_s, 0.0)
+    assert lateness.look(LOOK_S, IDLE, 0.0) == (0.0, 0.0)
+    held = lateness.look(LOOK_S + 5.0, after, 0.0)
+    assert (held.for_s > HELD_S, held.by_code_s > HELD_S) == (is_held, is_held)
+    assert lateness.look(2 * LOOK_S + 5.0, after, LOOK_S + 5.0) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("ran_s", "waited_s", "by_code_s"),
+    [(0.05, 0.9, 0.075), (0.9, 0.05, 0.925), (0.0, 0.0, 0.975)],
+    ids=["others had the processors", "code ran", "code was blocked"],
+)
+def test_code_is_charged_with_no_wait_for_a_processor(
+    ran_s: float, waited_s: float, by_code_s: float
+) -> None:
+    """The kernel adds a wait when it ends: at the next beat."""
+    before = ThreadTimes(5.0, 5.0)
+    lateness = Lateness(0.0, before)
+    assert lateness.look(LOOK_S, before, LOOK_S) == (0.0, 0.0)
+    held = Held(0.0, 0.0)
+    for step in range(1, 41):
+        held = lateness.look(LOOK_S * (1 + step), ThreadTimes(5.0 + ran_s * step / 40, 5.0), LOOK_S)
+    assert held == pytest.approx((0.975, 0.975))
+    assert lateness.by_code_s(ThreadTimes(5.0 + ran_s, 5.0 + waited_s)) == pytest.approx(by_code_s)
+
+
+_STARVED = r"""
+import asyncio, os, subprocess, sys, threading, time
+from nncache.daemons.watchdog import Watchdog
+
+async def scene(processor):
+    watchdog = Watchdog()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(watchdog.run())
+        await asyncio.sleep(0)  # the thread that looks may run where it likes
+        os.sched_setaffinity(0, processor)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+        deadline = time.monotonic() + 60.0
+        while watchdog.stats().stalls < 3 and time.monotonic() < deadline:
+            await asyncio.sleep(0)
+        task.cancel()
+    print(watchdog.stats().stalls)
+
+processor = {min(os.sched_getaffinity(0))}
+rival = "import os, sys; os.sched_setaffinity(0, %r)\nwhile True: pass" % processor
+with subprocess.Popen((sys.executable, "-c", rival)) as running:
+    try:
+        asyncio.run(scene(processor))
+    finally:
+        running.kill()
+"""
+
+
+def test_a_busy_machine_is_named_instead_of_code_and_seldom() -> None:
+    """A loop that shares a processor with one of higher priority: three stalls, one line."""
+    done = subprocess.run(
+        (sys.executable, "-c", _STARVED), capture_output=True, text=True, check=True, timeout=2 * HANG_S
+    )
+    assert int(done.stdout) >= 3
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("the machine is busy: the event loop was held for ")
 
 
 def test_a_peak_is_told_for_a_period_and_forgotten_after_two() -> None:
@@ -73,10 +135,11 @@ def test_functions_are_named_from_the_innermost_up_to_the_runner() -> None:
 
 
 async def _hold(watchdog: Watchdog, stalls: int) -> None:
-    """Hold the loop until that is noticed."""
-    deadline = time.monotonic() + HANG_S
-    while watchdog.stats().stalls < stalls and time.monotonic() < deadline:
-        pass
+    """Hold the loop until that is noticed, with enough of the processor on a busy machine, too."""
+    deadline, enough_s = time.monotonic() + HANG_S, time.thread_time() + 2 * HELD_S
+    while time.monotonic() < deadline:
+        if watchdog.stats().stalls >= stalls and time.thread_time() > enough_s:
+            break
 
 
 def test_what_holds_the_loop_is_named_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,50 @@
+"""What runs without the extras: the service, and the demo in the environment that `make demo` makes."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+
+from tests.house.tree import ROOT
+
+STARTS = (
+    "nncache.cli",
+    "nncache.demo.command",
+    "nncache.daemons.proxy_wiring",
+    "nncache.daemons.publisher_wiring",
+    "nncache.commands.filters",
+    "nncache.commands.watch",
+    "nncache.testbed.command",
+)
+"""What the demo imports, in the processes that it consists of."""
+
+
+def without_extras() -> set[str]:
+    """Return the distributions that pyproject.toml asks for by itself, and those that they ask for."""
+    wanted = list(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    found = set[str]()
+    while wanted:
+        requirement = wanted.pop()
+        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+        if "extra ==" not in requirement and name not in found:
+            found.add(name)
+            try:
+                wanted += metadata.requires(name) or ()
+            except metadata.PackageNotFoundError:
+                continue  # for another Python or operating system
+    return found
+
+
+def test_the_demo_starts_without_any_extra() -> None:
+    """Every other library that is installed here is hidden."""
+    kept = without_extras()
+    hidden = [
+        module
+        for module, owners in metadata.packages_distributions().items()
+        if not kept & {owner.lower().replace("_", "-") for owner in owners} and module != "nncache"
+    ]
+    assert {"pyspark", "trustme", "pytest"} <= {*hidden}
+    code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import {', '.join(STARTS)}"
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
