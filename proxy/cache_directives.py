@@ -16,7 +16,6 @@ _ODD_HEADERS = frozenset(
         b"origin",  # hadoop.http.cross-origin.enabled answers it with headers of its own
         b"proxy-authorization",  # a credential again
         b"transfer-encoding",  # a body
-        b"upgrade",  # not the end of the HTTP exchange that a cache could speak for
     }
 )
 _JSON_RANGES = frozenset({b"*/*", b"application/*", b"application/json"})

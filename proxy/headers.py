@@ -11,6 +11,7 @@ from nncache.proxy.messages import Header, Headers
 HOP_BY_HOP = frozenset(
     {
         b"connection",
+        b"http2-settings",
         b"keep-alive",
         b"proxy-authenticate",
         b"proxy-authorization",
@@ -21,7 +22,8 @@ HOP_BY_HOP = frozenset(
         b"upgrade",
     }
 )
-"""RFC 9110, section 7.6.1, with the two credentials for the next hop, and `Trailer`: we drop trailers."""
+"""RFC 9110, section 7.6.1, with the two credentials for the next hop, `Trailer`, since we drop trailers, and what goes
+with an `Upgrade` that is ignored (RFC 7540, section 3.2.1)."""
 
 _NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
 """`Connection: content-length` must not strip a body of its length: what follows would be read as a request."""

@@ -24,9 +24,7 @@ MAX_SECRET_BLOCKS: Final = 4_096
 """Blocks with a cookie, known by their digests: as many clients."""
 
 MAX_BLOCK_BYTES: Final = 2_048
-_LEFT_TO_THE_PARSER: Final = frozenset(
-    {b"content-length", b"expect", b"te", b"transfer-encoding", b"upgrade"}
-)
+_LEFT_TO_THE_PARSER: Final = frozenset({b"content-length", b"expect", b"te", b"transfer-encoding"})
 _WITH_COOKIE: Final = HARMLESS_FIELDS | {b"cookie"}
 _OF_NO_TOKEN: Final = StatusRequest(path="/", as_requested="/", user_name=None, doas=None, delegation=None)
 

@@ -5,7 +5,6 @@ fast path answers only when no request is in progress, queued or parsed in part,
 """
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -14,17 +13,16 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestPayloadError, _ErrInfo
 
+from nncache.proxy.clients.chunks import Chunks, ChunksError
 from nncache.proxy.clients.error_replies import error_reply, raw_error_reply
 from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.quick_connection import Admission, Held, KnownHeads
 from nncache.proxy.clients.response import peer_of
 from nncache.proxy.clients.vetting import (
-    ascii_request_line,
-    is_last,
+    for_the_parser,
     max_field_bytes,
     max_line_bytes,
-    one_host,
     refusal_of,
 )
 from nncache.proxy.errors import (
@@ -57,6 +55,7 @@ class ClientConnection(OneTaskHandler):
         "_at_boundary",
         "_begun",
         "_body_bytes_left",
+        "_chunks",
         "_fast_path",
         "_head_timer",
         "_holder",
@@ -110,7 +109,8 @@ class ClientConnection(OneTaskHandler):
         self._whole_head: bytes | None = None  # H2
         self._last_payload: StreamReader = EMPTY_PAYLOAD  # of the request that was queued last
         self._incoming = HeadBuffer()  # what the parser was not given yet
-        self._body_bytes_left = 0  # not given to the parser yet; `sys.maxsize` if their number is unknown
+        self._body_bytes_left = 0  # not given to the parser yet, of a body whose length is known
+        self._chunks: Chunks | None = None  # of the body that is on its way
         self._is_last = False  # nothing behind the request queued last is one (RFC 9112, section 9.6)
         self._queued_bytes = 0  # given to the parser since no request was queued
         self._is_ending = False  # nothing more of the client is taken
@@ -227,16 +227,17 @@ class ClientConnection(OneTaskHandler):
         """Give bytes to the parser and keep track of where it stands."""
         before = self._request_count
         if (is_alone := is_idle and self._at_boundary) and is_one_head(data):  # nearly always
-            self._parse(ascii_request_line(one_host(data)))
+            self._parse(for_the_parser(data))
         elif data:
             self._incoming.add(data)
         else:  # aiohttp lets its parser go on with the part of a body that it had put aside
             self._parse(data)
         self._feed()
         queued = self._request_count - before
-        is_in_body = self._body_bytes_left > 0 or not self._last_payload.is_eof()
+        is_in_body = not self._last_payload.is_eof()
         self._at_boundary = not (is_in_body or self._incoming or self._is_last)
-        self._whole_head = data if is_alone and queued == 1 and self._at_boundary else None
+        is_whole = is_alone and queued == 1 and self._at_boundary and self._last_payload is EMPTY_PAYLOAD
+        self._whole_head = data if is_whole else None
         if queued:
             self._stop_head_timer()
         if self._incoming and not is_in_body and not self._buffer_paused:
@@ -257,10 +258,13 @@ class ClientConnection(OneTaskHandler):
                 return
             if self._body_bytes_left > 0 and (piece := self._incoming.take(self._body_bytes_left)):
                 self._body_bytes_left -= len(piece)
+            elif self._chunks is not None:
+                if not (piece := self._take_chunks(self._chunks)):
+                    return
             elif not self._last_payload.is_eof():
                 return  # the rest of a body is still to come, or its reader is slow to take what the parser has
             elif (head := self._incoming.take_head()) is not None:
-                piece = ascii_request_line(one_host(head))
+                piece = for_the_parser(head)
             else:
                 if self._incoming.is_hopeless:
                     self._refuse_in_turn(
@@ -268,6 +272,21 @@ class ClientConnection(OneTaskHandler):
                     )
                 return
             self._parse(piece)
+
+    def _take_chunks(self, chunks: Chunks) -> bytes:
+        """Return what has come of a body as the parser may see it; nothing follows what makes no sense."""
+        try:
+            piece, behind = chunks.take(self._incoming.take())
+        except ChunksError as exc:
+            self._last_payload.set_exception(RequestPayloadError(str(exc)))
+            self._is_last = self._is_ending = True
+            self._chunks = None
+            return b""
+        if chunks.is_over:
+            self._chunks = None
+        if behind:
+            self._incoming.add(behind)
+        return piece
 
     def _parse(self, piece: bytes) -> None:
         """Give one piece to the parser: a head, or a part of a body."""
@@ -285,16 +304,17 @@ class ClientConnection(OneTaskHandler):
             error = MalformedRequestError("the request line has no target")
             message, payload = _ErrInfo(error.status, error, str(error)), EMPTY_PAYLOAD
             self._messages[-1] = message, payload
-        self._body_bytes_left = 0
+        self._body_bytes_left, self._chunks = 0, None
         if isinstance(message, _ErrInfo):
             self._is_last = True  # the parser has given up
             if not self._last_payload.is_eof():  # within a body; aiohttp leaves the one who reads it waiting
                 self._last_payload.set_exception(RequestPayloadError(message.message))
         else:
-            self._is_last = message.should_close or is_last(message.headers)
-            if payload is not EMPTY_PAYLOAD:
-                length = message.headers.get("Content-Length")
-                self._body_bytes_left = sys.maxsize if length is None else int(length)
+            self._is_last = message.should_close or message.method == "CONNECT"  # which is refused
+            if message.chunked:
+                self._chunks = Chunks()
+            elif payload is not EMPTY_PAYLOAD:
+                self._body_bytes_left = int(message.headers.get("Content-Length", 0))
         self._last_payload = payload
 
     def _has_room(self) -> bool:
@@ -381,6 +401,11 @@ class ClientConnection(OneTaskHandler):
         """Whether no request is in progress or queued."""
         # At first there is no waiter: `RequestHandler.start` has not had its turn yet.
         return self._request_count == 0 if self._waiter is None else not self._waiter.done()
+
+    @property
+    def ends_with_its_reply(self) -> bool:
+        """Whether the connection will not go on after the reply that is to begin now, whatever its request asks for."""
+        return self._admission.is_draining or self._close or self._force_close
 
     @property
     def held_bytes(self) -> int:

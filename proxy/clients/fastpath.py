@@ -47,8 +47,10 @@ HARMLESS_FIELDS: Final = frozenset(
         b"content-length",
         b"content-type",
         b"host",
+        b"http2-settings",
         b"keep-alive",
         b"pragma",
+        b"upgrade",
         b"user-agent",
     }
 )

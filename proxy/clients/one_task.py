@@ -46,6 +46,11 @@ class OneTaskHandler(web.RequestHandler):
         super().connection_lost(exc)
         self.leave()
 
+    @property
+    def ends_with_its_reply(self) -> bool:
+        """Whether the connection will not go on after the reply that is to begin now, whatever its request asks for."""
+        return False
+
     def leave(self) -> None:
         """Let a request that is held know that its client may be gone."""
         if self.on_lost is not None:

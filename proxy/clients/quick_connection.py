@@ -34,6 +34,10 @@ class Held(Protocol):
 class Admission(Protocol):
     """Counts connections; `nncache.proxy.clients.server` implements it."""
 
+    @property
+    def is_draining(self) -> bool:
+        """Whether no connection goes on after its reply."""
+
     def refused(self, error: ProxyError, peer: str) -> None:
         """Count what is refused without being a request."""
 
@@ -84,10 +88,6 @@ class Ordinary(Protocol):
 
 class Owner(Admission, Protocol):
     """Begins, takes over and ends them as well."""
-
-    @property
-    def is_draining(self) -> bool:
-        """Whether no connection goes on after its reply."""
 
     def connected(self, connection: "QuickConnection", transport: asyncio.Transport) -> None:
         """Let the connection `serve` the transport, unless there are too many."""

@@ -17,6 +17,7 @@ from typing import Final
 from aiohttp import HttpVersion11, web
 from aiohttp.abc import AbstractStreamWriter
 
+from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.patience import Patience
 from nncache.proxy.headers import encode_fields
 from nncache.proxy.limits import LimitSettings
@@ -143,6 +144,7 @@ class RawResponse(web.StreamResponse):
             not request.keep_alive
             or request.version != HttpVersion11  # whatever it asks for: HTTP/1.0 ends with its reply
             or not request.content.is_eof()
+            or (isinstance(request.protocol, OneTaskHandler) and request.protocol.ends_with_its_reply)
         ):
             # A body that is still on its way is not waited for: the reply says that the connection ends,
             # and RequestHandler.start reads on for its lingering_time so that no reset overtakes the reply.

@@ -18,7 +18,7 @@ from nncache.proxy.clients.quick_connection import Held, KnownHeads, QuickConnec
 from nncache.proxy.clients.response import RawResponse, peer_of, reset
 from nncache.proxy.clients.server_certificate import certificate_of
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
-from nncache.proxy.clients.vetting import is_last, vet
+from nncache.proxy.clients.vetting import vet
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
 from nncache.proxy.plain_calls import PlainPath, QuickCall
@@ -314,8 +314,8 @@ class Server:
                 begun.abandon()
         if isinstance(response, RawResponse):
             response.limits = self._limits
-        if self._is_draining or is_last(request.headers):
-            response.force_close()
+        if self._is_draining:
+            response.force_close()  # also one whose head has gone out already
         return response
 
     def _vet(self, request: web.BaseRequest) -> None:

@@ -5,7 +5,6 @@ this list (seen with aiohttp 3.14.5), and two readers could make two things of s
 """
 
 import re
-from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote_from_bytes
 
@@ -26,6 +25,7 @@ _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)
 """uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
 
 _HOST_LINE: Final = re.compile(rb"\r\nhost:([^\r\n]*)", re.IGNORECASE)
+_UPGRADE_LINE: Final = re.compile(rb"\r\nupgrade:[\t\x20-\x7e\x80-\xff]*(?=\r\n(?![ \t]))", re.IGNORECASE)
 _TOO_MANY_FIELDS: Final = "Too many headers received"  # aiohttp's parser's own word for it
 
 _MAX_READ_BYTES: Final = 256 * 1024  # that an event loop hands over in one piece, asyncio and uvloop alike
@@ -58,16 +58,6 @@ def vet(request: web.BaseRequest, limits: LimitSettings) -> None:
                 pass
 
 
-def is_last(headers: Mapping[str, str]) -> bool:
-    """Whether the connection may serve no request after the one with these header fields.
-
-    One that asks for another protocol may be followed by that. And aiohttp's C parser takes the last trailer field of
-    a chunked body for the first field of the next request (seen with 3.14.5): behind a proxy that shares connections,
-    one client would write another's header.
-    """
-    return "Transfer-Encoding" in headers or "Upgrade" in headers
-
-
 def _vet_size(request: web.BaseRequest, limits: LimitSettings) -> None:
     fields = request.raw_headers
     if len(fields) > limits.max_header_fields:
@@ -83,6 +73,20 @@ def _vet_size(request: web.BaseRequest, limits: LimitSettings) -> None:
 
 def _bytes_of(target: str) -> bytes:
     return target.encode("utf-8", "surrogateescape")
+
+
+def for_the_parser(head: bytes) -> bytes:
+    """Return a whole head as aiohttp's parser may see it, where that is stricter than a NameNode."""
+    return ascii_request_line(one_host(without_upgrade(head)))
+
+
+def without_upgrade(head: bytes) -> bytes:
+    """Leave out any `Upgrade`: like a NameNode, this server speaks no other protocol (RFC 9110, section 7.8).
+
+    aiohttp's parser would stop at the end of such a request. A field that goes on in another line stays, and the parser
+    refuses it.
+    """
+    return _UPGRADE_LINE.sub(b"", head)
 
 
 def ascii_request_line(data: bytes) -> bytes:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 from random import Random
 from typing import Final
 
@@ -32,6 +33,13 @@ HARMLESS: Final = (
     b"Keep-Alive: timeout=5",
     b"Content-Length: 0",
 )
+UPGRADES: Final = (
+    (b"Connection: Upgrade, HTTP2-Settings", b"HTTP2-Settings: AAEAAEAAAAIAAAAB", b"Upgrade: h2c"),
+    (b"Upgrade: TLS/1.2", b"Connection: Upgrade"),
+    (b"upgrade: websocket", b"CONNECTION: Upgrade"),
+)
+"""As the JDK's own client, Apache's and browsers send in the clear."""
+
 TELLING: Final = (
     b"Authorization: Negotiate YII",
     b"Authorization: Basic am9lOg==",
@@ -52,6 +60,9 @@ TELLING: Final = (
     b"Connection: upgrade",
     b"Upgrade: websocket",
     b"Upgrade: h2c",
+    b"Upgrade: h2c\r\n folded",
+    b"Upgrade : h2c",
+    b"HTTP2-Settings: AAEAAEAA",
     b"Origin: http://a",
     b"Range: bytes=0-9",
     b"If-None-Match: *",
@@ -134,6 +145,8 @@ def poll(rng: Random) -> Request:
         fields.append(rng.choice(TELLING))
     if rng.random() < 0.1:
         fields.append(HARMLESS[-1])
+    if rng.random() < 0.1:
+        fields += rng.choice(UPGRADES)
     rng.shuffle(fields)
     target = b"/webhdfs/v1%b?op=GETFILESTATUS%b" % (path, user)
     if rng.random() < 0.04:
@@ -178,7 +191,7 @@ def two_step(rng: Random) -> Request:
 _DIRECTIVES: Final = (b"Cache-Control: no-cache", b"Cache-Control: no-cache", b"Cache-Control: no-store")
 _OPENING: Final = (b"OPEN", b"GET_BLOCK_LOCATIONS")
 _READS: Final = (b"LISTSTATUS", b"LISTSTATUS", b"GETCONTENTSUMMARY", b"GETFILESTATUS", b"GETACLSTATUS")
-_OF_A_READ: Final = {b"Host: nn", *HARMLESS[:8]}
+_OF_A_READ: Final = {b"Host: nn", *HARMLESS[:8], *chain(*UPGRADES)}
 
 
 def traced(rng: Random, request: Request) -> Request:
@@ -218,10 +231,17 @@ def with_another_field(rng: Random, request: Request) -> Request:
             fields[at] = respell(fields[at])
     request = replace(request, fields=tuple(fields))
     if b"Transfer-Encoding: chunked" in fields:
-        return replace(request, body=rng.choice((b"0\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n", b"x\r\n")))
+        return replace(request, body=rng.choice(_CHUNKS))
     return replace(request, body=b"12345") if b"Content-Length: 5" in fields else request
 
 
+_CHUNKS: Final = (
+    b"0\r\n\r\n",
+    b"3\r\nabc\r\n0\r\n\r\n",
+    b"3;e\r\nabc\r\n0\r\nCookie: a=b\r\n\r\n",
+    b"0\r\nHost: other\r\nT: v\r\n\r\n",
+    b"x\r\n",
+)
 _RESPELLINGS: Final[tuple[Callable[[bytes], bytes], ...]] = (
     bytes.lower,
     bytes.upper,

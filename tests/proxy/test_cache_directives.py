@@ -54,7 +54,6 @@ def test_pragma_yields_to_cache_control() -> None:
         [(b"Transfer-Encoding", b"chunked")],
         [(b"Content-Length", b"3")],
         [(b"Expect", b"100-continue")],
-        [(b"Upgrade", b"h2c")],
         [(b"Origin", b"http://elsewhere")],
         [(b"Accept", b"text/xml")],
         [(b"Accept", b"application/json;q=0")],

@@ -161,19 +161,25 @@ TRAILERS: Final = tuple(
         name=f"trailer: {name}",
         section="7.1.2",
         raw=_CHUNKED + b"3\r\nabc\r\n0\r\n" + trailer + _GET + b"\r\n",
-        statuses=(),
-        heard=-1,
+        statuses=(200, 200) if is_one else (),
+        heard=2 if is_one else -1,
     )
-    for name, trailer in {
-        "any": b"X-Smuggled: smuggled\r\n\r\n",
-        "a length": b"Content-Length: 50\r\nX: smuggled\r\n\r\n",
-        "a coding": b"Transfer-Encoding: chunked\r\nX: smuggled\r\n\r\n",
-        "a credential": b"Authorization: smuggled\r\n\r\n",
-        "a second line": b"X: y\r\nCookie: smuggled\r\n\r\n",
-        "folded": b"X: y\r\n smuggled\r\n\r\n",
-    }.items()
+    for name, trailer, is_one in (
+        ("any", b"X-Smuggled: smuggled\r\n\r\n", True),
+        ("a length", b"Content-Length: 50\r\nX: smuggled\r\n\r\n", True),
+        ("a coding", b"Transfer-Encoding: chunked\r\nX: smuggled\r\n\r\n", True),
+        ("a credential", b"Authorization: smuggled\r\n\r\n", True),
+        ("a second line", b"X: y\r\nCookie: smuggled\r\n\r\n", True),
+        ("folded", b"X: y\r\n smuggled\r\n\r\n", False),
+        ("a bare LF", b"X: y\nCookie: smuggled\r\n\r\n", False),
+        ("a bare CR", b"X: y\rCookie: smuggled\r\n\r\n", False),
+        ("a NUL", b"X: \x00smuggled\r\n\r\n", False),
+        ("a space before the colon", b"X : smuggled\r\n\r\n", False),
+        ("no colon", b"smuggled\r\n\r\n", False),
+        ("too many", b"X: smuggled\r\n" * 1_000 + b"\r\n", False),
+    )
 )
-"""No trailer may become a field of what follows."""
+"""No trailer may become a field of what follows; behind what is none, nothing is a request."""
 
 BODIES: Final = (
     Row(

@@ -128,12 +128,11 @@ async def test_requests_are_the_same_however_tcp_cuts_them(step: int) -> None:
         assert "/never" not in s.handled
 
 
-@pytest.mark.parametrize("last", [CHUNKS, get("/chunks", "Connection: upgrade", "Upgrade: websocket")])
 @pytest.mark.parametrize("cut", [1, 40, 140, 10_000])
-async def test_nothing_behind_the_last_request_is_one(last: bytes, cut: int) -> None:
-    """A chunked body may have trailers, and another protocol may follow: both end the connection."""
+async def test_nothing_behind_the_last_request_is_one(cut: int) -> None:
+    """The client has said which is the last."""
     async with scene() as (s, client):
-        raw = last + get("/b") + get("/c")[:20]
+        raw = CHUNKS.replace(b"Host", b"Connection: close\r\nHost", 1) + get("/b") + get("/c")[:20]
         client.send(raw[:cut])
         await asyncio.sleep(0.02)
         client.send(raw[cut:])
@@ -141,6 +140,20 @@ async def test_nothing_behind_the_last_request_is_one(last: bytes, cut: int) -> 
         assert (reply.status, reply.all(b"Connection")) == (200, [b"close"])
         assert await client.rest() == b""
         assert s.handled == ["/chunks"]
+
+
+@pytest.mark.parametrize("first", [CHUNKS, get("/chunks", "Connection: upgrade", "Upgrade: websocket")])
+@pytest.mark.parametrize("cut", [1, 40, 140, 10_000])
+async def test_a_connection_goes_on_behind_chunks_and_upgrades(first: bytes, cut: int) -> None:
+    """As at a NameNode (tornado #1125, aiohttp #3597, requests #3458: others end it without a word)."""
+    async with scene() as (s, client):
+        raw = first + get("/b") + get("/c")
+        client.send(raw[:cut])
+        await asyncio.sleep(0.02)
+        client.send(raw[cut:])
+        replies = [await client.reply() for _ in range(3)]
+        assert [reply.all(b"Connection") for reply in replies] == [[], [], []]
+        assert s.handled == ["/chunks", "/b", "/c"]
 
 
 async def test_a_letter_that_tcp_cuts_in_two_is_one() -> None:

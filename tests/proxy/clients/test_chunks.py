@@ -1,0 +1,95 @@
+"""Bodies in chunks, however they are cut."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.proxy.clients.chunks import MAX_LINE_BYTES, MAX_TRAILER_BYTES, Chunks, ChunksError
+
+BODIES = st.lists(st.binary(min_size=1, max_size=40), max_size=5)
+EXTENSIONS = st.sampled_from([b"", b";a", b";a=b;c", b"; chunk-signature=" + b"0" * 64])
+SIZES = st.sampled_from(["%x", "%X", "%016x"])
+TRAILERS = st.sampled_from([b"", b"T: v\r\n", b"Cookie: a\r\nX:\r\n", b"A: \xc3\xa9\tb\r\n"])
+BEHIND = st.sampled_from([b"", b"\r\n", b"GET / HTTP/1.1\r\n\r\n", b"0\r\n\r\n"])
+
+
+def body_of(text: bytes) -> bytes:
+    """Return what chunks without extensions and trailers hold."""
+    parts = list[bytes]()
+    while text:
+        size, _, text = text.partition(b"\r\n")
+        parts.append(text[: int(size, 16)])
+        text = text[int(size, 16) + 2 :]
+    return b"".join(parts)
+
+
+def taken(pieces: list[bytes]) -> tuple[bytes, bytes, bool]:
+    """Take one piece after the other."""
+    chunks, text, behind = Chunks(), b"", b""
+    for piece in pieces:
+        if chunks.is_over:
+            behind += piece
+            continue
+        more, behind = chunks.take(piece)
+        text += more
+    return text, behind, chunks.is_over
+
+
+@given(BODIES, EXTENSIONS, SIZES, TRAILERS, BEHIND, st.data())
+def test_chunks_are_the_same_however_tcp_cuts_them(
+    parts: list[bytes], extension: bytes, size: str, trailers: bytes, behind: bytes, data: st.DataObject
+) -> None:
+    """One body, its end, and what stands behind it; of extensions and trailers nothing is left."""
+    sizes = [(size % len(part)).encode() for part in parts]
+    chunks = [b"%b%b\r\n%b\r\n" % (size, extension, part) for size, part in zip(sizes, parts, strict=True)]
+    raw = b"".join((*chunks, b"0", extension, b"\r\n", trailers, b"\r\n", behind))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=6)))
+    for ends in ([*cuts, len(raw)], [*range(1, len(raw) + 1)]):
+        pieces = [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        text, rest, is_over = taken(pieces)
+        assert (body_of(text), rest, is_over) == (b"".join(parts), behind, True)
+        assert text.endswith(b"0\r\n\r\n")
+        assert not any(each and each in text for each in (extension, trailers))
+
+
+@given(BODIES, st.integers(min_value=1))
+def test_a_body_that_breaks_off_does_not_end(parts: list[bytes], missing: int) -> None:
+    """However much of it is there."""
+    raw = b"".join([b"%x;e\r\n%b\r\n" % (len(part), part) for part in parts]) + b"0\r\nT: v\r\n\r\n"
+    text, _, is_over = taken([raw[: len(raw) - 1 - missing % len(raw)]])
+    assert not is_over
+    assert not text.endswith(b"0\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"x\r\n",
+        b"0x3\r\n",
+        b"-3\r\n",
+        b"3 \r\n",
+        b"3\n",
+        b"3\rabc",
+        b"00000000000000003\r\n",
+        b"3;a\x00\r\n",
+        b'3;a="b"\r\n',
+        b"3;\n",
+        b"3\r\nabcd",
+        b"3\r\nabc\n0",
+        b"3\r\nabc0\r\n",
+        b"3;" + b"a" * MAX_LINE_BYTES,
+        b"0\r\nT : v\r\n",
+        b"0\r\n T: v\r\n",
+        b"0\r\nT\r\n",
+        b"0\r\nT: \x00\r\n",
+        b"0\r\nT: v\n",
+        b"0\r\nT: v\r\n folded\r\n",
+        b"0\r\nT: " + b"v" * MAX_TRAILER_BYTES,
+        b"0\r\n" + b"T: v\r\n" * (MAX_TRAILER_BYTES // 6 + 1) + b"\r\n",
+    ],
+)
+@pytest.mark.parametrize("step", [1, 10_000])
+def test_what_two_readers_could_take_for_two_things_is_refused(raw: bytes, step: int) -> None:
+    """As soon as it shows, in one piece or byte by byte."""
+    with pytest.raises(ChunksError):
+        taken([raw[at : at + step] for at in range(0, len(raw), step)])
