@@ -76,7 +76,9 @@ class CacheSettings:
     max_two_step_windows: int = field(
         default=10_000,
         metadata={
-            "help": "Two-step writes (CREATE, APPEND) tracked at once; when full, all calls are forwarded."
+            "help": "Two-step writes (CREATE, APPEND) tracked at once, until their file is closed or "
+            "`two_step_window_s` is over. One caller, and one client address, may have a sixteenth of them: beyond "
+            "that the directory in which most of these write is forwarded. When all are in use, all calls are."
         },
     )
 

@@ -107,6 +107,9 @@ def federated_status(
     gate = document["gate"]
     assert isinstance(gate, dict)
     gate["covered_txid"] = None  # each has its own transactions
+    closed = [name for name, seen in namespaces.items() if not seen.cache.is_open]
+    if 0 < len(closed) < len(namespaces):  # the others are answered from memory
+        gate["forwarded"] = f"every call for {', '.join(closed)} goes to the NameNode"
     settings = {name: settings_shown(seen.settings) for name, seen in namespaces.items()}
     first, *others = settings.values()
     of_all = {key: value for key, value in first.items() if all(each[key] == value for each in others)}

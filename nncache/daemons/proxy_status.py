@@ -148,6 +148,7 @@ def _gate(seen: Seen) -> Json:
     return {
         "is_open": seen.cache.is_open,
         "state": seen.gate,
+        "forwarded": "" if seen.cache.is_open else "every call goes to the NameNode",
         "age_s": age_s if math.isfinite(age_s) else None,
         "max_staleness_s": seen.max_staleness_s,
         "covered_txid": seen.cache.covered_txid,

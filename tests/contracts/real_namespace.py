@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Self
+from urllib.parse import quote
 
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import RemoteCallError
@@ -26,6 +27,7 @@ from tests.model.namespace import SUPERUSER
 
 _TIMEOUT_S: Final = 30.0
 _UNIT: Final = 2
+_ASCII: Final = "".join(map(chr, range(0x21, 0x7F)))
 _DENIED: Final = re.compile(r"user=(\S+), access=(\S+), inode=\"([^\"]*)\"")
 _BELOW_A_FILE: Final = re.compile(r"(\S+) \(is not a directory\)")
 
@@ -118,6 +120,12 @@ class RealNamespace:
             return self._said(reply)
         return Shown.of(reply.body, _UNIT, self._model_user)
 
+    def led_to(self, spelled: str, query: str) -> str:
+        """Return the path of the URL to which the first step of a CREATE leads, as it is spelled there."""
+        reply = self._asker.ask("PUT", f"{PREFIX}{self.top}/{spelled}?op=CREATE{query}")
+        location = json.loads(reply.body)["Location"] if reply.body else reply.header("Location")
+        return str(location).partition(PREFIX + self.top)[2].partition("?")[0]
+
     def last_txid(self) -> int:
         """Return the last transaction that was written."""
         return parse_last_txid(self._asker.ask("GET", JOURNAL_QUERY).body)
@@ -175,7 +183,8 @@ class RealNamespace:
         first = self._ask(method, path, f"{query}&noredirect=true", user)
         if first.status != http.client.OK:
             return self._said(first)
-        connection, waits = begin(method, json.loads(first.body)["Location"], _UNIT)
+        location = quote(json.loads(first.body)["Location"], safe=_ASCII)
+        connection, waits = begin(method, location, _UNIT)
         if not waits or not self._await_open(connection, path, before):
             return self._end(connection)
         connection.send(b"x" * (_UNIT - 1))
@@ -209,7 +218,8 @@ class RealNamespace:
     def _ask(self, method: str, path: str, query: str, user: str) -> RawReply:
         who = self.cluster.superuser if user == SUPERUSER else user
         place = self.top if path == "/" else self.top + path
-        return self._asker.ask(method, f"{PREFIX}{place}?{query}&user.name={who}")
+        target = quote(f"{PREFIX}{place}?{query}&user.name={who}", safe=_ASCII)
+        return self._asker.ask(method, target)
 
     def _end(self, connection: http.client.HTTPConnection) -> Said:
         try:

@@ -4,6 +4,7 @@ After each operation the reply, the events of each transaction, and every status
 compared. What is compared with itself only (file ids, times of modification) must change when the model's does.
 """
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -11,15 +12,19 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
 
+import pytest
+
+from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster
 from tests.contracts.real_namespace import RealNamespace, Said, Shown, said
 from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.draws import DIRECTORIES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
+from tests.model.upstream import redirect
 
 SEEDS: Final = 6
-OPERATIONS: Final = 60
+OPERATIONS: Final = 100
 KINDS: Final = {
     *("APPEND", "CREATE", "DELETE", "MKDIRS", "RENAME", "SETOWNER", "SETPERMISSION", "SETREPLICATION"),
     *("SETTIMES", "TRUNCATE", "close", "policy"),
@@ -197,3 +202,30 @@ def test_it_does_what_the_real_one_does(cluster: Cluster) -> None:
     assert sum(count for kind, count in did.items() if not kind.endswith(" 200")) > SEEDS * OPERATIONS // 4, (
         did
     )
+
+
+NAMES: Final = (
+    "f",
+    "cafe%CC%81/x",
+    "%EF%A4%80",
+    "%E1%84%80%E1%85%A1",
+    "%CD%BE%E2%84%AA%E1%BF%AF",  # its form C is ASCII: ";K`"
+    "f%FF",
+    "a%20b%25%3F%23",
+    "%3C%CC%A7",  # in form C its escape is broken
+    "%E2%80%80",  # a blank that is escaped before form C can change it
+)
+"""Names as they are asked for."""
+
+
+@pytest.mark.parametrize("query", ["", "&noredirect=true"])
+def test_its_redirects_name_what_the_real_ones_name(cluster: Cluster, query: str) -> None:
+    """A Location is in form C, the JSON as it was asked for."""
+    with RealNamespace(cluster, f"/t{uuid.uuid4().hex[:12]}") as real:
+        really = [real.led_to(name, query) for name in NAMES]
+    modelled = []
+    for name in NAMES:
+        answer, fields = redirect(f"{PREFIX}/{name}?op=CREATE{query}")
+        location = json.loads(answer.body)["Location"] if answer.body else dict(fields)[b"Location"].decode()
+        modelled.append(location.partition(PREFIX)[2].partition("?")[0])
+    assert really == modelled

@@ -62,7 +62,7 @@ REDIRECT: Final = Answer(307, b"")
 """Stands for the reply to the first step of a write; see `redirect`."""
 
 _ASCII: Final = "".join(map(chr, range(0x21, 0x7F)))
-_ESCAPED: Final = re.compile(r"[^A-Za-z0-9_.!~'()*,;:$&+=@/\u0080-\U0010ffff-]")
+_ESCAPED: Final = re.compile(r"[^A-Za-z0-9_.!~'()*,;:$&+=@/\u0080-\U0010ffff-]|[\u0080-\u009f\s]")
 """What Java's URI escapes of a path that it is made of."""
 
 

@@ -79,9 +79,8 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.OWN_WRITES,
         rule="The second step writes the path that the redirect names, whatever form the request had.",
         module="hadoop/redirects.py",
-        old="    if not named and call.path is not None:\n"
-        '        named = (call.path, unicodedata.normalize("NFC", call.path))',
-        new="    if call.path is not None:\n        named = (call.path,)",
+        old="    named = () if location is None else _forms(location)",
+        new="    named = () if call.path is None else (call.path,)",
     ),
     Variant(
         name="url-in-json-read-in-one-form",

@@ -77,6 +77,7 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
         9.0,
         None,
     )
+    assert gate["forwarded"] == "every call for two goes to the NameNode"
     assert isinstance(cache, dict)
     assert (cache["entries"], cache["bytes"], cache["max_bytes"], cache["evictions"]) == (10, 300, 2_000, 2)
     assert document["filters"] == {
@@ -104,3 +105,21 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
     assert "listen" in document["settings"]
     assert "glob" not in document["settings"]
     assert namespaces[0]["saved"]["since_start"]["requests"] == TOTALS.requests
+
+
+def test_only_where_all_gates_are_closed_is_every_call_forwarded() -> None:
+    """Freshness on the page: hits of the others go on."""
+    shut = replace(SEEN, gate="closed: x", cache=CacheStats(is_open=False), settings=SETTINGS)
+    well = replace(SEEN, settings=SETTINGS)
+    said = []
+    for two in (shut, well):
+        for one in (shut, well):
+            document = federated_status({"one": one, "two": two}, {}, 0, Recent(100.0, Totals()))
+            assert isinstance(document["gate"], dict)
+            said.append(document["gate"]["forwarded"])
+    assert said == [
+        "every call goes to the NameNode",
+        "every call for two goes to the NameNode",
+        "every call for one goes to the NameNode",
+        "",
+    ]
