@@ -8,6 +8,7 @@ from typing import assert_never
 
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.filestatus import FileType, parse_file_status, render_missing
+from nncache.hadoop.paths import ROOT
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 
 
@@ -21,7 +22,7 @@ class Admission(Enum):
     ASK_WHETHER_CLOSED = "ask-whether-closed"
     """A file's status: keep it only if the same NameNode says that the file is closed."""
     DO_NOT_KEEP = "do-not-keep"
-    """A true status that no event would ever invalidate (symlink, snapshottable directory)."""
+    """A true status that no event would ever invalidate (symlink, snapshottable directory but the root)."""
     DENIED = "denied"
     """The caller may not traverse."""
     UNAUTHENTICATED = "unauthenticated"
@@ -38,7 +39,7 @@ def admit(status: int, body: bytes, as_requested: str) -> Admission:
     """
     match status:
         case HTTPStatus.OK:
-            return _admit_status(body)
+            return _admit_status(body, is_root=not as_requested.strip(ROOT))
         case HTTPStatus.NOT_FOUND:
             return Admission.MISSING if body == render_missing(as_requested) else Admission.FAILED
         case HTTPStatus.UNAUTHORIZED:
@@ -60,14 +61,15 @@ def _admit_refusal(body: bytes) -> Admission:
             return Admission.FAILED
 
 
-def _admit_status(body: bytes) -> Admission:
+def _admit_status(body: bytes, *, is_root: bool) -> Admission:
     try:
         status = parse_file_status(body)
     except HadoopError:
         return Admission.FAILED
     match status.type:
         case FileType.DIRECTORY:
-            return Admission.DO_NOT_KEEP if status.snapshot_enabled else Admission.DIRECTORY
+            # The root is snapshottable from the start, with room for no snapshot; it is kept for `ROOT_AGE_S`.
+            return Admission.DIRECTORY if is_root or not status.snapshot_enabled else Admission.DO_NOT_KEEP
         case FileType.FILE:
             return Admission.ASK_WHETHER_CLOSED
         case FileType.SYMLINK:

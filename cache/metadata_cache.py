@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import (
@@ -42,6 +42,9 @@ from nncache.cache.store import Store
 from nncache.cache.windows import TwoStepWindows
 from nncache.hadoop.change import Appeared, EverythingUnknown, Footprint
 from nncache.hadoop.paths import ROOT, Ancestors, ancestors, depth, name, parent
+
+ROOT_AGE_S: Final = 60.0
+"""For how long the root's status is kept: a snapshot of it sets its modification time, without an event."""
 
 
 class MetadataCache:
@@ -132,15 +135,20 @@ class MetadataCache:
 
     def _entry(self, directory: Directory, entry_name: str, now: float) -> Entry | None:
         entry = directory.entries.get(entry_name)
-        if entry is not None and now >= entry.confirmed_at + self._settings.max_entry_age_s:
+        if entry is not None and now >= self._ends_at(entry):
             self.store.forget_entry(entry)
             return None
         return entry
 
     def _hit(self, entry: Entry, grant: Grant) -> Hit:
         entry.referenced = grant.referenced = True
-        expires_at = min(entry.confirmed_at + self._settings.max_entry_age_s, grant.expires_at)
+        expires_at = min(self._ends_at(entry), grant.expires_at)
         return Hit(entry, grant, forget_epoch=self.store.forget_epoch, expires_at=expires_at)
+
+    def _ends_at(self, entry: Entry) -> float:
+        """Return when an entry is to be asked for again, whatever the events say."""
+        age_s = self._settings.max_entry_age_s
+        return entry.confirmed_at + (age_s if entry.name else min(age_s, ROOT_AGE_S))
 
     def is_good(self, hit: Hit, now: float) -> bool:
         """Whether a hit may be served again; what the fast path asks for each request.

@@ -55,10 +55,8 @@ class Rights:
         """Return the rights to see the entry or, without one, to traverse the directory."""
         if directory is None:
             return {}
-        if (
-            entry is not None and not entry.name
-        ):  # the root's own: what proves it says nothing of its children
-            return directory.status_grants
+        if entry is not None and not entry.name:
+            return directory.status_grants  # the root's: who may see that may not see what is in it
         if entry is not None and entry.kind is Kind.DIRECTORY and self._is_per_path:
             own = directory.children.get(entry.name)
             return {} if own is None else own.status_grants

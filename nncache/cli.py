@@ -1,5 +1,6 @@
 """The entry of the command line: run the command, print what is wrong with a start. (nncache/cli.py)"""
 
+import io
 import sys
 from typing import NoReturn
 
@@ -10,6 +11,8 @@ from nncache.logs import one_line
 
 def main() -> NoReturn:
     """Run the command line; each fault of a start is one line on standard error."""
+    _escape_what_has_no_code(sys.stdout)
+    _escape_what_has_no_code(sys.stderr)
     try:
         nncache(prog_name="nncache")
     except StartError as error:
@@ -17,6 +20,12 @@ def main() -> NoReturn:
             sys.stderr.write(f"nncache: {one_line(line)}\n")
         sys.exit(error.exit_code)
     sys.exit(0)
+
+
+def _escape_what_has_no_code(stream: object) -> None:
+    r"""Write what the terminal's encoding lacks as an escape, such as \U0001f600: anybody may name a file."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,13 @@ YARN = "yarn-pom.xml"
 ZOOKEEPER_SERVER = "zookeeper-pom.xml"
 """The POM of a ZooKeeper server of a release of its own."""
 
-_OF = {ZOOKEEPER_SERVER: "ZooKeeper"}  # whose releases a POM is about; else Hadoop's
+HTTP_CLIENTS = "clients-pom.xml"
+"""The POM of HTTP clients for the JVM; its release is Apache HttpClient's."""
+
+_OF = {
+    ZOOKEEPER_SERVER: "ZooKeeper",
+    HTTP_CLIENTS: "Apache HttpClient",
+}  # whose releases a POM is about; else Hadoop's
 
 _READ_WHOLE = ("hadoop-client-minicluster-", "hadoop-client-api-")
 

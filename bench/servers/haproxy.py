@@ -23,21 +23,26 @@ defaults
     timeout client 300s
     timeout server 60s
     timeout http-keep-alive 300s
-cache statuses
-    total-max-size 64
-    max-age 3600
+{cache}
 frontend clients
     bind {listen} backlog 4096
     default_backend namenode
 backend namenode
+    http-reuse always
+{caching}
+    server namenode {namenode}
+"""
+_CACHE: Final = """\
+cache statuses
+    total-max-size 64
+    max-age 3600"""
+_CACHING: Final = """\
     http-request cache-use statuses
     http-response del-header Expires
     http-response del-header Pragma
     http-response del-header Set-Cookie
     http-response set-header Cache-Control max-age=3600
-    http-response cache-store statuses
-    server namenode {namenode}
-"""
+    http-response cache-store statuses"""
 
 
 def find_haproxy() -> str:
@@ -53,8 +58,8 @@ def find_haproxy() -> str:
 
 
 @contextmanager
-def haproxy(namenode: str) -> Iterator[Running]:
-    """Run one before a NameNode ("host:port") that keeps every 200 for an hour.
+def haproxy(namenode: str, *, is_cache: bool = True) -> Iterator[Running]:
+    """Run one before a NameNode ("host:port") that keeps every 200 for an hour; or none, and balances alone.
 
     Raises:
         MissingToolError: HAProxy is not installed.
@@ -63,7 +68,13 @@ def haproxy(namenode: str) -> Iterator[Running]:
 
     def command(place: Path, address: str) -> tuple[str, ...]:
         file = place / "haproxy.cfg"
-        file.write_text(_CONFIGURATION.format(listen=address, namenode=namenode), encoding="utf-8")
+        text = _CONFIGURATION.format(
+            listen=address,
+            namenode=namenode,
+            cache=_CACHE if is_cache else "",
+            caching=_CACHING if is_cache else "",
+        )
+        file.write_text(text, encoding="utf-8")
         return program, "-db", "-f", str(file)
 
     with server("haproxy", command) as running:

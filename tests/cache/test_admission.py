@@ -66,3 +66,9 @@ def refusal(name: str, message: str = "no") -> bytes:
 def test_only_true_answers_are_kept(status: int, reply: bytes, expected: Admission) -> None:
     """Only a 200 or a `FileNotFoundException` of the active NameNode, in its own words, says something."""
     assert admit(status, reply, "/w/none") is expected
+
+
+@pytest.mark.parametrize("as_requested", ["/", "", "//"])
+def test_the_root_is_kept_though_it_is_snapshottable(as_requested: str) -> None:
+    """Every release makes it so, with a quota of no snapshots: `GETFILESTATUS /` always says `snapshotEnabled`."""
+    assert admit(200, body(snapshotEnabled=True), as_requested) is Admission.DIRECTORY

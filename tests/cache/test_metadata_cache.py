@@ -1,8 +1,22 @@
 """The rules by which the cache answers; each test names the guarantee that its rule keeps."""
 
+import pytest
+
 from nncache.cache import Conclusion, Denied, Fetch, Forward, Join, Kind, Reason, Serve, Wait
+from nncache.cache.metadata_cache import ROOT_AGE_S
 from nncache.cache.set_aside import Writer
-from nncache.hadoop.change import Appeared, Closed, Moved, Opened, Touched
+from nncache.hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Closed,
+    Footprint,
+    LineTouched,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
 from tests.cache.cases import (
     ALICE,
     BOB,
@@ -40,9 +54,56 @@ def test_filters_come_and_go() -> None:
     assert (is_hit(cache, "/a/f", ALICE, 0.0), cache.glob_of) == (False, {"2": "/a/*"})
 
 
-def test_the_root_is_never_kept() -> None:
-    """It is snapshottable: its own fields change without an event."""
-    assert make_cache().lookup("/", ALICE, 0.0) == Forward(Reason.NO_FILTER)
+def test_the_root_is_kept_for_a_minute_by_a_glob_of_its_own() -> None:
+    """It is snapshottable in every release, and a snapshot of it sets its modification time without an event."""
+    assert make_cache(glob=("/*",)).lookup("/", ALICE, 0.0) == Forward(Reason.NO_FILTER)
+    cache = make_cache(glob=("/", "/a/*"), max_staleness_s=1e9, max_entry_age_s=1e6)
+    fill(cache, "/", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
+    fill(cache, "/a/f", ALICE, 1.0)
+    assert cache.holds("/")
+    for now, is_kept in ((1.0, True), (1.0 + ROOT_AGE_S - 0.1, True), (1.0 + ROOT_AGE_S, False)):
+        assert is_hit(cache, "/", ALICE, now) is is_kept
+        assert is_hit(cache, "/a/f", ALICE, now)
+    short = make_cache(glob=("/",), max_entry_age_s=2.0)
+    fill(short, "/", ALICE, 0.0, status(0.0, kind=Kind.DIRECTORY))
+    assert (is_hit(short, "/", ALICE, 1.9), is_hit(short, "/", ALICE, 2.0)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_kept"),
+    [
+        (Appeared("/new"), False),
+        (Vanished("/new"), False),
+        (Moved("/a/f", "/f"), False),
+        (Touched("/"), False),
+        (AccessChanged("/"), False),
+        (SubtreeUnknown("/"), False),
+        (LineTouched("/a/b", "/"), False),
+        (LineTouched("/a/b", "/a"), True),
+        (Appeared("/a/new"), True),
+        (Touched("/a"), True),
+        (AccessChanged("/a"), True),
+    ],
+)
+def test_what_changes_the_root_is_forgotten(change: Footprint, *, is_kept: bool) -> None:
+    """NoLateFill: its number of children and its times change with each name directly below it."""
+    cache = make_cache(glob=("/",))
+    fill(cache, "/", ALICE, 0.0, status(0.0, kind=Kind.DIRECTORY))
+    ticket = ticket_of(cache.lookup("/", BOB, 0.0, refresh=True))
+    cache.apply(change, 0.0, 101)
+    assert is_hit(cache, "/", ALICE, 0.0) is is_kept
+    conclusion = cache.conclude(ticket, status(0.0, kind=Kind.DIRECTORY))
+    assert (conclusion is not Conclusion.SPOILED) is is_kept
+    cache.check()
+
+
+def test_a_write_below_a_missing_top_directory_concerns_the_root() -> None:
+    """OwnWrites: its second step may make that directory, which is a child of the root."""
+    cache = make_cache(glob=("/",))
+    fill(cache, "/", ALICE, 0.0, status(0.0, kind=Kind.DIRECTORY))
+    assert list(cache.unproven_ancestors("/a/b/f", 0.0)) == ["/a"]
+    cache.open_window("/a/b/f", 5, 0.0, "/a")
+    assert cache.lookup("/", ALICE, 0.0) == Forward(Reason.TWO_STEP_WRITE)
 
 
 def test_nothing_is_kept_while_the_stream_is_closed() -> None:

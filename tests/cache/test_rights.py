@@ -279,3 +279,18 @@ def test_more_ends_than_are_remembered_cost_the_questions_before_them() -> None:
     fill(cache, "/a/f", ALICE, 2.0)
     settle(cache, 2.5)
     assert is_hit(cache, "/a/f", ALICE, 2.5)
+
+
+def test_the_roots_status_proves_itself_alone() -> None:
+    """ProvenGrant: everybody may see the status of a root of mode 700, and nothing that is in it."""
+    for grants in ("per_directory", "per_path"):
+        cache = make_cache(glob=("/", "/*"), grants=grants)
+        fill(cache, "/", ALICE, 0.0, status(0.0, kind=Kind.DIRECTORY))
+        fill(cache, "/f", BOB, 0.0)
+        settle(cache, 0.0)
+        assert is_hit(cache, "/", ALICE, 0.0)
+        assert not is_hit(cache, "/f", ALICE, 0.0)
+        assert not is_hit(cache, "/", BOB, 0.0)
+        decision = fetch(cache, "/", ALICE, 0.0, refresh=True)
+        cache.conclude(decision, Denied())
+        assert not is_hit(cache, "/", ALICE, 0.0)

@@ -41,20 +41,24 @@ from nncache.hadoop.change import (
     Vanished,
 )
 
-PATHS = ("/a", "/a/b", "/a/b/f", "/a/b/g", "/e")
-DIRECTORIES = ("/", *PATHS)
+BELOW_ROOT = ("/a", "/a/b", "/a/b/f", "/a/b/g", "/e")
+PATHS = ("/", *BELOW_ROOT)
+ITSELF = ""
+"""Stands for the right to see the root's own status, which proves nothing about what is in the root."""
+RIGHTS = (ITSELF, *PATHS)
 CALLERS = tuple(Caller(f"user={name}") for name in ("alice", "bob"))
 
 paths = st.sampled_from(PATHS)
+places = st.sampled_from(BELOW_ROOT)
 callers = st.sampled_from(CALLERS)
 changes: st.SearchStrategy[Change] = st.one_of(
-    paths.map(Appeared),
-    paths.map(Vanished),
-    st.builds(Moved, paths, paths),
+    places.map(Appeared),
+    places.map(Vanished),
+    st.builds(Moved, places, places),
     paths.map(Touched),
-    paths.map(Opened),
-    paths.map(Closed),
-    st.sampled_from(DIRECTORIES).map(AccessChanged),
+    places.map(Opened),
+    places.map(Closed),
+    paths.map(AccessChanged),
     paths.map(SubtreeUnknown),
     st.just(EverythingUnknown("test")),
 )
@@ -63,6 +67,11 @@ changes: st.SearchStrategy[Change] = st.one_of(
 def parent(path: str) -> str:
     """The directory of a path."""
     return path.rsplit("/", 1)[0] or "/"
+
+
+def holder(path: str) -> str:
+    """The right that shows a path's status: to traverse its directory."""
+    return ITSELF if path == "/" else parent(path)
 
 
 def is_at_or_below(path: str, top: str) -> bool:
@@ -90,7 +99,7 @@ def footprint(change: Change) -> Footprint:
         case AccessChanged(path) | SubtreeUnknown(path):
             return Footprint(
                 frozenset(p for p in PATHS if is_at_or_below(p, path)),
-                frozenset(d for d in DIRECTORIES if is_at_or_below(d, path)),
+                frozenset(right for right in RIGHTS if is_at_or_below(right or "/", path)),
             )
         case EverythingUnknown():
             return footprint(SubtreeUnknown("/"))
@@ -117,13 +126,13 @@ class CacheTwin(RuleBasedStateMachine):
         """Start with an open stream."""
         self.now, self.txid, self.term = 100.0, 0, 1
         self.statuses = dict.fromkeys(PATHS, 0)
-        self.rights = dict.fromkeys(DIRECTORIES, 0)
+        self.rights = dict.fromkeys(RIGHTS, 0)
         self.windows: dict[str, float] = {}
         self.proven: dict[tuple[Caller, str], int] = {}
         self.hits: list[tuple[Hit, str, int, int]] = []
         self.cache = MetadataCache(
             CacheSettings(
-                glob=("/*", "/*/*", "/*/*/*", "/*/*/*/*"),
+                glob=("/", "/*", "/*/*", "/*/*/*", "/*/*/*/*"),
                 grants="per_path" if per_path else "per_directory",
                 max_cache_entries=4 if small else 1_000,
                 max_entry_age_s=60.0,
@@ -153,15 +162,15 @@ class CacheTwin(RuleBasedStateMachine):
                 reply = hit.entry.reply
                 told = reply.headers[0][1] if hit.entry.is_missing else reply.body
                 assert int(told) == self.statuses[path], "NoLateFill"
-                assert self.proven.get((caller, parent(path))) == self.rights[parent(path)], "ProvenGrant"
+                assert self.proven.get((caller, holder(path))) == self.rights[holder(path)], "ProvenGrant"
                 assert self.now - self.cache.gate.fresh_as_of <= 3.0, "Bounded"
                 assert not self.is_under_write(path), "OwnWrites"
                 assert self.cache.is_good(hit, self.now)
-                self.hits.append((hit, path, self.statuses[path], self.rights[parent(path)]))
+                self.hits.append((hit, path, self.statuses[path], self.rights[holder(path)]))
                 return None
             case Fetch(ticket):
                 assert not self.is_under_write(path), "OwnWrites"
-                return Asked(ticket, self.statuses[path], self.rights[parent(path)])
+                return Asked(ticket, self.statuses[path], self.rights[holder(path)])
             case _:
                 return None
 
@@ -193,8 +202,14 @@ class CacheTwin(RuleBasedStateMachine):
         if conclusion.is_shareable:
             assert question.status == self.statuses[ticket.path], "NoLateFill"
         if isinstance(outcome, Known | Unchanged | OpenFile) and conclusion is not Conclusion.SPOILED:
-            assert question.rights == self.rights[parent(ticket.path)], "NoLateFill for grants"
-            self.proven[ticket.caller, parent(ticket.path)] = question.rights
+            assert question.rights == self.rights[holder(ticket.path)], "NoLateFill for grants"
+            self.proven[ticket.caller, holder(ticket.path)] = question.rights
+
+    @rule(path=paths, caller=callers, kind=st.sampled_from(["missing", "file", "directory"]))
+    def fill(self, path: str, caller: Caller, kind: str) -> None:
+        """Ask, and be answered at once; then all that was acknowledged is applied."""
+        self.answer(self.look_up(path, caller, refresh=False, may_wait=False), kind)
+        self.probe()
 
     def known(self, status: int, version: bytes, kind: Kind) -> Known:
         """A reply that carries the version of its path."""
@@ -212,7 +227,7 @@ class CacheTwin(RuleBasedStateMachine):
             self.rights[directory] += 1
         self.cache.apply(change, self.now, self.txid if is_event else None)
 
-    @rule(path=paths)
+    @rule(path=places)
     def begin_two_step_write(self, path: str) -> None:
         """A CREATE is redirected; until its window ends nothing of it is served."""
         self.cache.open_window(path, None, self.now)
@@ -237,7 +252,7 @@ class CacheTwin(RuleBasedStateMachine):
         self.term += 1
         for path in PATHS:
             self.statuses[path] += 1
-        for directory in DIRECTORIES:
+        for directory in RIGHTS:
             self.rights[directory] += 1
         self.cache.open_stream(self.term)
 
@@ -246,7 +261,7 @@ class CacheTwin(RuleBasedStateMachine):
         """The fast path serves what it remembers only while it is still the present answer."""
         for hit, path, status, rights in self.hits:
             if self.cache.is_good(hit, self.now):
-                assert (status, rights) == (self.statuses[path], self.rights[parent(path)])
+                assert (status, rights) == (self.statuses[path], self.rights[holder(path)])
                 assert self.now - self.cache.gate.fresh_as_of <= 3.0, "Bounded"
                 assert not self.is_under_write(path), "OwnWrites"
 

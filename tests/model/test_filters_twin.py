@@ -26,9 +26,9 @@ from nncache.cache import (
 from nncache.hadoop.change import Change
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.publisher.narrowing import concerns
-from tests.model.test_cache_twin import CALLERS, DIRECTORIES, PATHS, changes, footprint, parent
+from tests.model.test_cache_twin import CALLERS, PATHS, RIGHTS, changes, footprint, holder
 
-GLOBS = ("/*", "/a/b/f", "/a/b/*", "/{a,e}/*", "/e")
+GLOBS = ("/", "/*", "/a/b/f", "/a/b/*", "/{a,e}/*", "/e")
 
 MOST_FILTERS = 2
 
@@ -55,7 +55,7 @@ class FiltersTwin(RuleBasedStateMachine):
         self.now, self.added = 100.0, 0
         self.filters: dict[str, str] = {}
         self.statuses = dict.fromkeys(PATHS, 0)
-        self.rights = dict.fromkeys(DIRECTORIES, 0)
+        self.rights = dict.fromkeys(RIGHTS, 0)
         self.proven: dict[str, int] = {}
         self.hits: dict[str, tuple[Hit, int, int]] = {}  # the latest of each path, with what it showed
         self.cache = MetadataCache(CacheSettings(max_staleness_s=1e9))
@@ -101,7 +101,7 @@ class FiltersTwin(RuleBasedStateMachine):
         """Ask the NameNode, if the path may be kept."""
         match self.cache.lookup(path, CALLER, self.now, refresh=True, may_wait=False):
             case Fetch(ticket):
-                return Asked(ticket, self.statuses[path], self.rights[parent(path)])
+                return Asked(ticket, self.statuses[path], self.rights[holder(path)])
             case _:
                 return None
 
@@ -118,8 +118,8 @@ class FiltersTwin(RuleBasedStateMachine):
         if conclusion.is_shareable:
             assert question.status == self.statuses[path], "NoLateFill"
         if conclusion is not Conclusion.SPOILED:
-            assert question.rights == self.rights[parent(path)], "NoLateFill for grants"
-            self.proven[parent(path)] = question.rights
+            assert question.rights == self.rights[holder(path)], "NoLateFill for grants"
+            self.proven[holder(path)] = question.rights
 
     @rule(path=st.sampled_from(PATHS), kind=st.sampled_from(Kind))
     def fill(self, path: str, kind: Kind) -> None:
@@ -136,15 +136,15 @@ class FiltersTwin(RuleBasedStateMachine):
                 self.cache.conclude(decision.ticket, Failed())
             if isinstance(decision, Serve):
                 assert int(decision.hit.entry.reply.headers[0][1]) == self.statuses[path], "GapFlush"
-                assert self.proven[parent(path)] == self.rights[parent(path)], "ProvenGrant"
-                self.hits[path] = decision.hit, self.statuses[path], self.rights[parent(path)]
+                assert self.proven[holder(path)] == self.rights[holder(path)], "ProvenGrant"
+                self.hits[path] = decision.hit, self.statuses[path], self.rights[holder(path)]
 
     @invariant()
     def what_was_served_is_served_again_while_present(self) -> None:
         """The fast path asks no filter."""
         for path, (hit, status, rights) in self.hits.items() if hasattr(self, "cache") else ():
             if self.cache.is_good(hit, self.now):
-                assert (status, rights) == (self.statuses[path], self.rights[parent(path)])
+                assert (status, rights) == (self.statuses[path], self.rights[holder(path)])
 
     @invariant()
     def parts_agree(self) -> None:

@@ -1,58 +1,37 @@
-"""Whatever ends a start is one line on standard error."""
+"""What holds for every command, whatever it does."""
 
-import socket
+import os
 import subprocess
 import sys
 
 import pytest
 
+SAY = """
+import sys, click
+from nncache.cli import main
+from nncache.commands.group import nncache
 
-def nncache(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "nncache.cli", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+@nncache.command()
+def say():
+    click.echo("data-\\U0001f600 caf\\xe9 lone-\\udc80")
+    click.echo("err-\\U0001f600", err=True)
+
+sys.argv = ["nncache", "say"]
+main()
+"""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line", "code"),
+    ("encoding", "said"),
     [
-        (["proxy", "--max-staleness-s", "-1"], "max_staleness_s: -1.0: must be more than 0 seconds", 2),
-        (["proxy", "--channel", "nowhere:Else"], "channel: nowhere:Else: must be direct", 2),
-        (["proxy", "--glob", "/a", "--glob", "/b[\n"], "glob: /b[\\n: must be a Hadoop glob", 2),
-        (["proxy", "--config", "no-such.toml"], "no-such.toml: No such file or directory", 2),
-        (["explain", "/x", "--admin", "127.0.0.1:1"], "no proxy answers at 127.0.0.1:1", 1),
+        ("latin-1", b"data-\\U0001f600 caf\xe9 lone-\\udc80\n"),
+        ("koi8-r", b"data-\\U0001f600 caf\\xe9 lone-\\udc80\n"),
+        ("utf-8", "data-\U0001f600 caf\xe9 lone-\\udc80\n".encode()),
     ],
 )
-def test_what_ends_a_start_is_one_line(arguments: list[str], line: str, code: int) -> None:
-    """No traceback, no usage: the line says what to change. Exit code 2 for what was configured."""
-    result = nncache(*arguments)
-    assert result.stderr.startswith(f"nncache: {line}")
-    assert result.stderr.count("\n") == 1
-    assert (result.stdout, result.returncode) == ("", code)
-
-
-def test_each_fault_is_a_line_of_its_own() -> None:
-    """All are named at once, also those of one component."""
-    result = nncache("proxy", "--namenode-http", "http://nn:9870", "--user", "a b", "--lame-duck-s", "x")
-    assert result.stderr.splitlines() == [
-        "nncache: lame_duck_s: x: must be a number",
-        "nncache: namenode_http: http://nn:9870: must be host:port, without http:// and without a path: nn:9870",
-        "nncache: user: a b: must be a user name that HDFS knows, such as hdfs",
-    ]
-    assert result.returncode == 2
-
-
-def test_a_port_in_use_is_one_line() -> None:
-    """Named with its setting, before anything is started."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        result = nncache("proxy", "--listen", address, "--admin", "127.0.0.1:0")
-    line = result.stderr.splitlines()[-1]
-    assert line.startswith(f"nncache: listen: {address}: ")
-    assert line.lower().endswith("address already in use")
-    assert result.returncode == 1
+def test_a_name_that_the_terminal_cannot_show_is_escaped(encoding: str, said: bytes) -> None:
+    """projecthamster/hamster #94, aws-cli #1386: whoever names a file must not end the output of others."""
+    environ = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", SAY], env=environ, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, said), done.stderr
+    assert done.stderr == "err-\U0001f600\n".encode(encoding, "backslashreplace")

@@ -1,0 +1,74 @@
+"""The root is answered from memory by a filter `/`: Airflow's hook asks for it before each poke."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+
+from nncache.testbed import Cluster
+from tests.channels import Channel, proxied
+from tests.cluster import SESSION, make_directory
+from tests.world import Where, World
+
+CHANGES: Final[dict[str, Callable[[World, Where], object]]] = {
+    "a directory comes": lambda world, where: world.must(world.call(where, "PUT", "MKDIRS", "/new/x/y")),
+    "a file comes": lambda world, where: world.must(world.write(where, "/file")),
+    "with its directories": lambda world, where: world.must(world.write(where, "/made/by/file")),
+    "a directory moves in": lambda world, where: world.must(
+        world.call(where, "PUT", "RENAME", "/new/x", destination="/moved")
+    ),
+    "a name changes": lambda world, where: world.must(
+        world.call(where, "PUT", "RENAME", "/moved", destination="/again")
+    ),
+    "a directory goes": lambda world, where: world.must(
+        world.call(where, "DELETE", "DELETE", "/again", recursive="true")
+    ),
+    "its permission": lambda world, where: world.must(
+        world.call(where, "PUT", "SETPERMISSION", "/", permission="751")
+    ),
+    "its owner": lambda world, where: world.must(world.call(where, "PUT", "SETOWNER", "/", group="staff")),
+    "its times": lambda world, where: world.must(
+        world.call(where, "PUT", "SETTIMES", "/", modificationtime="1234567890123")
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A cluster of its own: others make directories in the root of the session's."""
+    with Cluster.start(SESSION) as started:
+        yield started
+
+
+@pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
+@pytest.mark.parametrize("where", Where, ids=lambda where: where.name)
+def test_a_change_of_the_root_is_seen(cluster: Cluster, channel: Channel, where: Where) -> None:
+    """OwnWrites and Bounded: each entry that comes or goes changes its times and its number of children."""
+    with proxied(cluster, "/", channel=channel) as world:
+        for name, act in CHANGES.items():
+            world.make_hit("/", "alice")
+            act(world, where)
+            since = time.monotonic()
+            if where is Where.PROXY:
+                assert world.disagreement("/", "alice") == [], name
+            world.await_agreement("/", "alice", since=since)
+        world.make_hit("/", "alice")
+        for path in ("/new", "/file", "/made"):
+            world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path, recursive="true"))
+
+
+@pytest.mark.parametrize("grants", ["per_directory", "per_path"])
+def test_who_sees_the_root_may_not_see_what_is_in_it(cluster: Cluster, grants: str) -> None:
+    """ProvenGrant: with a root of mode 700 everybody is answered for `/`, and alice alone for `/f`."""
+    with proxied(cluster, "/", "/*", grants=grants) as world:
+        try:
+            make_directory(cluster, "/", "700")
+            world.must(world.call(Where.NAMENODE, "PUT", "SETOWNER", "/", owner="alice"))
+            world.make_hit("/f", "alice")
+            for _ in range(3):
+                world.make_hit("/", "bob")
+                assert world.ask("/f", "bob").status == world.truth("/f", "bob").status == 403
+        finally:
+            world.must(world.call(Where.NAMENODE, "PUT", "SETOWNER", "/", owner=cluster.superuser))
+            make_directory(cluster, "/", "755")
