@@ -12,7 +12,7 @@ from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S
 from tests.secured.asking import Question, ask, cookie_of
 
-WAITS = ("Prefer", "wait=60")
+WAITS = ("Prefer", "wait=50")
 
 
 @pytest.mark.usefixtures("kdc")
@@ -47,6 +47,6 @@ def test_who_has_a_right_waits_and_who_has_none_does_not(
         webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
         replies = [each.result(HANG_S) for each in waiting]
     for reply in replies:
-        assert (reply.status, reply.header("Preference-Applied")) == (200, "wait=60")
+        assert (reply.status, reply.header("Preference-Applied")) == (200, "wait=50")
         assert json.loads(reply.body)["FileStatus"]["type"] == "DIRECTORY"
     assert all("hadoop.auth" not in value for reply in replies for _, value in reply.headers)
