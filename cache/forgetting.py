@@ -52,7 +52,7 @@ def forget(change: Footprint, store: Store, windows: TwoStepWindows, *, now: flo
             store.forget_all()
         case _:
             assert_never(change)
-    store.watches.apply(change)
+    store.watches.apply(change, is_event=txid is not None)
     store.counters.changes += 1
     if store.forget_epoch != forget_epoch:
         store.note_forgotten(Forgotten(path, type(change).__name__, txid, now))

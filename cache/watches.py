@@ -88,8 +88,12 @@ class Watches:
         for path in tuple(self._at):
             self._touch(path)
 
-    def apply(self, change: Footprint) -> None:
-        """Touch what a change may have changed. Costs O(1) where nothing is watched."""
+    def apply(self, change: Footprint, *, is_event: bool) -> None:
+        """Touch what a change may have changed. Costs O(1) where nothing is watched.
+
+        A call that came through the proxy and changes who may see a tree does not touch what is below: its event
+        follows and does, so that each who waits there asks once. Who asks before that asks the NameNode in any case.
+        """
         if not self._at:
             return
         match change:
@@ -103,6 +107,8 @@ class Watches:
             case LineTouched(path, top):
                 for each in _line(path, top):
                     self._touch(each)
+            case AccessChanged(path) if not is_event:
+                self._touch(path)
             case AccessChanged(path) | SubtreeUnknown(path):
                 self._touch_subtree(path)
             case EverythingUnknown():

@@ -117,7 +117,7 @@ class Read:
         return self.lease is None or self.lease.is_good()
 
     def as_of_now(self) -> "Read | None":
-        """Return it as that of whoever asks now; None: of no one whom the proxy knows."""
+        """Return it as that of the caller who asks now; None: the proxy no longer knows who that is."""
         if self.lease is None or self.lease.is_good():
             return self
         if self.lease.otherwise is None:

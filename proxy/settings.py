@@ -73,10 +73,11 @@ class ProxySettings:
         },
     )
     max_wait_s: int = field(
-        default=60,
+        default=50,
         metadata={
             "help": "Seconds for which a GETFILESTATUS with `Prefer: wait` is held at most until its answer changes; "
-            "longer wishes are cut. 0: none is held."
+            "longer wishes are cut. Keep it below the timeout of what stands before the proxy, which is 60 seconds "
+            "for many gateways. 0: none is held."
         },
     )
     max_waiters: int = field(
@@ -84,7 +85,7 @@ class ProxySettings:
         metadata={
             "help": "Requests held at once for `Prefer: wait`; those beyond it are answered at once. One client "
             "address gets seven eighths of them at most, several get equal shares. Each holds a connection of "
-            "max_connections."
+            "max_connections, and up to 8 KiB for its head: one with a larger head is not held."
         },
     )
     max_event_streams: int = field(

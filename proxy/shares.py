@@ -8,6 +8,10 @@ holders get equal shares, and a newcomer always finds something free, while a fe
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 
+from cachetools import LRUCache
+
+from nncache.hadoop.token_bucket import TokenBucket
+
 GREED: Final = 7
 """A gateway behind which all clients stand gets 7/8 of everything; two of them 7/15 each."""
 
@@ -60,6 +64,32 @@ class Shares:
         """Assert the invariants that hold at any time."""
         assert self.in_use == sum(self._held.values()) <= self.limit
         assert all(count > 0 for count in self._held.values())
+
+
+class Rates:
+    """What each holder may use in a second, with a bucket for bursts; the least recent are forgotten beyond MAX."""
+
+    MAX: Final = 4_096
+
+    def __init__(self, per_s: float, burst: float) -> None:
+        self._per_s = per_s
+        self._burst = burst
+        self._buckets: LRUCache[str, TokenBucket] = LRUCache(self.MAX)
+
+    def take(self, holder: str, now: float, amount: float = 1.0) -> float:
+        """Charge a holder; return 0, or after how many seconds so much is left, if it is not now."""
+        bucket = self._buckets.get(holder)
+        if bucket is None:
+            bucket = self._buckets[holder] = TokenBucket(self._per_s, self._burst, now)
+        if bucket.left(now) < amount:
+            return max(bucket.ready_at(amount) - now, 1 / self._per_s)
+        bucket.charge(amount, now)
+        return 0.0
+
+    def give_back(self, holder: str, now: float, amount: float = 1.0) -> None:
+        """Give back what was charged."""
+        if (bucket := self._buckets.get(holder)) is not None:
+            bucket.charge(-amount, now)
 
 
 def holder_of(address: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 ROOT: Final = "/bench-waiting"
 GLOB: Final = f"{ROOT}/*/*/_SUCCESS"
-WAIT_S: Final = 60
+WAIT_S: Final = 50
 """For which a client would wait: `max_wait_s` of a proxy whose settings say nothing of it."""
 
 USERS: Final = 50

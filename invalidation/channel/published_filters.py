@@ -98,6 +98,22 @@ def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
     return parse_whole(path, data, _published_filter)
 
 
+def parse_readers(path: str, data: bytes) -> frozenset[str]:
+    """Read who may read the events of the filter whose definition the znode `path` is: its owner and its subscribers.
+
+    What it matches is not looked at: strangers ask as well, and a glob may take long.
+
+    Raises:
+        CorruptZnodeError: see the class.
+    """
+    return parse_whole(path, data, _readers)
+
+
+def _readers(_: str, data: bytes) -> frozenset[str]:
+    definition = _DEFINITION.decode(data)
+    return frozenset({definition.owner, *definition.allowed_subscribers})
+
+
 def _published_filter(path: str, data: bytes) -> PublishedFilter:
     if not is_filter_name(name(path)):
         raise ValueError("no filter may be called so")

@@ -3,14 +3,16 @@
 import logging
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+from cachetools import TTLCache
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import ZnodeWatch, ZooKeeperSession
-from nncache.invalidation.channel.published_filters import parse_published_filter
+from nncache.invalidation.channel.published_filters import parse_readers
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name
 from nncache.invalidation.errors import (
     ChannelOutageError,
@@ -25,6 +27,12 @@ from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, Item, Mod
 from nncache.proxy.log_throttle import ThrottledLog
 
 _log = logging.getLogger(__name__)
+
+REMEMBERED_S: Final = 1.0
+"""So long it is remembered who may read a filter, or that it is none: as long as a stream that has begun may go on."""
+
+NAMES: Final = 1_024
+"""Of filters of which that is remembered."""
 
 Connect: TypeAlias = Callable[[], ZooKeeperSession]
 
@@ -48,9 +56,11 @@ class ZooKeeperEvents:
             lambda: Session(settings, clock, log_name="events for clients", login=login)
         )
         self._session: ZooKeeperSession | None = None
+        self.readers_of: TTLCache[str, AbstractSet[str] | None] = TTLCache(NAMES, REMEMBERED_S, timer=clock)
 
     async def close(self) -> None:
         """End the session."""
+        self.readers_of.clear()
         session, self._session = self._session, None
         if session is not None:
             await session.__aexit__(None, None, None)
@@ -133,6 +143,13 @@ class _Readers:
         source = self._source
         if not is_filter_name(self._name):
             return None
+        if self._watch is None and self._name in source.readers_of:
+            return source.readers_of[self._name]
+        readers = source.readers_of[self._name] = await self._asked()
+        return readers
+
+    async def _asked(self) -> AbstractSet[str] | None:
+        source = self._source
         path = source.znodes.definition(self._name)
         try:
             zookeeper = await source.zookeeper()
@@ -140,7 +157,7 @@ class _Readers:
             znode = await (zookeeper.get(path) if self._watch is None else self._watch.read())
             if znode is None:
                 return None
-            published = parse_published_filter(path, znode.data)
+            return parse_readers(path, znode.data)
         except NoNodeError:
             return None
         except (NotAllowedError, CorruptZnodeError) as exc:  # which a stranger must not learn
@@ -148,7 +165,6 @@ class _Readers:
             return None
         except CoordinationError as exc:
             raise SourceSilentError(str(exc)) from exc
-        return {published.owner, *published.allowed_subscribers}
 
     async def changed(self, timeout_s: float) -> bool:
         """Return True as soon as there may be others, False after `timeout_s` seconds."""

@@ -159,6 +159,8 @@ class NamespaceStack:
             terminator=self.front_end.terminator,
             is_secured=security.identity is not None,
         )
+        if own is not None:
+            own.keys.on_retired.append(self.events.key_retired)
         self.handle = self.events.before(self.front_end.handle)
         self._started_at = clock()
         self._recent = Recent(self._started_at, Totals())

@@ -16,6 +16,9 @@ EVENT_ROWS: tuple[Metric, ...] = (
         STREAM_ENDS,
     ),
     counter(
-        "events.not_admitted", "event_streams_not_admitted", "requests", "Answered 503: max_event_streams."
+        "events.not_admitted",
+        "event_streams_not_admitted",
+        "requests",
+        "Answered 503, beyond max_event_streams, or 429, after too many refusals.",
     ),
 )

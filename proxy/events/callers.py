@@ -1,6 +1,6 @@
 """Who asks for a filter's events. (proxy/events/callers.py)"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias, assert_never
 
 from aiohttp import web
@@ -10,6 +10,7 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import CallerNotVerifiedError, ClientError
 from nncache.proxy.events.wish import EVENTS, EventsWish
 from nncache.proxy.messages import Headers
+from nncache.proxy.ports import Lease
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 
 _NAMENODES_JUDGE: Final = (
@@ -28,10 +29,12 @@ class Caller:
     Attributes:
         user: their name in HDFS.
         adds: header fields for the reply.
+        lease: for how long that is known; None: for as long as the stream lasts.
     """
 
     user: str
     adds: Headers = ()
+    lease: Lease | None = field(default=None, compare=False)
 
 
 Known: TypeAlias = Caller | RawResponse
@@ -73,8 +76,8 @@ class VerifiedCallers:
         """Say who asks."""
         admission = await self._terminator.admit(request, EVENTS)
         match admission:
-            case Admitted(user=user, adds=adds):
-                return Caller(user, adds)
+            case Admitted(user=user, adds=adds, lease=lease):
+                return Caller(user, adds, lease)
             case ByToken():
                 raise CallerNotVerifiedError(_NAMENODES_JUDGE)
             case Rejected(response):

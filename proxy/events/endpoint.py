@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from nncache.proxy.errors import (
     MethodNotAllowedError,
     NotASubscriberError,
     NotServedError,
+    TooManyRequestsError,
     TooManyStreamsError,
 )
 from nncache.proxy.events.callers import Caller, Callers
@@ -28,7 +30,7 @@ from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.proxy.events.wish import EventsWish, is_events, read_wish
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
-from nncache.proxy.shares import Shares, holder_of
+from nncache.proxy.shares import Rates, Shares, holder_of
 from nncache.proxy.traffic import Exchange, Result, Traffic
 
 _log = logging.getLogger(__name__)
@@ -41,6 +43,11 @@ _FIELDS: Final[Headers] = (
 )
 _ALLOW: Final = b"GET"
 
+PER_S: Final = 20.0
+"""Refused questions of a client address, in each second."""
+
+BURST: Final = 100.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventStats:
@@ -51,7 +58,8 @@ class EventStats:
         followed: filters that are followed now.
         sent: events written to streams that have ended, and to those that are open.
         ended: streams, by how they ended.
-        not_admitted: requests beyond max_event_streams, or an address's share of them.
+        not_admitted: requests beyond max_event_streams, or an address's share of them; and those of an address that
+            has asked for too much that it may not read.
     """
 
     streams: int = 0
@@ -82,6 +90,7 @@ class EventsEndpoint:
         self._limits = limits
         self._shares = Shares(max_streams)
         self._slots = Shares(MAX_CATCHING_UP)
+        self._refused = Rates(PER_S, BURST)
         self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
         self._streams: set[EventStream] = set()
         self._tasks: asyncio.TaskGroup | None = None  # of the feeds; None: it does not run
@@ -117,6 +126,11 @@ class EventsEndpoint:
         for stream in self._streams:
             stream.end(StreamEnd.STOPPED)
 
+    def key_retired(self) -> None:
+        """End the streams of those whose cookie a key has signed that is in use no more."""
+        for stream in self._streams:
+            stream.look()
+
     def stats(self) -> EventStats:
         """Return the figures so far."""
         return EventStats(
@@ -151,7 +165,7 @@ class EventsEndpoint:
                 f"too many streams of events are open: the proxy has {self._shares.limit}, and each address its share"
             )
         try:
-            feed = await self._feed(source, wish.filter_name, caller.user)
+            feed = await self._feed(source, wish.filter_name, caller.user, holder)
             try:
                 exchange.result = Result.STREAMED
                 return await self._stream(request, source, feed, wish, caller)
@@ -160,13 +174,24 @@ class EventsEndpoint:
         finally:
             self._shares.give_back(holder)
 
-    async def _feed(self, source: EventSource, name: str, user: str) -> Feed:
+    def _charge(self, holder: str) -> None:
+        """Charge an address for a question who may read a filter; what is granted costs nothing."""
+        wait_s = self._refused.take(holder, self._traffic.clock())
+        if wait_s:
+            self._not_admitted += 1
+            raise TooManyRequestsError(
+                f"too many questions for events that may not be read: {PER_S:g} a second", math.ceil(wait_s)
+            )
+
+    async def _feed(self, source: EventSource, name: str, user: str, holder: str) -> Feed:
         """Return what a user may follow.
 
         Raises:
             NotASubscriberError: nothing, for all they may know.
+            TooManyRequestsError: this address has asked for too much that is not for them.
             EventsUnavailableError: that is not known now.
         """
+        self._charge(holder)
         known = self._feeds.get(name)
         readers = None if known is None else known[0].readers
         if readers is None or user not in readers:
@@ -177,6 +202,7 @@ class EventsEndpoint:
                 raise EventsUnavailableError("ZooKeeper does not answer: ask again") from error
         if readers is None or user not in readers:
             raise NotASubscriberError(f"there is no filter {name!r} that {user} may subscribe to")
+        self._refused.give_back(holder, self._traffic.clock())
         if name in self._feeds:
             feed = self._feeds[name][0]
             feed.readers = readers
@@ -200,8 +226,13 @@ class EventsEndpoint:
         response = RawResponse(200, "OK", (*_FIELDS, *caller.adds), limits=self._limits)
         await response.prepare(request)
         holder = holder_of(request.remote or "")
-        stream = EventStream(response, feed, source, caller.user, wish.after, self._slots, holder)
+        lease = caller.lease
+        stream = EventStream(response, feed, source, caller.user, wish.after, self._slots, holder, lease)
         client, end = request.protocol, StreamEnd.FAILED
+        timer = None
+        if lease is not None:
+            left_s = max(0.0, lease.ends_at - self._traffic.clock())
+            timer = asyncio.get_running_loop().call_later(left_s, stream.end, StreamEnd.EXPIRED)
         if isinstance(client, OneTaskHandler):
             client.on_lost = partial(stream.end, StreamEnd.LEFT)
         self._streams.add(stream)
@@ -210,6 +241,8 @@ class EventsEndpoint:
         finally:
             if isinstance(client, OneTaskHandler):
                 client.on_lost = None
+            if timer is not None:
+                timer.cancel()
             self._streams.discard(stream)
             self._sent += stream.sent
             self._ended[end] += 1

@@ -19,6 +19,7 @@ STARTED: Final = "start"
 MISSING: Final = "missing"
 OUTAGE: Final = "outage"
 MODIFIED: Final = "modified"
+ENDED: Final = "end"
 
 _TO_DO: Final = "read the present state of the filter's paths from HDFS, then ask for the events {behind}"
 
@@ -91,6 +92,11 @@ def missing(filter_name: str, gap: Gap) -> bytes:
 def outage(filter_name: str, reason: str) -> bytes:
     """Return what says that it is not known what happens; the stream goes on when that is over."""
     return encode_message(OUTAGE, _json({"filter": filter_name, "outage": reason}))
+
+
+def ended(filter_name: str, reason: str) -> bytes:
+    """Return what says why the stream ends; a client that comes back goes on behind the last event that it has seen."""
+    return encode_message(ENDED, _json({"filter": filter_name, "end": reason}))
 
 
 def _json(told: Mapping[str, object]) -> str:

@@ -11,9 +11,10 @@ from enum import StrEnum
 from typing import Final, Protocol, assert_never
 
 from nncache.proxy.events.feed import Feed
-from nncache.proxy.events.messages import Frame, frame_of, missing, modified, outage, started
+from nncache.proxy.events.messages import Frame, ended, frame_of, missing, modified, outage, started
 from nncache.proxy.events.source import After, Away, Begun, EventSource, Gap, Gone, Item, Modified, News
 from nncache.proxy.events.sse import HEARTBEAT, encode_retry
+from nncache.proxy.ports import Lease
 from nncache.proxy.shares import Shares
 
 HEARTBEAT_S: Final = 15.0
@@ -38,6 +39,7 @@ class StreamEnd(StrEnum):
     LEFT = "left"
     MISSING = "missing"
     NOT_PERMITTED = "not-permitted"
+    EXPIRED = "expired"
     SLOW = "slow"
     STOPPED = "stopped"
     FAILED = "failed"
@@ -47,11 +49,14 @@ STREAM_ENDS: Final[Mapping[str, str]] = {
     StreamEnd.LEFT: "the client left",
     StreamEnd.MISSING: "events were missing; the stream names which",
     StreamEnd.NOT_PERMITTED: "the user is no longer one of the filter's subscribers, or the filter was removed",
+    StreamEnd.EXPIRED: "the cookie had ended, by itself or with its secret; the stream says so",
     StreamEnd.SLOW: "the client read too slowly, and was cut off",
     StreamEnd.STOPPED: "the proxy stopped",
     StreamEnd.FAILED: "an internal error",
 }
 """What each end means, for the documentation."""
+
+_EXPIRED: Final = "the session has ended: authenticate again, with a Kerberos ticket, to go on"
 
 
 class Sink(Protocol):
@@ -73,7 +78,8 @@ class EventStream:
     """The stream of one client.
 
     Invariants:
-        S1  A message is written whole, and only while the user is among the readers that are known.
+        S1  A message is written whole, and only while the user is among the readers that are known, and is known to
+            be the user; but for the word that this has ended.
         S2  Each transaction behind the first position is written once and in order, or `missing` is the last message.
         S3  Beside the message that is being written, nothing is held for a client that does not read, but in
             MAX_CATCHING_UP of them.
@@ -91,6 +97,7 @@ class EventStream:
         after: After | None,
         slots: Shares,
         holder: str,
+        lease: Lease | None = None,
     ) -> None:
         """Prepare it.
 
@@ -102,6 +109,7 @@ class EventStream:
             after: where to begin; None: with what happens from now on.
             slots: MAX_CATCHING_UP of them.
             holder: who takes one.
+            lease: for how long it is known who reads.
         """
         self._sink = sink
         self._feed = feed
@@ -110,6 +118,7 @@ class EventStream:
         self._after = after
         self._slots = slots
         self._holder = holder
+        self._lease = lease
         self._news = asyncio.Event()
         self._ending: StreamEnd | None = None  # what was asked for from outside
         self._told_away = ""
@@ -122,6 +131,10 @@ class EventStream:
         self._ending = self._ending or why
         self._news.set()
 
+    def look(self) -> None:
+        """Look soon whether it is to end."""
+        self._news.set()
+
     async def run(self) -> StreamEnd:
         """Write until it ends; return why."""
         self._feed.listeners.add(self._news.set)
@@ -129,17 +142,23 @@ class EventStream:
             await self._write(encode_retry(RETRY_MS))
             if self._after is not None:
                 await self._write(started(self._feed.name, self._after))
-            return await self._follow()
+            end = await self._follow()
+            if end is StreamEnd.EXPIRED:
+                await self._write(ended(self._feed.name, _EXPIRED))
         except ConnectionAbortedError:
             return StreamEnd.SLOW
         except ConnectionError:
             return StreamEnd.LEFT
+        else:
+            return end
         finally:
             self._feed.listeners.discard(self._news.set)
 
     def _why_end(self) -> StreamEnd | None:
         if self._ending is not None:
             return self._ending
+        if self._lease is not None and not self._lease.is_good():
+            return StreamEnd.EXPIRED
         if self._feed.has_failed:
             return StreamEnd.FAILED
         readers = self._feed.readers

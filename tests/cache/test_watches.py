@@ -49,8 +49,16 @@ def test_a_change_touches_what_it_may_have_changed(change: Footprint, touched: t
     watches = Watches()
     all_of_them = {path: watches.add(path, lambda: None) for path in PATHS}
     watches.check()
-    watches.apply(change)
+    watches.apply(change, is_event=True)
     assert tuple(path for path, watch in all_of_them.items() if watch.touches) == touched
+
+
+def test_a_call_that_changes_rights_leaves_what_is_below_to_its_event() -> None:
+    """So each who waits there is woken once, and not by the call and its event."""
+    watches = Watches()
+    all_of_them = {path: watches.add(path, lambda: None) for path in PATHS}
+    watches.apply(AccessChanged("/a"), is_event=False)
+    assert [path for path, watch in all_of_them.items() if watch.touches] == ["/a"]
 
 
 def test_two_watches_of_a_path_are_both_touched_and_leave_one_by_one() -> None:
@@ -65,7 +73,7 @@ def test_two_watches_of_a_path_are_both_touched_and_leave_one_by_one() -> None:
         watches.remove(watch)
         watches.check()
     assert len(watches) == 0
-    watches.apply(EverythingUnknown("a test"))
+    watches.apply(EverythingUnknown("a test"), is_event=False)
     assert first.touches == 1
 
 
@@ -85,7 +93,7 @@ def test_a_subtree_is_what_a_twin_says_that_looks_at_every_path(
     watches, paths = Watches(), sorted({path_of(names) for names in all_names})
     all_of_them = {path: watches.add(path, lambda: None) for path in paths}
     watches.check()
-    watches.apply(SubtreeUnknown(path_of(top)))
+    watches.apply(SubtreeUnknown(path_of(top)), is_event=False)
     touched = {path for path, watch in all_of_them.items() if watch.touches}
     assert touched == {path_of(names) for names in all_names if names[: len(top)] == top}
     for path in paths:

@@ -128,7 +128,7 @@ def test_who_waits_is_answered_at_a_failover_and_waits_on_with_the_other_namenod
 
     def wait() -> tuple[int, str | None]:
         client = http.client.HTTPConnection(world.proxy.address, timeout=HANG_S)
-        client.request("GET", target, headers={"Prefer": "wait=60"})
+        client.request("GET", target, headers={"Prefer": "wait=50"})
         reply = client.getresponse()
         reply.read()
         client.close()
@@ -151,7 +151,7 @@ def test_who_waits_is_answered_at_a_failover_and_waits_on_with_the_other_namenod
         waiting = [clients.submit(wait) for _ in range(4)]
         are_held()
         world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", f"{top}/_SUCCESS"))
-        assert {each.result(HANG_S) for each in waiting} == {(200, "wait=60")}
+        assert {each.result(HANG_S) for each in waiting} == {(200, "wait=50")}
 
 
 @BOTH

@@ -214,7 +214,13 @@ async def scene(
     limits = limits or LimitSettings()
     async with (
         FrontEnd(
-            cache, namenode, namenode, NoSignal(), proxy or ProxySettings(join_wait_s=0.5), clock, limits
+            cache,
+            namenode,
+            namenode,
+            NoSignal(),
+            proxy or ProxySettings(join_wait_s=0.5, max_wait_s=60),
+            clock,
+            limits,
         ) as front,
         asyncio.TaskGroup() as tasks,
     ):

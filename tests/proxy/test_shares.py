@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.proxy.shares import GREED, Shares, holder_of
+from nncache.proxy.shares import GREED, Rates, Shares, holder_of
 
 
 def fill(shares: Shares, holder: str) -> int:
@@ -83,3 +83,17 @@ def test_what_is_given_back_can_be_taken_again() -> None:
 def test_a_host_has_one_share_whatever_its_addresses(address: str, holder: str) -> None:
     """IPv6 gives a host a network of addresses."""
     assert holder_of(address) == holder
+
+
+def test_a_rate_is_each_holders_own() -> None:
+    """With a burst; what is given back was never used, and beyond MAX the least recent are forgotten."""
+    rates = Rates(10.0, 2.0)
+    assert [rates.take("a", 0.0) for _ in range(3)] == [0.0, 0.0, 0.1]
+    assert rates.take("b", 0.0) == 0.0
+    assert rates.take("a", 0.1) == 0.0
+    rates.give_back("a", 0.1)
+    assert rates.take("a", 0.1) == 0.0
+    rates.give_back("nobody", 0.1)
+    for number in range(Rates.MAX):
+        rates.take(f"c{number}", 0.1)
+    assert rates.take("a", 0.1) == 0.0

@@ -165,6 +165,22 @@ async def test_a_lost_right_is_noticed() -> None:
         assert (await alice).status == 404
 
 
+async def test_a_change_of_rights_through_the_proxy_costs_one_question() -> None:
+    """For each who waits below, though both the call and its event say so."""
+    async with scene() as s:
+        waiting = asked(s, "/w/none", LONG)
+        await held(s)
+        before = len(s.namenode.fetched)
+        changed = "/webhdfs/v1/w?op=SETPERMISSION&permission=700&user.name=alice"
+        assert (await s.ask(changed, "Content-Length: 0", method="PUT")).status == 200
+        s.cache.apply(AccessChanged("/w"), s.clock.now, 101)
+        await until(lambda: len(s.namenode.fetched) > before)
+        await held(s)
+        s.front_end.waits.stop()
+        assert (await waiting).status == 404
+        assert len(s.namenode.fetched) == before + 1
+
+
 async def test_a_lost_stream_ends_the_wait_with_an_answer() -> None:
     """FailToNameNode: asked once for all, and nothing says that the wait was granted."""
     async with scene() as s:

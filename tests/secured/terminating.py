@@ -3,6 +3,8 @@
 import secrets
 import ssl
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +52,20 @@ class Terminating:
         keys = Keys((key or self.secret.read_bytes().split()[0],))
         session = Session(user, f"{user}@{REALM}", ends_ms)
         return encode_cookie(session, keys, is_secure=False)[1].split(b";")[0].decode()
+
+
+@contextmanager
+def another_secret(terminating: Terminating) -> Iterator[bytes]:
+    """Have these proxies use one more secret, behind the one with which they sign; it is theirs within seconds."""
+    before, secret = terminating.secret.read_bytes(), secrets.token_hex(32).encode()
+    terminating.secret.write_bytes(before + secret + b"\n")
+    question = Question("/", "", (("Cookie", terminating.cookie("alice", key=secret)),), "GETHOMEDIRECTORY")
+    try:
+        for proxy in terminating.proxies.values():
+            proxy.process.await_that(lambda: ask(proxy.address, question).status == 200, "does not use it")  # noqa: B023 - called at once
+        yield secret
+    finally:
+        terminating.secret.write_bytes(before)
 
 
 def secrets_file(directory: Path) -> Path:

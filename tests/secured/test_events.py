@@ -13,7 +13,7 @@ from tests.kerberos import negotiate
 from tests.secured.asking import cookie_of
 from tests.secured.conftest import FILTERS_PATH
 from tests.secured.service import identity_flags, run, without
-from tests.secured.terminating import Terminating, cookie_by_ticket
+from tests.secured.terminating import Terminating, another_secret, cookie_by_ticket
 
 TARGET = "/v1/events?filter=passed0"
 
@@ -82,3 +82,21 @@ def test_no_other_reads_them(
             assert json.loads(asked.body())["RemoteException"]["exception"] == exception
             challenged = asked.fields.get_all("WWW-Authenticate") == ["Negotiate"]
             assert challenged is (status == 401)
+
+
+def test_a_stream_ends_with_its_session(proxy: Proxy, terminating: Terminating) -> None:
+    """When the cookie ends by its own time, and when its secret is removed; it says so, and stops."""
+    with another_secret(terminating) as secret:
+        short = {"Cookie": terminating.cookie("alice", lives_s=3.0)}
+        stolen = {"Cookie": terminating.cookie("alice", key=secret)}
+        with (
+            EventClient(proxy.address, TARGET, short) as ending,
+            EventClient(proxy.address, TARGET, stolen) as retired,
+        ):
+            assert [message.event for message in ending][-1] == "end"
+            assert next(retired).event == "start"
+            lines = terminating.secret.read_bytes()
+            terminating.secret.write_bytes(lines.replace(secret + b"\n", b""))
+            assert [message.event for message in retired][-1] == "end"
+            assert retired.is_whole
+        assert answered(proxy, stolen["Cookie"]) == http.client.UNAUTHORIZED

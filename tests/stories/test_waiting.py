@@ -51,7 +51,7 @@ def test_who_waits_sees_a_file_appear(world: World, hdfs_directory: str) -> None
     assert [json.loads(reply.body)["FileStatus"]["fileId"] for reply in replies] == WAITERS * [
         truth["FileStatus"]["fileId"]
     ]
-    assert all(reply.header("Preference-Applied") == "wait=60" for reply in replies)
+    assert all(reply.header("Preference-Applied") == "wait=50" for reply in replies)
     assert calls_made <= MOST_CALLS, "they are asked for together"
 
 
@@ -88,7 +88,7 @@ def test_who_waits_goes_on_waiting_over_a_reload(world: World, hdfs_directory: s
         _are_held(world, 4)
         world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
         replies = [each.result(HANG_S) for each in waiting]
-    assert [(reply.status, reply.header("Preference-Applied")) for reply in replies] == 4 * [(200, "wait=60")]
+    assert [(reply.status, reply.header("Preference-Applied")) for reply in replies] == 4 * [(200, "wait=50")]
 
 
 def test_who_waits_at_a_closed_gate_is_answered_at_the_end(world: World, hdfs_directory: str) -> None:

@@ -17,8 +17,8 @@ from tests.bench.waiting.test_questions import MISSING
 from tests.patience import HANG_S
 
 SERIES = Series(name="s", paths=2, callers=1)
-THERE = reply(fields=("Preference-Applied: wait=60",))
-STILL_MISSING = reply(MISSING, "404 Not Found", ("Preference-Applied: wait=60",))
+THERE = reply(fields=("Preference-Applied: wait=50",))
+STILL_MISSING = reply(MISSING, "404 Not Found", ("Preference-Applied: wait=50",))
 NOT_GRANTED = reply(MISSING, "404 Not Found")
 
 

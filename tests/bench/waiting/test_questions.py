@@ -15,15 +15,15 @@ def test_each_client_has_a_path_and_each_path_its_callers() -> None:
     assert [SERIES.path_of(client) for client in range(4)] == [0, 1, 2, 0]
     assert all(f"/webhdfs/v1{SERIES.path(client % 3)}?" in head for client, head in enumerate(heads))
     assert len(set(heads)) == 3 * 2
-    assert all(head.endswith("Prefer: wait=60\r\n\r\n") for head in heads)
+    assert all(head.endswith("Prefer: wait=50\r\n\r\n") for head in heads)
 
 
 @pytest.mark.parametrize(
     ("answer", "whole", "granted", "there"),
     [
-        (reply(fields=("Preference-Applied: wait=60",)), True, True, True),
-        (reply(fields=("Preference-Applied: wait=60",))[:-1], False, True, True),
-        (reply(MISSING, "404 Not Found", ("Preference-Applied: wait=60",)), True, True, False),
+        (reply(fields=("Preference-Applied: wait=50",)), True, True, True),
+        (reply(fields=("Preference-Applied: wait=50",))[:-1], False, True, True),
+        (reply(MISSING, "404 Not Found", ("Preference-Applied: wait=50",)), True, True, False),
         (reply(MISSING, "404 Not Found"), True, False, False),
     ],
 )

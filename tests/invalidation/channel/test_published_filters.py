@@ -9,6 +9,7 @@ from nncache.invalidation.channel.published_filters import (
     FilterTerms,
     encode_published_filter,
     parse_published_filter,
+    parse_readers,
 )
 from nncache.invalidation.errors import CorruptZnodeError
 from tests.invalidation.channel.examples import PUBLISHED, PUBLISHED_JSON
@@ -58,3 +59,12 @@ def test_a_definition_that_is_odd_is_refused(path: str, more: dict[str, Any], re
     with pytest.raises(CorruptZnodeError, match=reason) as caught:
         parse_published_filter(path, changed(PUBLISHED_JSON, **more))
     assert caught.value.path == path
+
+
+def test_who_may_read_is_read_without_the_glob() -> None:
+    """Whatever that is: strangers ask, and to compile a large one takes long."""
+    for data in (PUBLISHED_JSON, changed(PUBLISHED_JSON, pathGlob="/{")):
+        readers = parse_readers("/r/ns1/.filters/joe", data)
+        assert readers == {PUBLISHED.owner, *PUBLISHED.allowed_subscribers}
+    with pytest.raises(CorruptZnodeError, match="missing required field"):
+        parse_readers("/r/ns1/.filters/joe", changed(PUBLISHED_JSON, owner=...))

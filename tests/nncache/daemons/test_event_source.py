@@ -7,7 +7,8 @@ import pytest
 
 from nncache.coordination.acl import Acl, AclEntry, Right
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.daemons.event_source import ZooKeeperEvents
+from nncache.coordination.zookeeper import Znode
+from nncache.daemons.event_source import REMEMBERED_S, ZooKeeperEvents
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import FilterTerms
 from nncache.invalidation.channel.records import Events, Modified
@@ -157,6 +158,7 @@ def test_a_zookeeper_that_is_silent() -> None:
         source = source_of(stage)
         readers = source.readers("joe")
         await readers.read()
+        await asyncio.sleep(REMEMBERED_S)
         stage.server.disconnect()
         began = clock()
         with pytest.raises(SourceSilentError):
@@ -164,6 +166,36 @@ def test_a_zookeeper_that_is_silent() -> None:
         assert clock() - began >= SETTINGS.zookeeper_session_timeout_s
         stage.server.connect()
         assert await readers.read() == {"joe"}
+
+    play(story)
+
+
+def test_who_may_read_is_remembered_for_a_moment() -> None:
+    """Known filter or not: strangers cost ZooKeeper a question a second for each name that they give."""
+
+    async def story(stage: Stage) -> None:
+        asked = 0
+
+        def connect() -> FakeSession:
+            session = stage.server.session()
+            get = session.get
+
+            async def counted(path: str) -> Znode:
+                nonlocal asked
+                asked += 1
+                return await get(path)
+
+            session.get = counted  # type: ignore[method-assign]  # it counts
+            return session
+
+        source = ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=connect)
+        for _ in range(5):
+            assert await source.readers("joe").read() == {"joe"}
+            assert await source.readers("ann").read() is None
+        assert asked == 2
+        stage.press.subscribers("joe", "ann")
+        await asyncio.sleep(REMEMBERED_S)
+        assert await source.readers("joe").read() == {"joe", "ann"}
 
     play(story)
 

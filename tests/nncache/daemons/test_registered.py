@@ -161,7 +161,7 @@ async def test_a_client_waits_for_what_changes(zookeeper_server: ZooKeeperServer
         async def waited(etag: str) -> tuple[int, Mapping[str, str], str]:
             """Return the answer to a client that asks again where its wait was cut short, as ZooKeeper was lost."""
             while True:
-                answer = await asked(url, Prefer="wait=60", **{"If-None-Match": etag})
+                answer = await asked(url, Prefer="wait=50", **{"If-None-Match": etag})
                 if "Preference-Applied" in answer[1] or stop.is_set():
                     return answer
                 await asyncio.sleep(0.2)  # the client's own pause
@@ -175,7 +175,7 @@ async def test_a_client_waits_for_what_changes(zookeeper_server: ZooKeeperServer
         status, fields, text = await first
         assert (status, fields["Preference-Applied"], json.loads(text)["description"]) == (
             200,
-            "wait=60",
+            "wait=50",
             "new",
         )
         _, fields, page = await asked(url, Accept="text/html")

@@ -1,15 +1,29 @@
 """Finding 10 and a scan: calls that fill memory. (tests/overload/attacks/filling.py)"""
 
+import asyncio
 import itertools
+from string import ascii_lowercase
 from typing import Final
 
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import keep_asking_at_once
-from tests.overload.client import webhdfs
+from tests.overload.client import Client, request, webhdfs
 
 _CONNECTIONS: Final = 8
 _MAX_CALLS: Final = 20_000
+HELD: Final = 600
+_AGAIN_S: Final = 3.0
+_WAITS: Final = ("Prefer: wait=50", "If-None-Match: *")
+_POLLED: Final = f"/webhdfs/v1{places.PRESENT[0]}?op=GETFILESTATUS&user.name=carol"
+_TAGS: Final = ",".join("".join(each) for each in itertools.product(ascii_lowercase, repeat=3))[:64_000]
+_HEADS: Final = (
+    request("GET", _POLLED, _WAITS[0], f"{_WAITS[1]},{_TAGS}"),
+    request("GET", _POLLED, *_WAITS, f"X-Large: {'x' * 60_000}"),
+    request("GET", _POLLED, *_WAITS, f"X-Large: {'x' * 4_000}"),
+)
+"""A request that waits, with entity tags, with a large field, and with one that may be held."""
+
 _LONG_NAME: Final = "x" * 60_000
 _LONG_PATH: Final = "y" * 60_000
 
@@ -36,6 +50,27 @@ async def long_aside(aim: Aim, tally: Tally) -> None:
 async def _begin(aim: Aim, tally: Tally, prefix: str) -> None:
     calls = (webhdfs("PUT", f"{prefix}{number}", "CREATE") for number in range(_MAX_CALLS))
     await keep_asking_at_once(aim, tally, calls, 0.0, connections=_CONNECTIONS)
+
+
+async def held(aim: Aim, tally: Tally) -> None:
+    """Wait for another answer, with heads of 64 KB and of 4 KB; who is answered at once waits again."""
+
+    async def wait(number: int) -> None:
+        client, head = Client(aim.proxy, places.ATTACKERS[number % len(places.ATTACKERS)]), _HEADS[number % 3]
+        while True:
+            tally.requests += 1
+            tally.mebibytes += len(head) / 2**20
+            try:
+                await client.ask(head)
+            except (OSError, EOFError, ValueError):
+                client.close()
+            await asyncio.sleep(_AGAIN_S)
+
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(HELD):
+            tally.connections += 1
+            tasks.create_task(wait(number))
+            await asyncio.sleep(_AGAIN_S / HELD)
 
 
 async def scan(aim: Aim, tally: Tally) -> None:

@@ -147,6 +147,15 @@ ATTACKS: Final = (
         seconds=30.0,
     ),
     Attack(
+        name="held",
+        finding="item 3",
+        what="600 clients wait (`Prefer: wait`), with 64 KB of entity tags, with fields of 60 KB and of 4 KB",
+        body=filling.held,
+        setting=SMALL,
+        connections=filling.HELD,
+        quick_seconds=9.0,
+    ),
+    Attack(
         name="namenode-hangs",
         finding="item 9",
         what="the NameNode stands still (SIGSTOP)",

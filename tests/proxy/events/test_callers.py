@@ -53,7 +53,12 @@ async def test_a_ticket_or_the_proxys_cookie_says_it() -> None:
     assert isinstance(by_ticket, Caller)
     assert by_ticket.user == "alice"
     assert [name for name, _ in by_ticket.adds] == [b"WWW-Authenticate", b"Set-Cookie"]
-    assert await asked(callers, "&user.name=bob", cookie("alice")) == Caller("alice")
+    by_cookie = await asked(callers, "&user.name=bob", cookie("alice"))
+    assert by_cookie == Caller("alice")
+    for caller in (by_ticket, by_cookie):
+        assert isinstance(caller, Caller)
+        assert caller.lease is not None
+        assert caller.lease.is_good()
 
 
 async def test_doas_is_judged() -> None:

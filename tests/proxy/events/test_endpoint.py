@@ -12,9 +12,10 @@ from aiohttp import web
 
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
-from nncache.proxy.events.callers import NamedCallers
-from nncache.proxy.events.endpoint import EventsEndpoint
+from nncache.proxy.events.callers import Caller, Callers, NamedCallers
+from nncache.proxy.events.endpoint import BURST, EventsEndpoint
 from nncache.proxy.events.stream import StreamEnd
+from nncache.proxy.events.wish import EventsWish
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.request_logs.access_lines import combined
@@ -117,12 +118,21 @@ class Scene:
 
 @asynccontextmanager
 async def scene(
-    *, max_streams: int = 8, limits: LimitSettings | None = None, why_none: str = ""
+    *,
+    max_streams: int = 8,
+    limits: LimitSettings | None = None,
+    why_none: str = "",
+    callers: Callers | None = None,
 ) -> AsyncIterator[Scene]:
     """Start one."""
     log, traffic, limits = FilterLog(), Traffic(FakeClock()), limits or LimitSettings()
     endpoint = EventsEndpoint(
-        None if why_none else log, NamedCallers(), traffic, limits, max_streams=max_streams, why_none=why_none
+        None if why_none else log,
+        callers or NamedCallers(),
+        traffic,
+        limits,
+        max_streams=max_streams,
+        why_none=why_none,
     )
 
     async def others(request: web.BaseRequest) -> web.StreamResponse:
@@ -180,6 +190,62 @@ async def test_last_event_id_resumes() -> None:
             assert [last_id for _, _, last_id in await again.messages(3)] == ["11", "12", "13"]
             await third.messages(1)
             assert s.log.followings == [None]
+
+
+class Session:
+    """A session of alice's, at any endpoint."""
+
+    otherwise = None
+
+    def __init__(self, ends_at: float) -> None:
+        self.ends_at = ends_at
+        self.is_retired = False
+
+    def is_good(self) -> bool:
+        """Whether its key is in use."""
+        return not self.is_retired
+
+    async def known(self, request: web.BaseRequest, wish: EventsWish) -> Caller:
+        """Say who asks."""
+        return Caller("alice", lease=self)
+
+
+async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:
+    """It says why, and nothing that happens afterwards; the connection ends in order."""
+    session = Session(1e9)
+    async with scene(callers=session) as s, s.client() as client:
+        await client.messages(1)
+        session.is_retired = True
+        s.log.publish(11)
+        s.endpoint.key_retired()
+        messages = await client.rest()
+        assert [event for event, _, _ in messages] == ["start", "end"]
+        told = json.loads(messages[-1][1])
+        assert (told["filter"], "authenticate again" in told["end"]) == ("f", True)
+        assert client.is_whole
+        assert s.endpoint.stats().ended[StreamEnd.EXPIRED] == 1
+
+
+async def test_a_stream_ends_with_its_cookie() -> None:
+    """By the cookie's own time."""
+    async with scene(callers=Session(FakeClock().now + 0.2)) as s, s.client() as client:
+        assert (await client.rest())[-1][0] == "end"
+        await s.until_streams(0)
+        assert s.endpoint.stats().ended[StreamEnd.EXPIRED] == 1
+
+
+async def test_strangers_have_a_rate() -> None:
+    """Of an address; who may read is not charged, and waits for a moment where strangers have used it up."""
+    async with scene() as s:
+        for _ in range(3):
+            async with s.client() as client:
+                await client.messages(1)
+        stranger = "/v1/events?filter=f&user.name=bob"
+        statuses = [(await s.ask(stranger)).status for _ in range(int(BURST) + 1)]
+        assert statuses == [403] * int(BURST) + [429]
+        refused = await s.ask(ALICE)
+        assert (refused.status, refused["Retry-After"]) == (429, "1")
+        assert s.endpoint.stats().not_admitted == 2
 
 
 async def test_strangers_learn_nothing() -> None:

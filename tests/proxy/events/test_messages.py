@@ -7,7 +7,7 @@ import pytest
 
 from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Missing, Started
 from nncache.hadoop.events import Append, EventBatch, Unlink
-from nncache.proxy.events.messages import frame_of, missing, modified, outage, started
+from nncache.proxy.events.messages import ended, frame_of, missing, modified, outage, started
 from nncache.proxy.events.source import After, Gap, Modified
 from tests.proxy.events.reader import read_stream
 
@@ -75,3 +75,8 @@ def test_an_outage() -> None:
     ((event, told, last_id),) = read_stream(b"id: 9\n\n" + outage("f", "why"))
     assert (event, last_id) == ("outage", "9")
     assert json.loads(told) == json.loads(LINES.line(Away("why"), NOW))
+
+
+def test_why_a_stream_ends() -> None:
+    """Without an id: a client that comes back goes on behind the last event."""
+    assert ended("f", "too old") == b'event: end\ndata: {"filter": "f", "end": "too old"}\n\n'
