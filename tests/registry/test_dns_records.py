@@ -1,12 +1,9 @@
 """Which resource records a service record becomes."""
 
-from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address
 
-import pytest
-
 from nncache.registry.daemon_record import PROXY, Daemon
-from nncache.registry.dns_records import Data, Place, Pointer, Service, Text, place_of, records_of
+from nncache.registry.dns_records import Data, Pointer, Service, Text, records_of
 from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
 
@@ -114,34 +111,3 @@ def test_a_record_of_another_client_is_bounded() -> None:
     endpoint = host_port_endpoint("x", "IPC", *(("h", port + 1) for port in range(1000)))
     found = records_of("/services/s", ServiceRecord(external=(endpoint,) * 1000))
     assert sum(isinstance(data, Service) for _, data in found) == 2 * MAX_ADDRESSES
-
-
-@pytest.mark.parametrize(
-    ("address", "place"),
-    [
-        ({"uri": "http://H.example.com/x"}, Place("h.example.com", 80, "http", "/x")),
-        ({"uri": "https://[fd00::1]"}, Place(IPv6Address("fd00::1"), 443, "https")),
-        ({"uri": "https://[fd00::1"}, None),
-        ({"uri": "hdfs://h:x/"}, None),
-        ({"uri": "hdfs://h/"}, None),
-        ({"uri": "/path"}, None),
-        ({"uri": "http://"}, None),
-        ({"host": "h.", "port": "65535"}, Place("h", 65535)),
-        ({"hostname": "10.0.0.7", "port": "1"}, Place(IPv4Address("10.0.0.7"), 1)),
-        ({"host": "h", "port": "0"}, None),
-        ({"host": "h", "port": "65536"}, None),
-        ({"host": "h", "port": "100000"}, None),
-        ({"host": "h", "port": None}, None),
-        ({"host": "h", "port": "x"}, None),
-        ({"host": None, "port": "1"}, None),
-        ({"host": "a b", "port": "1"}, None),
-        ({"host": "a..b", "port": "1"}, None),
-        ({"host": "é", "port": "1"}, None),
-        ({"host": "a" * 64, "port": "1"}, None),
-        ({"host": ".".join(["a" * 63] * 4), "port": "1"}, None),
-        ({"host": "fe80::1%eth0", "port": "1"}, None),
-    ],
-)
-def test_an_address_is_a_host_and_a_port(address: Mapping[str, str | None], place: Place | None) -> None:
-    """Or it has no place in DNS."""
-    assert place_of(address) == place
