@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from nncache.registry import paths
-from nncache.registry.addresses import Place, place_of
-from nncache.registry.dns_names import TCP, Labels, below, label_of, names_of, service_of
+from nncache.registry.addresses import Place, ip_of, place_of
+from nncache.registry.dns_names import TCP, Labels, below, container_names_of, label_of, names_of, service_of
 from nncache.registry.limits import MAX_ADDRESSES
-from nncache.registry.record import Endpoint, ServiceRecord
+from nncache.registry.record import YARN_COMPONENT, YARN_IP, Endpoint, ServiceRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,17 @@ def records_of(path: str, record: ServiceRecord) -> tuple[ResourceRecord, ...]:
     if not own:
         return ()
     found = _Found(own, names_of(service_of(path)), paths.name_of(path))
-    return tuple(dict.fromkeys(_records(found, record)))
+    return tuple(dict.fromkeys((*_of_container(path, own, record), *_records(found, record))))
+
+
+def _of_container(path: str, own: tuple[Labels, ...], record: ServiceRecord) -> Iterator[ResourceRecord]:
+    """Yield where a container of YARN is: it has no endpoint, but an attribute with its address."""
+    address = ip_of(record.attributes.get(YARN_IP, ""))
+    if address is None:
+        return
+    names = container_names_of(path, record.description or "", record.attributes.get(YARN_COMPONENT, ""))
+    for name in (*own, *names):
+        yield name, address
 
 
 @dataclass(frozen=True, slots=True)

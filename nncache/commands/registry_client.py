@@ -224,8 +224,8 @@ async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -
     """
     if not await registry.exists(paths.ROOT):
         raise RegistryCommandError(
-            f"there is no registry at {registry.root} in ZooKeeper: correct registry_root (hadoop.registry.zk.root), or "
-            "make one: nncache registry mknode --parents /services"
+            f"there is no registry at {registry.root} in ZooKeeper: correct registry_root (hadoop.registry.zk.root), "
+            "or make one: nncache registry mknode --parents /services"
         ) from cause
 
 
