@@ -90,7 +90,10 @@ class Proxies:
         """
         urls = self.urls
         if not urls:
-            raise NoProxyError(PLACE, "no proxy is registered: start one with --registry")
+            raise NoProxyError(
+                PLACE,
+                f"no proxy is registered in {self._open.root}: start one with --registry, or correct registry_root",
+            )
         now = boottime()
         good = [url for url in urls if now - self._failed_at.get(url, -FAILED_S) >= FAILED_S]
         return random.choice(good or urls)  # noqa: S311 - to share the load

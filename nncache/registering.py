@@ -54,6 +54,11 @@ class OpenRegistry:
         self._close = AsyncExitStack()
         self._portal: Portal | None = None  # for those who block
 
+    @property
+    def root(self) -> str:
+        """Where it is in ZooKeeper."""
+        return self._settings.registry.registry_root
+
     async def __aenter__(self) -> Registry:
         settings = self._settings.registry
         pace = Pace(self._settings.updates.registry_updates_per_s, boottime)

@@ -49,6 +49,9 @@ BURST: Final = 100.0
 MANY: Final = 10.0
 """What a request costs for which a whole subtree is read."""
 
+PER_BYTES: Final = 16_384
+"""Of a record that was read: for so many more a request costs one more."""
+
 CLIENTS: Final = 4_096
 """Addresses whose use is remembered."""
 
@@ -233,6 +236,7 @@ class RegistryEndpoint:
         if isinstance(waited.said, ProxyError):
             raise waited.said
         page = waited.said
+        self._bucket(holder).charge(page.read_bytes // PER_BYTES, self._traffic.clock())
         fields = ((b"Content-Type", page.content_type), *_FIELDS, *page.fields)
         if waited.applied_s:
             fields = (*fields, (b"Preference-Applied", b"wait=%d" % waited.applied_s))
@@ -251,10 +255,7 @@ class RegistryEndpoint:
         Raises:
             TooManyRequestsError: it has used what it may; says when to come back.
         """
-        now = self._traffic.clock()
-        bucket = self._buckets.get(holder)
-        if bucket is None:
-            bucket = self._buckets[holder] = TokenBucket(PER_S, BURST, now)
+        now, bucket = self._traffic.clock(), self._bucket(holder)
         if bucket.left(now) < cost:
             wait_s = math.ceil(bucket.ready_at(cost) - now)
             raise TooManyRequestsError(
@@ -262,6 +263,12 @@ class RegistryEndpoint:
                 max(1, wait_s),
             )
         bucket.charge(cost, now)
+
+    def _bucket(self, holder: str) -> TokenBucket:
+        bucket = self._buckets.get(holder)
+        if bucket is None:
+            bucket = self._buckets[holder] = TokenBucket(PER_S, BURST, self._traffic.clock())
+        return bucket
 
     async def _page(self, wish: RegistryWish, holder: str) -> RegistryPage:
         if not wish.reads_many:

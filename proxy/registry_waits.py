@@ -22,7 +22,7 @@ HELD: Final = 1_000
 """Requests that are held at the same time; one address gets seven eighths of them at most."""
 
 TREES: Final = 8
-"""Questions about subtrees for which requests are held: each of them is read again after a change below it."""
+"""Questions about subtrees, and for pages, for which requests are held: each is read again after a change below it."""
 
 TREES_OF_ONE: Final = 2
 """Of these, of one address."""
@@ -36,13 +36,18 @@ REST: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RegistryPage:
-    """What is found: a body, its media type, a status, and header fields of its own."""
+    """What is found: a body, its media type, a status, and header fields of its own.
+
+    Attributes:
+        read_bytes: of the record that was read for it; 0 where a whole subtree was.
+    """
 
     body: bytes
     content_type: bytes = b"application/json"
     status: int = 200
     reason: str = "OK"
     fields: tuple[tuple[bytes, bytes], ...] = ()
+    read_bytes: int = 0
 
 
 class Followed(Protocol):
@@ -209,7 +214,7 @@ class RegistryWaits:
         if not self._shares.take(holder):
             return None
         if group is None:
-            if wish.reads_many and not self._takes_tree(holder):
+            if _costs_much(wish) and not self._takes_tree(holder):
                 self._shares.give_back(holder)
                 return None
             is_about_below = wish.is_list or wish.is_html or wish.reads_many
@@ -231,7 +236,7 @@ class RegistryWaits:
             del at_place[group]
             if not at_place:
                 del self._places[group.place]
-            if wish.reads_many:
+            if _costs_much(wish):
                 self._trees.give_back(group.holder)
 
     async def _hold(
@@ -285,7 +290,7 @@ class RegistryWaits:
         need = group.needs
         async with group.reading:
             if group.asked < need:
-                if wish.reads_many:
+                if _costs_much(wish):
                     group.said = await self._read_tree(group, wish)
                 else:
                     async with self._reading:
@@ -325,6 +330,11 @@ def _is_met(said: Said, want: Wish) -> bool:
             return want.known is not None
         case _:
             return True
+
+
+def _costs_much(wish: RegistryWish) -> bool:
+    """Whether few such questions are held: about subtrees, and for pages, of which one record has many by `limit`."""
+    return wish.reads_many or wish.is_html
 
 
 def _places_of(path: str) -> Iterator[tuple[str, bool]]:

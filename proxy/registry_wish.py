@@ -99,13 +99,18 @@ def read_registry_wish(target: str, headers: Headers) -> RegistryWish:
         limit.isascii() and limit.isdigit() and len(limit) <= _MAX_DIGITS and 0 < int(limit) <= MOST_ENTRIES
     ):
         raise ClientError(f"limit: {_quoted(limit)}: must be a number from 1 to {MOST_ENTRIES}")
+    is_record = not (
+        form in {HTML, PROMETHEUS} or "find" in said or _is_on(said, "list") or _is_on(said, "recursive")
+    )
     return RegistryWish(
         path=_path(path[len(REGISTRY) :]),
         is_list=_is_on(said, "list") or _is_on(said, "recursive"),
         is_recursive=_is_on(said, "recursive"),
         find=said.get("find"),
-        limit=int(limit),
-        after=said.get("after", ""),
+        limit=MOST_ENTRIES
+        if is_record
+        else int(limit),  # a record has none: all who wait for it wait for the same
+        after="" if is_record else said.get("after", ""),
         is_prometheus=form == PROMETHEUS,
         is_html=form == HTML,
         depth=path[len(REGISTRY) :].count("/") - 1,

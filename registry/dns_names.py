@@ -1,7 +1,7 @@
 """What an entry and an API are called in DNS. (registry/dns_names.py)
 
 Sources: RFC 1035 for names, RFC 2782 for `_service._protocol`; `BaseServiceRecordProcessor` of Hadoop 3.5.0, whose
-RegistryDNS calls an instance INSTANCE.USER.DOMAIN.
+RegistryDNS calls an instance INSTANCE.USER.DOMAIN, and `ContainerServiceRecordProcessor` for containers.
 """
 
 import re
@@ -27,6 +27,7 @@ LABELS: Final = {
 _CLASSPATH: Final = "classpath:"
 _OF_YARN: Final = "classpath:org.apache.hadoop.yarn.service."
 _SCHEMES: Final = ("http://", "https://")
+_CONTAINER: Final = re.compile(rb"ctr-(?:e[0-9]+-)?[0-9]+-[0-9]+-[0-9]+-[0-9]+")
 _NO_LABEL: Final = re.compile(r"[^a-z0-9]+")
 
 _USERS: Final = paths.name_of(paths.USERS)
@@ -55,6 +56,20 @@ def names_of(path: str) -> tuple[Labels, ...]:
     whole = below((), *reversed(elements))
     short = _short_name(elements)
     return (whole,) if short is None else (whole, short)
+
+
+def container_names_of(path: str, description: str, component: str) -> tuple[Labels, ...]:
+    """Return the names that Hadoop's RegistryDNS gives a container of a user's service, the container's own first.
+
+    That are DESCRIPTION.SERVICE.USER, COMPONENT.SERVICE.USER, which all containers of a component have, and the id of
+    the container alone, as YARN writes it: no other entry of a user has a name right below the domain.
+    """
+    short = _short_name(paths.elements_of(path))
+    if short is None or len(short) != len(("container", "service", "user")):
+        return ()
+    labels = (each for each in (description.lower(), component.lower()) if fault_of_label(each) is None)
+    id_ = (short[:1],) if _CONTAINER.fullmatch(short[0]) else ()
+    return (*(below(short[1:], label) for label in labels), *id_)
 
 
 def service_of(path: str) -> str:

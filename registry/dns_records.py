@@ -6,15 +6,15 @@ what it is a part of, so that one question finds all components.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address
 from itertools import islice
 from typing import Final, TypeAlias
-from urllib.parse import urlsplit
 
 from nncache.registry import paths
-from nncache.registry.dns_names import TCP, Labels, below, label_of, names_of, service_of
-from nncache.registry.limits import MAX_ADDRESSES, MAX_PORT
-from nncache.registry.record import Address, Endpoint, ServiceRecord
+from nncache.registry.addresses import Place, ip_of, place_of
+from nncache.registry.dns_names import TCP, Labels, below, container_names_of, label_of, names_of, service_of
+from nncache.registry.limits import MAX_ADDRESSES
+from nncache.registry.record import YARN_COMPONENT, YARN_IP, Endpoint, ServiceRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +54,6 @@ BROWSED: Final = ("_services", "_dns-sd", "_udp")
 MAX_STRING: Final = 255
 """Bytes of a string of TXT (RFC 1035, section 3.3)."""
 
-_PORTS: Final = {"http": 80, "https": 443}
-_MAX_HOST: Final = 253
-_MAX_LABEL: Final = 63
-_HOST: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an address of an endpoint is.
-
-    Attributes:
-        host: a host name, or an address that needs none.
-        scheme, path: of a URI, else empty.
-    """
-
-    host: str | IPv4Address | IPv6Address
-    port: int
-    scheme: str = ""
-    path: str = ""
-
 
 def records_of(path: str, record: ServiceRecord) -> tuple[ResourceRecord, ...]:
     """Return the resource records of an entry, each once; none if it has no name in DNS.
@@ -85,7 +65,17 @@ def records_of(path: str, record: ServiceRecord) -> tuple[ResourceRecord, ...]:
     if not own:
         return ()
     found = _Found(own, names_of(service_of(path)), paths.name_of(path))
-    return tuple(dict.fromkeys(_records(found, record)))
+    return tuple(dict.fromkeys((*_of_container(path, own, record), *_records(found, record))))
+
+
+def _of_container(path: str, own: tuple[Labels, ...], record: ServiceRecord) -> Iterator[ResourceRecord]:
+    """Yield where a container of YARN is: it has no endpoint, but an attribute with its address."""
+    address = ip_of(record.attributes.get(YARN_IP, ""))
+    if address is None:
+        return
+    names = container_names_of(path, record.description or "", record.attributes.get(YARN_COMPONENT, ""))
+    for name in (*own, *names):
+        yield name, address
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,36 +151,3 @@ def _text(endpoint: Endpoint, places: tuple[Place, ...]) -> Text:
         if len(found) == 1 and "" not in found
     )
     return Text(tuple(pair for pair in pairs if len(pair) <= MAX_STRING) or (b"",))
-
-
-def place_of(address: Address) -> Place | None:
-    """Return where an address is; None if it has no host that DNS could name, or no port."""
-    uri = address.get("uri")
-    if uri:
-        try:
-            parts = urlsplit(uri)
-            host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
-        except ValueError:
-            return None
-        scheme, path = parts.scheme, parts.path
-    else:
-        host = address.get("host") or address.get("hostname") or ""
-        digits = address.get("port") or ""
-        port = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < len("100000") else 0
-        scheme = path = ""
-    if not 0 < port <= MAX_PORT:
-        return None
-    named = _host_of(host)
-    return None if named is None else Place(named, port, scheme, path)
-
-
-def _host_of(host: str) -> str | IPv4Address | IPv6Address | None:
-    try:
-        address = ip_address(host)
-    except ValueError:
-        name = host.lower().removesuffix(".")
-        labels = name.split(".")
-        is_name = len(name) <= _MAX_HOST and all(0 < len(label) <= _MAX_LABEL for label in labels)
-        return name if is_name and all(_HOST.issuperset(label) for label in labels) else None
-    is_scoped = isinstance(address, IPv6Address) and address.scope_id is not None
-    return None if is_scoped else address  # a link of that host says nothing to others

@@ -4,7 +4,7 @@ Sources: RFC 1034 for zones, RFC 8020 for names without records above others. Me
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -68,10 +68,9 @@ class Zone:
             self._remove(name, data)
         self.changes += 1
 
-    def keep(self, paths: Iterable[str]) -> None:
-        """Drop all entries but these."""
-        for path in self._entries.keys() - set(paths):
-            self.take(path, None)
+    def others(self, paths: AbstractSet[str]) -> list[str]:
+        """Return the paths of all entries but these."""
+        return [path for path in self._entries if path not in paths]
 
     def has(self, name: Labels) -> bool:
         """Tell whether a name is there."""

@@ -9,6 +9,7 @@ to `MAX_READ_BYTES` (registry/record_json.py).
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from nncache.registry.addresses import MAX_PORT, split_uri
 from nncache.registry.errors import InvalidRecordError
 from nncache.registry.record import (
     HOST_PORT,
@@ -41,8 +42,6 @@ MAX_ADDRESS_VALUE: Final = 2048
 MAX_ATTRIBUTES: Final = 64
 MAX_ATTRIBUTE: Final = 128
 MAX_ATTRIBUTE_VALUE: Final = 1024
-
-MAX_PORT: Final = 65535
 
 PERMANENT: Final = "permanent"
 APPLICATION: Final = "application"
@@ -124,6 +123,8 @@ def _faults_of_address(where: str, address: Address, kind: str) -> Iterator[str]
             f"the name of the field {name[:MAX_ADDRESS_FIELD]!r} of {where}", name, MAX_ADDRESS_FIELD
         )
         yield from _too_long(f"{where}.{name}", value or "", MAX_ADDRESS_VALUE)
+        if name == "uri" and value and split_uri(value) is None:
+            yield f"{where}.uri is {value[:MAX_ADDRESS_FIELD]!r}, which is no URI"
     needed = NEEDED_FIELDS.get(kind, ())
     for names in needed:
         if not any(address.get(name) for name in names):

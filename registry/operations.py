@@ -35,6 +35,7 @@ from nncache.registry.limits import check_record
 from nncache.registry.pace import Pace
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import encode_record, parse_record
+from nncache.registry.slices import apart
 
 MOST_TRIES: Final = 20
 """Of a change that other clients' writes come before."""
@@ -161,7 +162,8 @@ class Registry:
         """Return the entry at a path, with its record. Raises as `resolve`."""
         wanted = paths.readable(path)
         znode = await self._get(wanted)
-        return Entry(status_of(wanted, znode), parse_record(wanted, znode.data))
+        record = await apart(len(znode.data), parse_record, wanted, znode.data)
+        return Entry(status_of(wanted, znode), record)
 
     async def stat(self, path: str) -> EntryStatus:
         """Return what is known of an entry. Raises PathNotFoundError."""

@@ -11,6 +11,8 @@ RECORD_TYPE: Final = "JSONServiceRecord"
 
 YARN_ID: Final = "yarn:id"
 YARN_PERSISTENCE: Final = "yarn:persistence"
+YARN_IP: Final = "yarn:ip"
+YARN_COMPONENT: Final = "yarn:component"
 
 URI: Final = "uri"
 HOST_PORT: Final = "host/port"

@@ -121,7 +121,10 @@ class _Reading:
     def _address(self, value: object, where: str) -> Address:
         if not isinstance(value, dict):
             raise self._fault(f"{where} is {_kind(value)}; an address is a JSON object of strings")
-        return {name: self._text_or_none(part, f"{where}.{name}") for name, part in value.items()}
+        return {
+            name: part if type(part) is str else self._text_or_none(part, f"{where}.{name}")
+            for name, part in value.items()
+        }
 
     def _list(self, value: object, where: str, read: Callable[[object, str], _T]) -> tuple[_T, ...]:
         if value is None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from nncache.hadoop.settings import SettingError
 from nncache.registry.access import AccessPolicy, parse_account
+from nncache.registry.addresses import host_of
 from nncache.registry.yarn_states import Terms
 
 _RM_URL: Final = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[1-9][0-9]{0,4}")
@@ -95,7 +96,11 @@ class UpdateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationSettings:
-    """Whether and how a daemon takes part in the registry."""
+    """Whether and how a daemon takes part in the registry.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
 
     registry: bool = field(
         default=False,
@@ -108,9 +113,19 @@ class RegistrationSettings:
         default="",
         metadata={
             "help": "Host name or address to register, by which clients reach this daemon. Empty: the host that it "
-            "listens on, or this machine's name where that is every address."
+            "listens on, or this machine's name where that is every address. Without a port: those that it listens on "
+            "are registered."
         },
     )
+
+    def __post_init__(self) -> None:
+        if self.registry_host and host_of(self.registry_host) is None:
+            raise SettingError(
+                "registry_host",
+                self.registry_host,
+                "must be a host name or an address without port and brackets, such as proxy1.example.com: the ports "
+                "that the daemon listens on are registered with it",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,11 @@
 """Long work that lets other work go on. (registry/slices.py)"""
 
 import asyncio
-from typing import Final
+from collections.abc import Callable
+from typing import Final, ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 SLICE_BYTES: Final = 16_384
 """Of records that are parsed or written in one turn of the event loop: a few milliseconds."""
@@ -22,3 +26,10 @@ class Slices:
         if self._bytes >= SLICE_BYTES:
             self._bytes = 0
             await asyncio.sleep(0)
+
+
+async def apart(size: int, work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    """Return what pure work returns; that on more bytes than a slice has is done in a thread, beside the event loop."""
+    if size <= SLICE_BYTES:
+        return work(*args, **kwargs)
+    return await asyncio.to_thread(work, *args, **kwargs)

@@ -1,38 +1,42 @@
 """What Prometheus scrapes, of what is registered. (registry/targets.py)
 
-The form is that of its HTTP service discovery (Prometheus 2.28, `http_sd_config`).
+The form is that of its HTTP service discovery (Prometheus 2.28, `http_sd_config`). A record is written by others: what
+it says becomes a target only if Prometheus can scrape it over http or https, and of one record the first are taken.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from nncache.registry.addresses import place_of
 from nncache.registry.entry import Entry
+from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.paths import name_of
 from nncache.registry.record import Address
 
 METRICS_API: Final = "org.prometheus.metrics"
 """The `api` of an endpoint with metrics; its addresses are URIs, or hosts with ports."""
 
+_SCHEMES: Final = frozenset({"", "http", "https"})
 
-def targets_of(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
-    """Yield a group of targets for each address of an endpoint of METRICS_API."""
-    for entry in entries:
-        for endpoint in entry.record.endpoints:
-            if endpoint.api == METRICS_API:
-                for address in endpoint.addresses:
-                    yield from _group(entry.path, address)
+
+def targets_of(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Yield a group of targets for each address of an endpoint of METRICS_API, `MAX_ADDRESSES` at most."""
+    addresses = (
+        address
+        for endpoint in entry.record.endpoints
+        if endpoint.api == METRICS_API
+        for address in endpoint.addresses
+    )
+    for address in islice(addresses, MAX_ADDRESSES):
+        yield from _group(entry.path, address)
 
 
 def _group(path: str, address: Address) -> Iterator[dict[str, Any]]:
-    labels = {"__meta_registry_path": path, "__meta_registry_name": name_of(path)}
-    uri = address.get("uri")
-    if uri:
-        parts = urlsplit(uri)
-        if parts.netloc:
-            labels |= {"__scheme__": parts.scheme, "__metrics_path__": parts.path or "/metrics"}
-            yield {"targets": [parts.netloc], "labels": labels}
+    place = place_of(address)
+    if place is None or place.scheme not in _SCHEMES:
         return
-    host, port = address.get("host") or address.get("hostname"), address.get("port")
-    if host and port:
-        yield {"targets": [f"{host}:{port}"], "labels": labels}
+    labels = {"__meta_registry_path": path, "__meta_registry_name": name_of(path)}
+    if place.scheme:
+        labels |= {"__scheme__": place.scheme, "__metrics_path__": place.path or "/metrics"}
+    yield {"targets": [place.authority], "labels": labels}

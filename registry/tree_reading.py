@@ -26,7 +26,7 @@ from nncache.registry.errors import (
 from nncache.registry.operations import Registry, status_of
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import parse_record
-from nncache.registry.slices import Slices
+from nncache.registry.slices import Slices, apart
 
 PER_CALL: Final = 100
 """Znodes of one call."""
@@ -194,7 +194,7 @@ async def _reading(walk: _Walk, top: str, after: str, limit: int | None) -> Tree
             continue
         await slices.add(len(znode.data))
         try:
-            record = parse_record(path, znode.data)
+            record = await apart(len(znode.data), parse_record, path, znode.data)
         except NoRecordError:
             bare.append(status_of(path, znode))
         except InvalidRecordError as error:

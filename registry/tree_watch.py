@@ -22,7 +22,7 @@ from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.operations import status_of
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import parse_record
-from nncache.registry.slices import Slices
+from nncache.registry.slices import Slices, apart
 
 BATCH: Final = 256
 """Entries that are read before any of them is reported."""
@@ -268,7 +268,7 @@ class TreeWatch:
         mark = (znode.created_zxid, znode.version)
         if mark != node.mark and node.path in self._nodes:
             node.mark = mark
-            changes.append(_present(node.path, znode))
+            changes.append(await apart(len(znode.data), _present, node.path, znode))
         return changes
 
     async def _removed(self, path: str) -> list[Removed]:

@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from typing import Final, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from markupsafe import Markup
 
 from nncache.admin.status_page import digest_of, read_text
 from nncache.registry import paths
+from nncache.registry.addresses import split_uri
 from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, Address, Endpoint, ServiceRecord
 
@@ -288,11 +289,8 @@ def _value(text: str) -> Markup:
 def _is_of_the_web(text: str) -> bool:
     if _WEB.fullmatch(text) is None:
         return False
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return bool(parts.hostname) and "@" not in parts.netloc
+    parts = split_uri(text)
+    return parts is not None and bool(parts.hostname) and "@" not in parts.netloc
 
 
 def _table_of(place: Place, entries: Iterable[EntryStatus]) -> Markup:

@@ -6,13 +6,13 @@ Pure.
 from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
-from urllib.parse import urlsplit
 
 from nncache.checks.facts import Facts, RegistryFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.coordination.acl import CHANGES, Acl, Right
 from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.some_names import some_names
+from nncache.registry.addresses import place_of
 from nncache.registry.record import ServiceRecord
 
 _OURS: Final = frozenset(
@@ -133,7 +133,7 @@ def _entry(facts: Facts, found: RegistryFound) -> Finding:
             f"{found.path} holds no record that can be read: {found.fault}",
             "this daemon replaces it when it starts; see who wrote it",
         )
-    if found.record is not None and found.at not in _places(found.record):
+    if found.record is not None and _spelled(found.at) not in _places(found.record):
         what = found.record.description or "no description"
         return failed(
             f"{found.path} is bound to another service ({what}), not to {found.at}: the two replace each other's entry",
@@ -155,12 +155,19 @@ def _entry(facts: Facts, found: RegistryFound) -> Finding:
     return ok(f"{found.path} leads to {found.at}")
 
 
+def _spelled(at: str) -> str:
+    """Return host:port as it is spelled of an address."""
+    place = place_of({"uri": f"http://{at}/"})
+    return at if place is None else place.authority
+
+
 def _places(record: ServiceRecord) -> frozenset[str]:
-    """Return host:port of all URIs of a record."""
+    """Return host:port of all addresses of a record."""
     return frozenset(
-        urlsplit(address.get("uri") or "").netloc
+        place.authority
         for endpoint in record.endpoints
         for address in endpoint.addresses
+        if (place := place_of(address)) is not None
     )
 
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
-from urllib.parse import urlsplit
 
 from nncache.checks.contacts import contact, resolved
 from nncache.checks.facts import Contact, RegistryFound
@@ -14,9 +13,9 @@ from nncache.coordination.acl import Acl
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
-from nncache.hadoop.addresses import split_address
 from nncache.hadoop.endpoint import Endpoint
 from nncache.registry import paths
+from nncache.registry.addresses import place_of
 from nncache.registry.daemon_record import ADMIN_API, PLACE, WEBHDFS_API, Daemon
 from nncache.registry.entry import Entry
 from nncache.registry.errors import (
@@ -32,8 +31,6 @@ from nncache.registry.tree_reading import read_tree
 
 MAX_OTHERS: Final = 50
 """Daemons that are looked for."""
-
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 async def ask_registry(
@@ -117,11 +114,7 @@ async def _answer(entry: Entry, user: str) -> Contact | None:
     )
     for endpoint in endpoints:
         for address in endpoint.addresses if endpoint is not None else ():
-            try:
-                parts = urlsplit(address.get("uri") or "")
-                at = str(Endpoint(parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)))
-                split_address(at)
-            except ValueError:
-                continue
-            return await contact(at, user)
+            place = place_of(address)
+            if place is not None:
+                return await contact(place.authority, user)
     return None

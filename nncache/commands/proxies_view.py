@@ -8,7 +8,7 @@ from typing import Final
 import aiohttp
 import click
 
-from nncache.commands.registry_client import with_registry
+from nncache.commands.registry_client import see_root, with_registry
 from nncache.coordination.session import Session
 from nncache.logs import LogSettings, one_line, set_up_logs
 from nncache.registry import paths
@@ -49,7 +49,7 @@ def list_proxies(settings: SettingsOfRegistry, *, as_json: bool) -> None:
     """Print what is registered.
 
     Raises:
-        RegistryCommandError: ZooKeeper does not answer.
+        RegistryCommandError: ZooKeeper does not answer, or there is no registry.
         ConfigurationError: the login cannot be made.
     """
     set_up_logs(LogSettings(log_level="error"))
@@ -57,7 +57,8 @@ def list_proxies(settings: SettingsOfRegistry, *, as_json: bool) -> None:
     async def work(registry: Registry, _: Session) -> None:
         try:
             entries = (await read_tree(registry, PLACE)).entries
-        except PathNotFoundError:
+        except PathNotFoundError as error:
+            await see_root(registry, error)
             entries = ()
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
         async with aiohttp.ClientSession(timeout=timeout) as http, asyncio.TaskGroup() as tasks:

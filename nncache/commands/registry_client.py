@@ -23,7 +23,7 @@ from nncache.logs import LogSettings, set_up_logs
 from nncache.registry import paths
 from nncache.registry.auditing import audit_tree
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.errors import InvalidRecordError, NoRecordError, RegistryError
+from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.pace import Pace
 from nncache.registry.purge_plan import plan_purge
@@ -104,7 +104,8 @@ class RegistryClient:
         """Remove an entry."""
 
         async def work(registry: Registry, _: Session) -> None:
-            await registry.delete(path, recursive=recursive)
+            if not await registry.delete(path, recursive=recursive):
+                await see_root(registry)
 
         self._run(work)
 
@@ -127,6 +128,7 @@ class RegistryClient:
             assert task is not None
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, task.cancel)
+            await see_root(registry)
             try:
                 async for change in TreeWatch(session, registry.root, path).changes():
                     click.echo(registry_view.change(change, as_json=as_json))
@@ -201,13 +203,30 @@ async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
             await session.wait_connected(settings.zookeeper.zookeeper_session_timeout_s)
             pace = Pace(settings.updates.registry_updates_per_s, boottime)
             registry = Registry(session, settings.registry.registry_root, settings.registry.access, pace)
-            await work(registry, session)
+            try:
+                await work(registry, session)
+            except PathNotFoundError as error:
+                await see_root(registry, error)
+                raise
     except ConnectionLostError as error:
         raise RegistryCommandError(
             f"ZooKeeper {', '.join(settings.zookeeper.zookeeper)} does not answer: {error}"
         ) from error
     except (RegistryError, CoordinationError) as error:
         raise RegistryCommandError(str(error)) from error
+
+
+async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -> None:
+    """See that there is a registry.
+
+    Raises:
+        RegistryCommandError: there is none at its root.
+    """
+    if not await registry.exists(paths.ROOT):
+        raise RegistryCommandError(
+            f"there is no registry at {registry.root} in ZooKeeper: correct registry_root (hadoop.registry.zk.root), "
+            "or make one: nncache registry mknode --parents /services"
+        ) from cause
 
 
 def _complain(lines: Iterable[str]) -> None:

@@ -14,11 +14,13 @@ class DnsSituation:
         is_loaded: the registry has been read; it answers.
         is_current: the registry is followed.
         is_zookeeper_connected: there is a connection to ZooKeeper.
+        missing_root: registry_root, if there is no such znode; empty: there is.
     """
 
     is_loaded: bool
     is_current: bool
     is_zookeeper_connected: bool
+    missing_root: str = ""
 
     @property
     def is_ready(self) -> bool:
@@ -35,6 +37,8 @@ class DnsSituation:
     @property
     def state(self) -> str:
         """The same in words."""
+        if self.is_current and self.missing_root:
+            return f"there is no registry at {self.missing_root} in ZooKeeper: no name is found"
         if self.is_current:
             return "answers are those of what is registered"
         if self.is_loaded:
@@ -46,7 +50,9 @@ def lines(before: DnsSituation | None, now: DnsSituation) -> tuple[News, ...]:
     """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
     if before is not None and before.state == now.state:
         return ()
-    if now.is_current:
+    if now.is_current and not now.missing_root:
         return (News(now.state),)
+    if now.is_current:
+        return (News(f"{now.state}; correct registry_root (hadoop.registry.zk.root)", is_bad=True),)
     what_to_do = "see that the servers of zookeeper run and that this host reaches them"
     return (News(f"{now.state}; {what_to_do}", is_bad=True),)

@@ -233,4 +233,5 @@ class DnsSystem:
             is_loaded=self._zone.is_loaded,
             is_current=self._following.is_current and self._session.is_connected,
             is_zookeeper_connected=self._session.is_connected,
+            missing_root="" if self._following.has_root else self._settings.registry.registry_root,
         )

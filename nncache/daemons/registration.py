@@ -14,9 +14,11 @@ from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.endpoint import Endpoint
+from nncache.registry.addresses import place_of
 from nncache.registry.daemon_record import PLACE, Daemon
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord
 from nncache.registry.settings import RegistrySettings
 
 _log = logging.getLogger(__name__)
@@ -75,6 +77,8 @@ class Registration:
         self._is_withdrawn = False
         self._is_registered = False  # when it was last looked for
         self._failures = 0
+        self._has_bound = False  # an entry of ours, since the start
+        self._rival: ServiceRecord | None = None  # that was last found in its place
         self._writing = asyncio.Lock()
 
     @property
@@ -141,21 +145,44 @@ class Registration:
         try:
             await session.wait_connected(self._zookeeper.zookeeper_session_timeout_s)
             async with self._writing:
-                if not self._is_withdrawn and not await _is_there(registry, daemon):
+                found = await _found(registry, daemon.path)
+                if not self._is_withdrawn and found != daemon.record:
+                    self._see_rival(daemon, found)
                     await registry.mknode(PLACE, create_parents=True)
                     await registry.bind(daemon.path, daemon.record, overwrite=True)
+                    self._has_bound = True
                     _log.info("registered as %s", daemon.path)
         except (RegistryError, ConnectionLostError) as error:
             _log.warning("not registered as %s, trying again in %g s: %s", daemon.path, AGAIN_S, error)
             return False
         return True
 
+    def _see_rival(self, daemon: Daemon, found: ServiceRecord | None) -> None:
+        """Log that another daemon has replaced the entry, once for each record of it."""
+        if found is None or not self._has_bound or found == self._rival:
+            return
+        self._rival = found
+        where = ", ".join(
+            place.authority
+            for endpoint in found.endpoints
+            for address in endpoint.addresses
+            if (place := place_of(address)) is not None
+        )
+        _log.warning(
+            "%s was replaced by another daemon (%s, at %s): the two overwrite each other's entry; give one of them "
+            "another registry_host or port",
+            daemon.path,
+            found.description or "no description",
+            where or "no address",
+        )
 
-async def _is_there(registry: Registry, daemon: Daemon) -> bool:
+
+async def _found(registry: Registry, path: str) -> ServiceRecord | None:
+    """Return what is bound there; None for nothing that can be read."""
     try:
-        return await registry.resolve(daemon.path) == daemon.record
+        return await registry.resolve(path)
     except (PathNotFoundError, NoRecordError, InvalidRecordError):
-        return False
+        return None
 
 
 def url_of(scheme: str, host: str, port: int, path: str = "/") -> str:

@@ -31,7 +31,7 @@ from nncache.registry.errors import (
 )
 from nncache.registry.operations import Registry
 from nncache.registry.record_json import encode_record
-from nncache.registry.slices import Slices
+from nncache.registry.slices import Slices, apart
 from nncache.registry.targets import METRICS_API, targets_of
 from nncache.registry.tree_reading import MIB, read_tree
 
@@ -65,11 +65,11 @@ class ZooKeeperRegistry:
         """Return what is asked for; see RegistrySource."""
         if not wish.is_html:
             with _translated():
-                return RegistryPage(await _body(self._connected(), wish))
+                return await _page(self._connected(), wish)
         place = Place(path=paths.path_of(*paths.elements_of(wish.path)), depth=wish.depth)
         try:
             with _translated():
-                return _as_html(await _html(self._connected(), place, wish))
+                return await _html(self._connected(), place, wish)
         except ClientError as error:
             return _as_html(problem_page(place, str(error)), error.status, error.reason)
 
@@ -93,17 +93,17 @@ def _translated() -> Iterator[None]:
         raise RegistryUnavailableError(str(error)) from error
 
 
-def _as_html(body: bytes, status: int = 200, reason: str = "OK") -> RegistryPage:
+def _as_html(body: bytes, status: int = 200, reason: str = "OK", read_bytes: int = 0) -> RegistryPage:
     fields = tuple((name.encode(), value.encode()) for name, value in HEADERS.items())
-    return RegistryPage(body, CONTENT_TYPE, status, reason, fields)
+    return RegistryPage(body, CONTENT_TYPE, status, reason, fields, read_bytes)
 
 
-async def _html(registry: Registry, place: Place, wish: RegistryWish) -> bytes:
+async def _html(registry: Registry, place: Place, wish: RegistryWish) -> RegistryPage:
     """Return the page of an entry, or of all records below it that are searched for."""
     if wish.reads_many:
         entries = await _found(registry, replace(wish, limit=wish.limit + 1), wish.find)
         is_more = len(entries) > wish.limit
-        return found_page(place, entries[: wish.limit], query=wish.find, is_more=is_more)
+        return _as_html(found_page(place, entries[: wish.limit], query=wish.find, is_more=is_more))
     path = paths.readable(wish.path)
     status = await registry.stat(path)
     record, fault = None, ""
@@ -121,7 +121,7 @@ async def _html(registry: Registry, place: Place, wish: RegistryWish) -> bytes:
         below=below[: wish.limit],
         is_more=len(below) > wish.limit,
     )
-    return entry_page(place, shown)
+    return _as_html(entry_page(place, shown), read_bytes=status.size_bytes)
 
 
 async def _right_below(registry: Registry, path: str, wish: RegistryWish) -> tuple[EntryStatus, ...]:
@@ -129,15 +129,17 @@ async def _right_below(registry: Registry, path: str, wish: RegistryWish) -> tup
     return await registry.stat_all([paths.below(path, name) for name in names[: wish.limit]])
 
 
-async def _body(registry: Registry, wish: RegistryWish) -> bytes:
+async def _page(registry: Registry, wish: RegistryWish) -> RegistryPage:
     if wish.is_prometheus:
-        return _json(list(targets_of(await _found(registry, wish, f"api={METRICS_API}"))))
+        return RegistryPage(await _targets(await _found(registry, wish, f"api={METRICS_API}")))
     if wish.find is not None or wish.is_recursive:
-        return await _records(await _found(registry, wish, wish.find))
+        return RegistryPage(await _records(await _found(registry, wish, wish.find)))
     if wish.is_list:
         statuses = await _right_below(registry, paths.readable(wish.path), wish)
-        return _json({"entries": list(map(_status, statuses))})
-    return encode_record(await registry.resolve(wish.path))
+        return RegistryPage(_json({"entries": list(map(_status, statuses))}))
+    entry = await registry.read(wish.path)
+    size = entry.status.size_bytes
+    return RegistryPage(await apart(size, encode_record, entry.record), read_bytes=size)
 
 
 async def _found(registry: Registry, wish: RegistryWish, query: str | None) -> tuple[Entry, ...]:
@@ -156,11 +158,20 @@ def _parsed(query: str) -> EndpointQuery:
         raise ClientError(f"find: {query[:64]}: {error}") from error
 
 
+async def _targets(entries: Iterable[Entry]) -> bytes:
+    """Return a document of what Prometheus scrapes, written a slice at a time."""
+    texts, slices = list[bytes](), Slices()
+    for entry in entries:
+        texts += map(_json, targets_of(entry))
+        await slices.add(entry.status.size_bytes)
+    return b"[%s]" % b",".join(texts)
+
+
 async def _records(entries: Iterable[Entry]) -> bytes:
     """Return a document of these records, written a slice at a time."""
     texts, slices = list[bytes](), Slices()
     for entry in entries:
-        record = encode_record(entry.record)
+        record = await apart(entry.status.size_bytes, encode_record, entry.record)
         texts.append(b'%s,"record":%s}' % (_json(_status(entry.status))[:-1], record))
         await slices.add(len(record))
     return b'{"entries":[%s]}' % b",".join(texts)

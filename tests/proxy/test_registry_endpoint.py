@@ -15,7 +15,7 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import EntryNotFoundError, RegistryUnavailableError
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.registry_endpoint import RegistryAnswer, RegistryEndpoint
+from nncache.proxy.registry_endpoint import PER_BYTES, RegistryAnswer, RegistryEndpoint
 from nncache.proxy.registry_turns import OF_ONE
 from nncache.proxy.registry_waits import Followed, RegistryPage
 from nncache.proxy.registry_wish import RegistryWish
@@ -167,6 +167,13 @@ async def test_a_client_address_has_a_rate() -> None:
         assert [(await s.ask("/a")).status for _ in range(6)] == [200] * 5 + [429]
 
 
+async def test_a_large_record_is_charged_for() -> None:
+    """What is read for a request costs, too."""
+    async with scene() as s:
+        s.pages.special = RegistryPage(b"x", read_bytes=60 * PER_BYTES)
+        assert [(await s.ask("/a")).status for _ in range(3)] == [200, 200, 429]
+
+
 async def test_few_subtrees_are_read_at_the_same_time() -> None:
     """Of one address one, while others of it wait, and few; single records are read beside them."""
     async with scene() as s:
@@ -244,6 +251,23 @@ async def test_a_registry_that_cannot_be_followed_holds_none(
         s.pages.cannot_be_followed.clear()
         while s.pages.follows < 2 or not s.pages.followers:
             await turns(1)
+
+
+async def test_the_registry_is_followed_while_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And for some minutes more, then not until one waits again, which is held at once."""
+    monkeypatch.setattr(registry_endpoint, "UNUSED_S", 0.0)
+    async with scene() as s, asyncio.TaskGroup() as tasks:
+        fields = ("Prefer: wait=50", f"If-None-Match: {(await s.ask('/a'))['ETag']}")
+        for number in (1, 2):
+            held = tasks.create_task(s.ask("/a", *fields))
+            await until_held(s)
+            assert s.pages.follows == number
+            s.pages.special = RegistryPage(b"other")
+            s.pages.followers[0].touched("/a")
+            assert (await held).body == b"other"
+            s.pages.special = None
+            while s.pages.followers:
+                await turns(1)
 
 
 async def test_a_lost_zookeeper_is_answered() -> None:

@@ -10,9 +10,9 @@ from nncache.coordination.errors import ConnectionLostError, NoNodeError
 from nncache.coordination.zookeeper import Create, ZnodeAcl
 from nncache.registry.access import AccessPolicy, Account
 from nncache.registry.auditing import audit_tree
-from nncache.registry.errors import PathNotFoundError, RegistryIOError
+from nncache.registry.errors import InvalidRecordError, PathNotFoundError, RegistryIOError
 from nncache.registry.operations import Registry
-from nncache.registry.record import ServiceRecord
+from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.registry.worlds import WEBHDFS, fake_registry
@@ -38,6 +38,18 @@ async def test_records_and_names_of_an_open_registry() -> None:
     assert [fault.split()[0] for fault in faults["/services/Y"]] == ["description", "the"]
     with pytest.raises(PathNotFoundError):
         await audit_tree(registry, "/nowhere")
+
+
+async def test_a_uri_that_is_none_is_named() -> None:
+    """It would break what reads it; it cannot be bound here."""
+    registry = fake_registry()
+    await registry.make_root()
+    broken = ServiceRecord(external=(uri_endpoint("org.prometheus.metrics", "http", "http://[x/"),))
+    with pytest.raises(InvalidRecordError, match="which is no URI"):
+        await registry.bind("/services/x", broken)
+    await registry.zookeeper.commit([Create(registry.znode("/services/x"), encode_record(broken))])
+    fault = "external[0].addresses[0].uri is 'http://[x/', which is no URI"
+    assert await audit_tree(registry, "/") == {"/services/x": (fault,)}
 
 
 async def test_acls_of_a_secure_registry() -> None:

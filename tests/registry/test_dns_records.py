@@ -1,12 +1,12 @@
 """Which resource records a service record becomes."""
 
-from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 
 from nncache.registry.daemon_record import PROXY, Daemon
-from nncache.registry.dns_records import Data, Place, Pointer, Service, Text, place_of, records_of
+from nncache.registry.dns_records import Data, Pointer, Service, Text, records_of
+from nncache.registry.dns_zone import Zone
 from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
 
@@ -116,32 +116,55 @@ def test_a_record_of_another_client_is_bounded() -> None:
     assert sum(isinstance(data, Service) for _, data in found) == 2 * MAX_ADDRESSES
 
 
-@pytest.mark.parametrize(
-    ("address", "place"),
-    [
-        ({"uri": "http://H.example.com/x"}, Place("h.example.com", 80, "http", "/x")),
-        ({"uri": "https://[fd00::1]"}, Place(IPv6Address("fd00::1"), 443, "https")),
-        ({"uri": "https://[fd00::1"}, None),
-        ({"uri": "hdfs://h:x/"}, None),
-        ({"uri": "hdfs://h/"}, None),
-        ({"uri": "/path"}, None),
-        ({"uri": "http://"}, None),
-        ({"host": "h.", "port": "65535"}, Place("h", 65535)),
-        ({"hostname": "10.0.0.7", "port": "1"}, Place(IPv4Address("10.0.0.7"), 1)),
-        ({"host": "h", "port": "0"}, None),
-        ({"host": "h", "port": "65536"}, None),
-        ({"host": "h", "port": "100000"}, None),
-        ({"host": "h", "port": None}, None),
-        ({"host": "h", "port": "x"}, None),
-        ({"host": None, "port": "1"}, None),
-        ({"host": "a b", "port": "1"}, None),
-        ({"host": "a..b", "port": "1"}, None),
-        ({"host": "é", "port": "1"}, None),
-        ({"host": "a" * 64, "port": "1"}, None),
-        ({"host": ".".join(["a" * 63] * 4), "port": "1"}, None),
-        ({"host": "fe80::1%eth0", "port": "1"}, None),
-    ],
-)
-def test_an_address_is_a_host_and_a_port(address: Mapping[str, str | None], place: Place | None) -> None:
-    """Or it has no place in DNS."""
-    assert place_of(address) == place
+CONTAINER = "ctr-e01-1408631738011-0028-01-000002"
+
+
+def container(number: int, **attributes: str) -> tuple[str, ServiceRecord]:
+    """Return the path and the record of a container, as YARN's service framework writes them."""
+    name = f"{CONTAINER[:-1]}{number + 2}"
+    ours = {"yarn:id": name, "yarn:persistence": "container", "yarn:ip": f"172.17.0.{number + 2}"}
+    record = ServiceRecord(
+        description=f"sleeper-{number}", attributes={**ours, "yarn:component": "sleeper", **attributes}
+    )
+    return f"/users/joe/services/yarn-service/sleep1/components/{name}", record
+
+
+def test_a_container_of_yarn_has_the_names_of_hadoops_server() -> None:
+    """It has no endpoint, but an address; "Service Discovery" of Hadoop's documentation names it so (YARN-5218)."""
+    path, record = container(0)
+    own = f"{CONTAINER}.components.sleep1.yarn-service.services.joe.users"
+    address = IPv4Address("172.17.0.2")
+    assert shown(path, record) == {
+        own: [address],
+        f"{CONTAINER}.sleep1.joe": [address],
+        "sleeper-0.sleep1.joe": [address],
+        "sleeper.sleep1.joe": [address],
+        CONTAINER: [address],
+    }
+    zone = Zone(20)
+    for number in range(3):
+        zone.take(*container(number))
+    assert len(zone.find(labels("sleeper.sleep1.joe"), IPv4Address, 9)) == 3
+    assert zone.find(labels("sleeper-2.sleep1.joe"), IPv4Address, 9) == (IPv4Address("172.17.0.4"),)
+    path, record = container(0, **{"yarn:ip": "fd00::1"})
+    assert shown(path, record)["sleeper-0.sleep1.joe"] == [IPv6Address("fd00::1")]
+
+
+@pytest.mark.parametrize("address", ["", "host1", "fe80::1%eth0", "172.17.0.2,172.17.0.3"])
+def test_a_container_without_an_address_has_no_names(address: str) -> None:
+    """A host name is looked up by clients, not here."""
+    assert shown(*container(0, **{"yarn:ip": address})) == {}
+
+
+def test_a_users_record_takes_no_name_beyond_the_users() -> None:
+    """Right below the domain there are ids of containers alone; what is no label is left out."""
+    _, record = container(0, **{"yarn:component": "a.b"})
+    for path, extra in {
+        "/users/joe/x/y/components/services": ["services.y.joe", "sleeper-0.y.joe"],
+        "/users/joe/x/y/components/ctr-services": ["ctr-services.y.joe", "sleeper-0.y.joe"],
+        "/users/services/x/y/components/ctr-1-2-3-4": [],
+        "/users/joe/x/ctr-1-2-3-4": ["ctr-1-2-3-4.joe"],
+        "/services/x/components/ctr-1-2-3-4": [],
+    }.items():
+        own = ".".join(reversed(path.strip("/").split("/")))
+        assert [*shown(path, record)] == [own, *extra]

@@ -6,7 +6,12 @@ import pytest
 
 from nncache.hadoop.settings import SettingError
 from nncache.registry.access import AccessPolicy, Account
-from nncache.registry.settings import ReaperSettings, RegistrySettings, UpdateSettings
+from nncache.registry.settings import (
+    ReaperSettings,
+    RegistrationSettings,
+    RegistrySettings,
+    UpdateSettings,
+)
 from nncache.registry.yarn_states import Terms
 
 
@@ -78,3 +83,17 @@ def test_changes_have_a_rate(per_s: float) -> None:
     assert UpdateSettings().registry_updates_per_s == 100.0
     with pytest.raises(SettingError, match="registry_updates_per_s"):
         UpdateSettings(registry_updates_per_s=per_s)
+
+
+@pytest.mark.parametrize("host", ["localhost:9871", "[::1]", "http://h", "a b", "h/", "h:"])
+def test_a_host_to_register_has_no_port(host: str) -> None:
+    """It would be registered as http://[localhost:9871]:9870/."""
+    with pytest.raises(SettingError, match="registry_host") as caught:
+        RegistrationSettings(registry_host=host)
+    assert "without port and brackets" in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["", "proxy1.example.com", "PROXY1", "10.0.0.7", "fd00::1"])
+def test_a_host_to_register_is_a_name_or_an_address(host: str) -> None:
+    """Empty is this host's own."""
+    assert RegistrationSettings(registry_host=host).registry_host == host

@@ -1,6 +1,9 @@
 """What Prometheus is told to scrape."""
 
+import pytest
+
 from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
 from nncache.registry.targets import METRICS_API, targets_of
 
@@ -15,28 +18,50 @@ def test_uris_say_where_and_how() -> None:
     """Scheme and path are Prometheus' own labels."""
     labels = {"__meta_registry_path": "/services/x", "__meta_registry_name": "x"}
     found = targets_of(
-        [entry(uri_endpoint(METRICS_API, "http", "https://a:1/m?x=y", "http://b", "/no-host", ""))]
+        entry(uri_endpoint(METRICS_API, "http", "https://a:1/m?x=y", "http://b", "/no-host", ""))
     )
     assert list(found) == [
         {"targets": ["a:1"], "labels": {**labels, "__scheme__": "https", "__metrics_path__": "/m"}},
-        {"targets": ["b"], "labels": {**labels, "__scheme__": "http", "__metrics_path__": "/metrics"}},
+        {"targets": ["b:80"], "labels": {**labels, "__scheme__": "http", "__metrics_path__": "/metrics"}},
     ]
 
 
 def test_hosts_with_ports_are_targets_as_they_are() -> None:
     """What is incomplete is none, and other APIs are not asked."""
     found = targets_of(
-        [
-            entry(
-                host_port_endpoint(METRICS_API, "http", ("a", 1)),
-                Endpoint(
-                    api=METRICS_API,
-                    protocol="http",
-                    address_type="inetaddress",
-                    addresses=({"hostname": "b", "port": "2"}, {"hostname": "c"}, {"port": "3"}),
-                ),
-                host_port_endpoint("other", "http", ("d", 4)),
-            )
-        ]
+        entry(
+            host_port_endpoint(METRICS_API, "http", ("a", 1)),
+            Endpoint(
+                api=METRICS_API,
+                protocol="http",
+                address_type="inetaddress",
+                addresses=({"hostname": "b", "port": "2"}, {"hostname": "c"}, {"port": "3"}),
+            ),
+            host_port_endpoint("other", "http", ("d", 4)),
+        )
     )
     assert [group["targets"] for group in found] == [["a:1"], ["b:2"]]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://[x/",
+        "http://[oops]:1/metrics",
+        "http://h:x/",
+        "file:///etc/passwd",
+        "ftp://h/",
+        "gopher://h:1/",
+    ],
+)
+def test_what_prometheus_cannot_scrape_is_no_target(uri: str) -> None:
+    """One such record takes no other target away; user information is left out."""
+    good = "http://user:secret@h:1/"
+    (found,) = targets_of(entry(uri_endpoint(METRICS_API, "http", uri, good)))
+    assert found["targets"] == ["h:1"]
+
+
+def test_of_one_record_so_many_addresses_are_targets() -> None:
+    """A record with ten thousand of them holds up no scrape of others."""
+    many = host_port_endpoint(METRICS_API, "http", *(("h", port) for port in range(1, 10_000)))
+    assert len([*targets_of(entry(many))]) == MAX_ADDRESSES

@@ -1,5 +1,7 @@
 """What the DNS daemon says of itself."""
 
+from dataclasses import replace
+
 from nncache.daemons.dns_situation import DnsSituation, lines
 
 NEW = DnsSituation(is_loaded=False, is_current=False, is_zookeeper_connected=False)
@@ -30,3 +32,16 @@ def test_each_state_is_said_once() -> None:
     ((news),) = lines(WELL, AWAY)
     assert news.is_bad
     assert "last known" in news.text
+
+
+def test_a_registry_that_is_not_there_is_named() -> None:
+    """With the setting that says where it is."""
+    missing = replace(WELL, missing_root="/nope")
+    ((news),) = lines(None, missing)
+    assert news.is_bad
+    assert news.text.startswith(
+        "there is no registry at /nope in ZooKeeper: no name is found; correct registry_root"
+    )
+    assert lines(missing, missing) == ()
+    ((news),) = lines(missing, WELL)
+    assert not news.is_bad

@@ -110,6 +110,22 @@ async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Scene) ->
     await registered.until(DAEMON.record)
 
 
+async def test_another_daemon_of_the_same_name_is_named(
+    registered: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once for each record of it: the two overwrite each other's entry."""
+    other = replace(DAEMON, admin="http://h:3/").record
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            await registered.registry.bind(DAEMON.path, other, overwrite=True)
+            await registered.until(DAEMON.record)
+    lines = [record.getMessage() for record in caplog.records if "replaced" in record.getMessage()]
+    (line,) = lines
+    assert line.startswith(
+        f"{DAEMON.path} was replaced by another daemon (nncache proxy at h:1, at h:1, h:3, h:3)"
+    )
+
+
 async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Scene) -> None:
     """It is looked for again and again."""
     await registered.registry.delete("/services", recursive=True)
