@@ -139,6 +139,17 @@ def _rpc(values: Values, suffix: _Suffix) -> tuple[_Suffix, str]:
         raise SettingError(key, "absent", "must be host:port of that NameNode")
     default = values.get("fs.defaultFS") or "file:///"
     url = urlsplit(default)
+    known = values.names("dfs.nameservices")
+    if suffix and (
+        len(known) > 1 or url.netloc in known
+    ):  # fs.defaultFS is no address, or that of another one
+        name = suffix[0]
+        raise SettingError(
+            key,
+            "absent",
+            f"must be host:port of the NameNode of {name}; if it has several, dfs.ha.namenodes.{name} must name them "
+            "(nn1,nn2), and each needs addresses of its own",
+        )
     if url.scheme != "hdfs" or not url.netloc:
         raise SettingError("fs.defaultFS", default, f"names no NameNode, and {key} is absent")
     return suffix, _with_port("fs.defaultFS", url.netloc, _RPC_PORT)

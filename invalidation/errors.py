@@ -1,6 +1,7 @@
 """What can go wrong between the NameNode's edits and the cache. (invalidation/errors.py)"""
 
 from enum import Enum, auto
+from typing import Final
 
 
 class InvalidationError(Exception):
@@ -47,6 +48,13 @@ class PublisherAwayError(ChannelOutageError):
 
 class ZooKeeperSilentError(ChannelOutageError):
     """ZooKeeper does not answer: what is published is not seen."""
+
+
+NOTHING_YET: Final = (
+    "nothing was published yet: see zookeeper_root and nameservice, and that nncache publisher runs; nncache check "
+    "lists what there is"
+)
+"""What it means, and what to do, where a nameservice has no znode."""
 
 
 class ChannelUnavailableError(InvalidationError):

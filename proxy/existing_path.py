@@ -187,7 +187,8 @@ class PathProbe:
 
     def _fail(self, what: str, error: Exception) -> None:
         self.query_failures += 1
-        self._throttled.warn(f"{what}: {why_unanswered(error)}")
+        why = why_unanswered(error)
+        self._throttled.warn(f"{what}: {why}; the call goes on: see the load and the log of the NameNode")
 
     async def _survey_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
         """Look whether RENAME moves into a directory, if anything is kept there."""

@@ -1,9 +1,13 @@
 """What an operator may choose about the front end. (proxy/settings.py)"""
 
 from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Final
 
 from nncache.hadoop.endpoint import Endpoint, parse_endpoint
 from nncache.hadoop.settings import SettingError
+
+_EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +114,7 @@ class ProxySettings:
         parse_endpoint("admin", self.admin)
         if self.tls_listen:
             parse_endpoint("tls_listen", self.tls_listen)
+        self._see_ports()
         for key in ("tls_certificate", "tls_key"):
             if bool(self.tls_listen) is not bool(getattr(self, key)):
                 wanted = (
@@ -133,6 +138,17 @@ class ProxySettings:
             value = getattr(self, key)
             if not value > 0:
                 raise SettingError(key, value, "must be more than 0 seconds")
+
+    def _see_ports(self) -> None:
+        """Refuse two of its addresses that are one."""
+        keys = ("listen", "admin", *(("tls_listen",) if self.tls_listen else ()))
+        for first, second in combinations(keys, 2):
+            one, other = (parse_endpoint(key, getattr(self, key)) for key in (first, second))
+            is_same = one.host == other.host or not _EVERYWHERE.isdisjoint({one.host, other.host})
+            if one.port and one.port == other.port and is_same:
+                raise SettingError(
+                    second, other, f"must not be the port of {first} ({one}): give it another one"
+                )
 
     @property
     def listen_at(self) -> Endpoint:

@@ -16,6 +16,7 @@ from nncache.invalidation.channel.chain import Broken, Chain, Next, Replayed
 from nncache.invalidation.channel.records import Link
 from nncache.invalidation.channel.znodes import parse_txid
 from nncache.invalidation.errors import (
+    NOTHING_YET,
     ChannelUnavailableError,
     CorruptZnodeError,
     GapKind,
@@ -117,7 +118,7 @@ class RecordReader(Generic[RecordT]):
         """
         value = await self.value()
         if value is None:
-            raise ChannelUnavailableError(f"{self._path}: there is no such znode: nothing was published yet")
+            raise ChannelUnavailableError(f"{self._path}: there is no such znode: {NOTHING_YET}")
         try:
             newest = await self._record(value)
         except (NoNodeError, CorruptZnodeError):

@@ -15,7 +15,12 @@ from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.invalidation.channel.bad_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import Znodes
-from nncache.invalidation.errors import ChannelUnavailableError, CorruptZnodeError, NotPermittedError
+from nncache.invalidation.errors import (
+    NOTHING_YET,
+    ChannelUnavailableError,
+    CorruptZnodeError,
+    NotPermittedError,
+)
 from nncache.invalidation.follower.follower import Follower
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S
@@ -136,9 +141,7 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
         try:
             published = (await zookeeper.get(path)).data.decode("ascii", errors="replace")
         except NoNodeError as exc:
-            raise ChannelUnavailableError(
-                f"{path}: there is no such znode: nothing was published yet"
-            ) from exc
+            raise ChannelUnavailableError(f"{path}: there is no such znode: {NOTHING_YET}") from exc
         if published != namespace.block_pool:
             raise ChannelUnavailableError(
                 f"{path} is about namespace {published!r}, but {active.namenode.http} serves "

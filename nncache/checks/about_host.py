@@ -46,15 +46,9 @@ def limits(facts: Facts) -> Iterator[Finding]:
 
 
 def listen(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the addresses on which it listens are free, and distinct."""
+    """Judge whether the addresses on which it listens are free."""
     subject = facts.subject
-    endpoints = subject.endpoints
-    by_address: dict[str, str] = {}
-    for key, endpoint in endpoints.items():
-        other = by_address.setdefault(str(endpoint), key)
-        if other != key and endpoint.port:
-            yield failed(f"{other} and {key} are both {endpoint}", f"give {subject.at(key)} another port")
-    for key, endpoint in endpoints.items():
+    for key, endpoint in subject.endpoints.items():
         why = facts.host.bound.get(key, "")
         user = facts.host.users.get(key)
         own = _OWN[subject.command, key]

@@ -102,11 +102,11 @@ def nameservice(facts: Facts) -> Iterator[Finding]:
         yield _same_namespace(facts, f"{root}/{name}", found.block_pool)
     elif not found.has_root and subject.command == "proxy":
         yield failed(
-            f"there is no {root} in ZooKeeper: nothing was published there",
+            f"there is no {root} in ZooKeeper: nothing was published there{_elsewhere(found)}",
             f"set {subject.at('zookeeper_root')} to that of the publisher, or start nncache publisher",
         )
     elif not found.nameservices:
-        text = f"nothing is published below {root} yet"
+        text = f"nothing is published below {root} yet{_elsewhere(found)}"
         if subject.command == "proxy":
             yield failed(text, f"start nncache publisher, or correct {subject.at('zookeeper_root')}")
         else:
@@ -115,6 +115,10 @@ def nameservice(facts: Facts) -> Iterator[Finding]:
         yield _other_nameservices(
             facts, f"there is no nameservice {name} below {root}, but: ", found.nameservices
         )
+
+
+def _elsewhere(found: ZooKeeperFound) -> str:
+    return f"; there is {some_names(found.elsewhere, shown=_SHOWN)}" if found.elsewhere else ""
 
 
 def _other_nameservices(facts: Facts, text: str, others: tuple[str, ...]) -> Finding:

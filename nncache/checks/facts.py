@@ -125,6 +125,7 @@ class ZooKeeperFound:
         silence: why it, or a part of its tree, could not be read; "" if all could.
         has_root: `zookeeper_root` is there.
         nameservices: what is published below it.
+        elsewhere: nameservices that are published below other roots, as paths; of the first ones.
         block_pool: of our nameservice; None if it is not there.
         publisher: the process that publishes; None if there is none.
         has_publisher: whether there is one, also one that does not say who it is.
@@ -138,6 +139,7 @@ class ZooKeeperFound:
     silence: str = ""
     has_root: bool = False
     nameservices: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
     block_pool: str | None = None
     publisher: PublisherIdentity | None = None
     has_publisher: bool = False

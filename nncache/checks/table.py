@@ -47,7 +47,7 @@ CHECKS: Final = (
     ),
     Check(
         "listen",
-        "`listen` and `admin` are distinct and free. A daemon that runs at its own address already is no fault; "
+        "`listen` and `admin` are free. A daemon that runs at its own address already is no fault; "
         "any other server there is named.",
         about_host.listen,
     ),

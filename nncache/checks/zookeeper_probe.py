@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -18,6 +19,10 @@ from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.publisher.identity import parse_identity
 
 CONNECT_S: Final = 2.0
+
+TOP: Final = "/"
+MAX_LOOKED_AT: Final = 30
+"""Znodes of one parent that are looked at where nothing is published below the root."""
 
 MAX_FILTERS: Final = 20
 """Filters whose ACLs are looked at."""
@@ -45,7 +50,11 @@ async def read_tree(zookeeper: ZooKeeper, root: str, nameservice: str) -> ZooKee
     znodes = Znodes(root, nameservice)
     found = ZooKeeperFound()
     try:
+        if (await _got(zookeeper, root)) is None:
+            return replace(found, elsewhere=await _elsewhere(zookeeper, root))
         found = replace(found, nameservices=nameservices(await zookeeper.children(root)), has_root=True)
+        if not found.nameservices:
+            return replace(found, elsewhere=await _elsewhere(zookeeper, root))
         namespace = await _got(zookeeper, znodes.namespace)
         if namespace is None:
             return found
@@ -65,6 +74,20 @@ async def read_tree(zookeeper: ZooKeeper, root: str, nameservice: str) -> ZooKee
         return found
     except CoordinationError as error:
         return replace(found, silence=str(error))
+
+
+async def _elsewhere(zookeeper: ZooKeeper, root: str) -> tuple[str, ...]:
+    """Return the nameservices that are published below other roots, as far as they may be read."""
+    found = []
+    for top in sorted(await zookeeper.children(TOP))[:MAX_LOOKED_AT]:
+        other = f"{TOP}{top}"
+        if other == root:
+            continue
+        with suppress(NoNodeError, NotAllowedError):
+            names = nameservices(await zookeeper.children(other))[:MAX_LOOKED_AT]
+            read = await zookeeper.get_many([Znodes(other, name).cache for name in names])
+            found += [f"{other}/{name}" for name, znode in zip(names, read, strict=True) if znode is not None]
+    return tuple(found)
 
 
 async def _got(zookeeper: ZooKeeper, path: str) -> Znode | None:

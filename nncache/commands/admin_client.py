@@ -64,6 +64,11 @@ class AdminPort:
             answer = None
         if not isinstance(answer, dict):
             raise AdminError(f"{admin} is not the admin port of an nncache proxy (status {response.status})")
+        if "RemoteException" in answer:
+            raise AdminError(
+                f"{admin} speaks WebHDFS, as the clients' port of a proxy does: give --admin the proxy's admin port "
+                '(9872 by default; the line "status page" of its log names it)'
+            )
         if response.status != http.client.OK:
             raise AdminError(f"{admin} answered {response.status}: {answer.get('error', answer)}")
         return answer

@@ -1,5 +1,6 @@
 """`nncache check proxy` and `nncache check publisher`: try the settings of a daemon. (nncache/commands/check.py)"""
 
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ import click
 from nncache.commands.options import given, with_settings
 from nncache.errors import ConfigurationError
 from nncache.hadoop.paths import ROOT
+from nncache.settings.clear_secrets import unread
 from nncache.settings.commands import KEYS, PROXY, PUBLISHER
 from nncache.settings.federation import fill_proxy
 from nncache.settings.forms import Filled, Form
@@ -59,7 +61,7 @@ def _run(
     form: Form[Any], config: Path | None, flags: dict[str, object], *, strict: bool, as_json: bool
 ) -> None:
     """Print what is found, and exit."""
-    from nncache.checks.finding import failed, ok  # noqa: PLC0415 - --help loads no client
+    from nncache.checks.finding import failed, ok, warning  # noqa: PLC0415 - --help loads no client
     from nncache.checks.subject import Subject  # noqa: PLC0415 - as above
     from nncache.checks.table import SETTINGS, Result, exit_code, judged  # noqa: PLC0415 - as above
     from nncache.commands.check_view import as_json as rendered  # noqa: PLC0415 - as above
@@ -74,7 +76,9 @@ def _run(
         code = ConfigurationError.exit_code
     else:
         where = "no file" if config is None else str(config)
-        results = (Result(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"),)),)
+        ignored = unread(os.environ, {*KEYS, "config"})
+        warnings = (warning(line, "unset it, so that nobody takes it for a setting") for line in ignored)
+        results = (Result(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"), *warnings)),)
         with waiting() as tell:
             for name, each in filled.items():
                 subject = Subject(each.settings, each.places, mounts.get(name, ROOT))

@@ -8,6 +8,7 @@ import click
 from nncache.commands.options import given, with_settings
 from nncache.errors import StartError
 from nncache.settings.commands import DNS, load_settings
+from nncache.settings.forms import Loading
 
 
 @with_settings(DNS.keys.values())
@@ -18,7 +19,7 @@ def dns(config: Path | None, **flags: object) -> None:
 
     Needs the extra `dns`: pip install 'nncache[dns]'.
     """
-    load = partial(load_settings, DNS, config, given(flags))
+    load = Loading(config, partial(load_settings, DNS, config, given(flags)))
     settings = load()
     try:
         from nncache.daemons.dns_wiring import run_dns  # noqa: PLC0415 - as for the proxy; and dnspython is an extra

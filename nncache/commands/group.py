@@ -19,16 +19,20 @@ from nncache.commands.registry import registry
 from nncache.commands.top import top
 from nncache.commands.watch import watch
 from nncache.errors import ConfigurationError, StartError
-from nncache.settings.clear_secrets import in_environment
+from nncache.settings.clear_secrets import in_environment, unread
 from nncache.settings.commands import KEYS
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="nncache")
-def nncache() -> None:
+@click.pass_context
+def nncache(context: click.Context) -> None:
     """A WebHDFS proxy that answers GETFILESTATUS from memory and is invalidated by HDFS inotify."""
     if faults := in_environment(os.environ, KEYS):
         raise ConfigurationError(*faults)
+    if context.invoked_subcommand != check.name:  # which has a line for it
+        for line in unread(os.environ, {*KEYS, "config"}):
+            click.echo(f"nncache: warning: {line}", err=True)
 
 
 nncache.add_command(proxy)

@@ -9,6 +9,7 @@ from nncache.commands.globbing import GlobCommand
 from nncache.commands.options import given, with_settings
 from nncache.settings.commands import PROXY
 from nncache.settings.federation import load_proxy
+from nncache.settings.forms import Loading
 
 
 @with_settings(PROXY.keys.values())
@@ -16,7 +17,7 @@ from nncache.settings.federation import load_proxy
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
-    load = partial(load_proxy, config, given(flags))
+    load = Loading(config, partial(load_proxy, config, given(flags)))
     settings = load()
     from nncache.daemons.proxy_process import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
 

@@ -7,6 +7,7 @@ import click
 
 from nncache.commands.options import given, with_settings
 from nncache.settings.commands import PUBLISHER, load_settings
+from nncache.settings.forms import Loading
 
 
 @with_settings(PUBLISHER.keys.values())
@@ -14,7 +15,7 @@ from nncache.settings.commands import PUBLISHER, load_settings
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def publisher(config: Path | None, **flags: object) -> None:
     """Publish in ZooKeeper what happens in HDFS to the paths that filters match, until SIGTERM or SIGINT."""
-    load = partial(load_settings, PUBLISHER, config, given(flags))
+    load = Loading(config, partial(load_settings, PUBLISHER, config, given(flags)))
     settings = load()
     from nncache.daemons.publisher_wiring import run_publisher  # noqa: PLC0415 - as for the proxy
 

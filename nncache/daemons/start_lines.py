@@ -70,8 +70,6 @@ def _say_changes(settings: SettingsOfProxy) -> None:
             settings.zookeeper.zookeeper_root,
             ", ".join(settings.zookeeper.zookeeper),
         )
-    elif not settings.cache.glob:
-        _log.warning("no --glob is given: nothing is answered from memory")
     warn_of_globs(settings)
 
 
@@ -83,7 +81,9 @@ def who(kerberos: KerberosSettings, user: str) -> str:
 
 
 def warn_of_globs(settings: SettingsOfProxy) -> None:
-    """Log each glob that matches less than it seems to."""
+    """Log that there is no glob, where filters do not take their place, and each that matches less than it seems to."""
+    if settings.channel_name != ZOOKEEPER and not settings.cache.glob:
+        _log.warning("no --glob is given: nothing is answered from memory")
     for glob in settings.cache.glob:
         if trouble := pitfall(glob):
             _log.warning("--glob %s", trouble)

@@ -4,6 +4,7 @@ Pure. Each secret has a key that names a file, and ends in `_file`. A settings f
 backups; a command line is shown to every user of the host (`ps`), and an environment to every child process.
 """
 
+import difflib
 import re
 from collections.abc import Collection, Iterable
 from typing import Final
@@ -12,6 +13,9 @@ ENVIRONMENT: Final = "NNCACHE_"
 """How a variable begins that seems to be a setting; none is read."""
 
 _FILE: Final = "_file"
+_NEAR: Final = 0.85
+"""Less alike is another program's: Kubernetes makes NNCACHE_SERVICE_HOST of a service called nncache."""
+
 _SECRET: Final = re.compile(r"password|passwd|secret|token|private_key")
 
 
@@ -27,6 +31,21 @@ def in_environment(names: Iterable[str], keys: Collection[str]) -> tuple[str, ..
         key = name.removeprefix(ENVIRONMENT).lower()
         if name.startswith(ENVIRONMENT) and f"{key}{_FILE}" in keys:
             found.append(_advice(name, key, keys, "a secret must not stand in the environment"))
+    return tuple(found)
+
+
+def unread(names: Iterable[str], keys: Collection[str]) -> tuple[str, ...]:
+    """Return what to do about variables that are named like a setting, or nearly: none of them is read."""
+    found = []
+    for name in sorted(names):
+        key = name.removeprefix(ENVIRONMENT).lower()
+        if not name.startswith(ENVIRONMENT) or f"{key}{_FILE}" in keys:
+            continue  # the latter is refused
+        if near := difflib.get_close_matches(key, sorted(keys), n=1, cutoff=_NEAR):
+            found.append(
+                f"{name} in the environment means nothing: write {near[0]} in the settings file, or give "
+                f"{flag_of(near[0])}"
+            )
     return tuple(found)
 
 

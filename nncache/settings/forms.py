@@ -5,17 +5,18 @@ A form is a frozen dataclass whose fields are components; its `__post_init__` sa
 
 import dataclasses
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar, get_type_hints
+from typing import Final, Generic, TypeVar, get_type_hints
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import KEY
 from nncache.hadoop.settings import SettingError
 from nncache.settings import clear_secrets
-from nncache.settings.keys import Key, build, from_flag, from_toml, keys_of
+from nncache.settings.keys import Key, as_number, build, from_flag, from_toml, keys_of
 from nncache.settings.namespaces import (
     CHOICE,
     IDENTITY,
@@ -28,6 +29,9 @@ from nncache.settings.namespaces import (
 )
 
 SettingsT = TypeVar("SettingsT")
+
+_LINE: Final = re.compile(r"at line (\d+)")
+_ASSIGNMENT: Final = re.compile(r"""\s*["']?(?P<key>[A-Za-z0-9_.-]+)["']?\s*=\s*(?P<value>[^#]*)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,32 @@ class Filled(Generic[SettingsT]):
     places: Mapping[str, str]
 
 
+class Loading(Generic[SettingsT]):
+    """Loads settings, at the start and again; refuses a file that has become empty: who writes it has not finished."""
+
+    def __init__(self, config: Path | None, load: Callable[[], SettingsT]) -> None:
+        """Load with this; `config` is the file that it reads."""
+        self._config = config
+        self._load = load
+        self._had_keys = False  # when it was last loaded
+
+    def __call__(self) -> SettingsT:
+        """Return the settings.
+
+        Raises:
+            ConfigurationError: as `load`; or the file is empty, and was not.
+        """
+        has_keys = self._config is not None and bool(_read(self._config))
+        if self._had_keys and not has_keys:
+            raise ConfigurationError(
+                f"{self._config}: is empty, and was not when it was last read: send SIGHUP again when it is written "
+                "(write another file and rename it, so that no half is read); to go on without settings, restart"
+            )
+        loaded = self._load()
+        self._had_keys = has_keys
+        return loaded
+
+
 def _unknown(table: Mapping[str, object], where: str, known: Collection[str]) -> list[str]:
     """Return a line for each key that no command has."""
     faults = []
@@ -238,13 +268,29 @@ def _unset(key: Key, config: Path | None) -> str:
 
 def _read(config: Path) -> dict[str, object]:
     """Return the keys of the file."""
+    text = ""
     try:
-        table: dict[str, object] = tomllib.loads(config.read_text(encoding="utf-8"))
+        text = config.read_text(encoding="utf-8")
+        table: dict[str, object] = tomllib.loads(text)
     except OSError as error:
         raise ConfigurationError(f"{config}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError, nested too deep
-        raise ConfigurationError(f"{config}: is not TOML: {error}") from error
+        raise ConfigurationError(f"{config}: is not TOML: {error}{_advice(text, str(error))}") from error
     return table
+
+
+def _advice(text: str, error: str) -> str:
+    """Return what to do about a line that is not TOML; it names the key alone: the value may be a secret."""
+    at = _LINE.search(error)
+    line = text.splitlines()[int(at[1]) - 1 :][:1] if at else []
+    match = _ASSIGNMENT.match(line[0]) if line else None
+    if match is None:
+        return ""
+    if "overwrite" in error:
+        return f": {match['key']} is there twice: remove one"
+    if said := as_number(match["key"], match["value"]):
+        return f": {match['key']} {said}"
+    return f": {match['key']}: a text must stand in quotes, a list in []"
 
 
 def _components(settings: type) -> dict[str, type]:

@@ -22,19 +22,22 @@ from nncache.settings.namespaces import IDENTITY
 _DIRECTORY: Final = "hadoop_conf_dir"
 _ADDRESSES: Final = frozenset({"namenode_http", "namenode_rpc"})
 _NOTHING: Final = Supplement({}, "")
+_INSTEAD: Final = "name the NameNodes (namenode_http and namenode_rpc)"
 
 
 def from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement:
     """Return what the configuration says of these keys; nothing where addresses were given: they may be of another one.
 
-    A directory that only the environment names, and that holds no configuration, is passed over.
+    A directory that only the environment names, and that holds no configuration, is passed over where nothing is wanted
+    of it.
 
     Raises:
         ConfigurationError: one line that names the directory or the file, the key and what would be right.
     """
     if _ADDRESSES & said.keys():
         return _NOTHING
-    directory = _directory(said)
+    wanted = _ADDRESSES & set(keys) or "nameservice" not in said
+    directory = _directory(said, instead=_INSTEAD if wanted else "")
     if not directory:
         return _NOTHING
     with _told(directory):
@@ -50,7 +53,9 @@ def registry_from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> S
     Raises:
         ConfigurationError: as `from_hadoop`.
     """
-    directory = _directory(said, configured.RESOURCES)
+    directory = _directory(
+        said, configured.RESOURCES, instead="" if "zookeeper" in said else "give --zookeeper"
+    )
     if not directory:
         return _NOTHING
     values = _registry_of(directory, said)
@@ -72,14 +77,27 @@ def viewfs_of(said: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
         return viewfs_mounts(_read(directory)), directory
 
 
-def _directory(said: Mapping[str, object], resources: tuple[str, ...] = RESOURCES) -> str:
-    """Return the directory that was said, or that the environment names and that holds a configuration; "" for none."""
+def _directory(
+    said: Mapping[str, object], resources: tuple[str, ...] = RESOURCES, *, instead: str = ""
+) -> str:
+    """Return the directory that was said, or that the environment names and that holds a configuration; "" for none.
+
+    `instead`: what could be said in place of what the directory should say; "" where nothing is wanted of it.
+
+    Raises:
+        ConfigurationError: it holds none, and was said, or is wanted.
+    """
     directory = str(said.get(_DIRECTORY, HadoopConfSettings().hadoop_conf_dir))
-    if directory and not any(file.exists() for file in _files(directory, resources)):
-        if _DIRECTORY not in said:
-            return ""
-        raise ConfigurationError(f"{_DIRECTORY}: {directory}: must hold {' or '.join(resources)}")
-    return directory
+    if not directory or any(file.exists() for file in _files(directory, resources)):
+        return directory
+    rule = f"must hold {' or '.join(resources)}"
+    if _DIRECTORY in said:
+        raise ConfigurationError(f"{_DIRECTORY}: {directory}: {rule}")
+    if instead:
+        raise ConfigurationError(
+            f"$HADOOP_CONF_DIR: {directory}: {rule}: correct it, or unset it and {instead}"
+        )
+    return ""
 
 
 def _files(directory: str, resources: tuple[str, ...]) -> tuple[Path, ...]:

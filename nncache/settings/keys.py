@@ -5,16 +5,41 @@ A component is a frozen dataclass beside the code it steers; its fields name the
 """
 
 import dataclasses
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from nncache.hadoop.settings import SettingError
 
 COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc", "yarn_forgotten", "yarn_rm", "zookeeper"})
 """Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""
+
+_QUANTITY: Final = re.compile(r"""["']?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-z]{0,5}|%)["']?""")
+_SECONDS: Final = {
+    "": "1",
+    "s": "1",
+    "sec": "1",
+    "ms": "0.001",
+    "m": "60",
+    "min": "60",
+    "h": "3600",
+    "d": "86400",
+}
+_FACTORS: Final[Mapping[str, Mapping[str, Decimal]]] = {
+    "_s": {unit: Decimal(factor) for unit, factor in _SECONDS.items()},
+    "_bytes": {"": Decimal(1), "b": Decimal(1)}
+    | {
+        f"{prefix}{end}": Decimal(1024**power)
+        for power, prefix in enumerate("kmgt", 1)
+        for end in ("", "b", "ib")
+    },
+}
+_PERCENT: Final = {"": Decimal(1), "%": Decimal("0.01")}
+_UNITS: Final = {"_s": "a number of seconds", "_bytes": "a number of bytes"}
 
 _STAND_IN = "stand-in-"
 """How an address begins that takes the place of a wrong one while others are looked for."""
@@ -129,6 +154,19 @@ def _text_of(default: object) -> str:
             return str(default)
 
 
+def as_number(key: str, text: str) -> str:
+    """Return how a quantity with a unit, or in quotes, is to be written; "" if this text is none."""
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        return ""
+    unit = match["unit"].lower()
+    factor = next((_FACTORS[kind].get(unit) for kind in _FACTORS if key.endswith(kind)), None)
+    factor = _PERCENT.get(unit) if factor is None else factor
+    what = next((_UNITS[kind] for kind in _UNITS if key.endswith(kind)), "a number")
+    rule = f"must be {what}, without a unit and without quotes"
+    return rule if factor is None else f"{rule}: {(Decimal(match['number']) * factor).normalize():f}"
+
+
 def from_toml(key: Key, value: object) -> object:
     """Return a TOML value in the type of the key.
 
@@ -146,6 +184,8 @@ def from_toml(key: Key, value: object) -> object:
             converted = float(value)
         case (Kind.LIST, list()) if all(isinstance(item, str) for item in value):
             converted = tuple(value)
+        case (Kind.WHOLE | Kind.REAL, str()) if said := as_number(key.name, value):
+            raise SettingError(key.name, value, said)
         case _:
             raise SettingError(key.name, value, key.allowed)
     if key.choices and converted not in key.choices:
@@ -168,7 +208,8 @@ def from_flag(key: Key, value: object) -> object:
             try:
                 number = int(value) if key.kind is Kind.WHOLE else float(value)
             except ValueError:
-                raise SettingError(key.name, value, key.allowed) from None
+                said = "" if value[-1:].isdigit() else as_number(key.name, value)
+                raise SettingError(key.name, value, said or key.allowed) from None
             return from_toml(key, number)
         case _:
             return from_toml(key, value)

@@ -103,10 +103,14 @@ def _load(files: CertificateFiles) -> tuple[ssl.SSLContext, float]:
         context.load_cert_chain(files.certificate, files.key)
     except ssl.SSLError as error:
         raise StartError(
-            f"{where}: must be a certificate in PEM, with the key of {prefix}key: {error.reason or error}"
+            f"{where}: must be a certificate in PEM, with the key of {prefix}key: {error.reason or error}: name two "
+            f"that were issued together (openssl x509 -pubkey -noout -in {files.certificate} and openssl pkey -pubout "
+            f"-in {files.key} print the same)"
         ) from error
     except OSError as error:
-        raise StartError(f"{where}: {error.strerror or error}") from error
+        raise StartError(
+            f"{where}: {error.strerror or error}: must be the PEM file of the certificate, with its chain behind it"
+        ) from error
     ends_at = _end_of(files.certificate, where, context)
     if files.client_ca:
         try:
@@ -119,21 +123,40 @@ def _load(files: CertificateFiles) -> tuple[ssl.SSLContext, float]:
     return context, ends_at
 
 
+_AT_ANY_TIME: Final = 0x200000
+"""X509_V_FLAG_NO_CHECK_TIME, for which Python has no name."""
+
+
 def _end_of(certificate: str, where: str, server_context: ssl.SSLContext) -> float:
     """Return until when a certificate holds, as a client that trusts just this one is told in a handshake.
 
     Raises:
         StartError: it does not hold now, or not for a server.
     """
+    try:
+        begins, ends = _validity(certificate, server_context, _AT_ANY_TIME)
+        try:
+            _validity(certificate, server_context)
+        except ssl.SSLCertVerificationError as error:
+            raise StartError(
+                f"{where}: {error.verify_message}: it holds from {begins} to {ends}: put a new one, with its key, in "
+                "its place, or see whether the clock of this host is right"
+            ) from error
+    except (ssl.SSLError, OSError) as error:  # the latter: replaced since it was loaded
+        raise StartError(f"{where}: {getattr(error, 'verify_message', error)}") from error
+    return float(ssl.cert_time_to_seconds(ends))
+
+
+def _validity(certificate: str, server_context: ssl.SSLContext, flags: int = 0) -> tuple[str, str]:
+    """Return from when and until when it holds, as `ssl.cert_time_to_seconds` reads them.
+
+    Raises:
+        ssl.SSLError: a client that trusts just this one, and verifies with these flags, does not take it.
+    """
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname = False
-    trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    try:
-        trusting.load_verify_locations(
-            cafile=certificate
-        )  # with whatever text stands beside the certificates
-    except (ssl.SSLError, OSError) as error:  # replaced since it was loaded
-        raise StartError(f"{where}: {error}") from error
+    trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | flags
+    trusting.load_verify_locations(cafile=certificate)  # with whatever text stands beside the certificates
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = trusting.wrap_bio(to_client, to_server)
     server = server_context.wrap_bio(to_server, to_client, server_side=True)
@@ -142,8 +165,6 @@ def _end_of(certificate: str, where: str, server_context: ssl.SSLContext) -> flo
             side.do_handshake()
         except ssl.SSLWantReadError:
             continue
-        except ssl.SSLError as error:
-            raise StartError(f"{where}: {getattr(error, 'verify_message', error)}") from error
     found = client.getpeercert()
     assert found is not None
-    return float(ssl.cert_time_to_seconds(str(found["notAfter"])))
+    return str(found["notBefore"]), str(found["notAfter"])

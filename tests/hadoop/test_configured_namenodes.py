@@ -118,6 +118,16 @@ def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None
         ),
         ({}, "ns7", "nameservice: ns7: must be one of dfs.nameservices: ns1"),
         (
+            {"dfs.nameservices": "ns1,ns2", "fs.defaultFS": "hdfs://nn.example:8020"},
+            "ns2",
+            "dfs.namenode.rpc-address.ns2: absent: must be host:port of the NameNode of ns2; if it has several, dfs.ha",
+        ),
+        (
+            {"dfs.ha.namenodes.ns1": ""},
+            None,
+            "dfs.namenode.rpc-address.ns1: absent: must be host:port of the NameNode of ns1; if it has several, dfs.ha",
+        ),
+        (
             {"dfs.http.policy": "https"},
             None,
             "dfs.http.policy: https: must be one of HTTP_ONLY, HTTP_AND_HTTPS, HTTPS",

@@ -129,13 +129,6 @@ def test_a_publishers_port_is_its_own() -> None:
     )
 
 
-def test_both_ports_must_differ() -> None:
-    """Unless the system chooses them."""
-    first, *_ = told(listen(of_proxy({"listen": "h:1", "admin": "h:1"})))
-    assert first == "failed: listen and admin are both h:1 | give --admin another port"
-    assert all(each.startswith("ok: ") for each in told(listen(of_proxy({"listen": "h:0", "admin": "h:0"}))))
-
-
 def test_token_and_class() -> None:
     """What cannot be loaded is said in the words of the start."""
     assert told(access(of_proxy())) == ["ok: operators' pages answer this host only (no token) | "]

@@ -72,6 +72,8 @@ def test_nothing_published_is_a_failure_for_a_proxy_alone() -> None:
     assert line.startswith(
         "failed: there is no /HDFSInotifyRoot in ZooKeeper: nothing was published there | set --zook"
     )
+    (line,) = told(nameservice(followed(ZooKeeperFound(elsewhere=("/other/ns7",)))))
+    assert "nothing was published there; there is /other/ns7 | set --zookeeper-root" in line
     assert told(nameservice(followed(bare)))[0].startswith(
         "failed: nothing is published below /HDFSInotifyRoot yet"
     )

@@ -59,6 +59,23 @@ def test_an_empty_zookeeper() -> None:
     assert read(nothing) == ZooKeeperFound()
 
 
+def test_other_roots_are_named_where_this_one_has_nothing() -> None:
+    """A tree of nncache's is told from those of others by what each nameservice has."""
+
+    async def elsewhere(writer: FakeSession) -> None:
+        for path in ("/hbase", "/hbase/rs", "/other", "/other/ns7"):
+            await writer.ensure(path)
+        await writer.commit([Create("/other/ns7/.cache", b"9")])
+
+    assert read(elsewhere) == ZooKeeperFound(elsewhere=("/other/ns7",))
+
+    async def beside_an_empty_root(writer: FakeSession) -> None:
+        await elsewhere(writer)
+        await writer.ensure(ROOT)
+
+    assert read(beside_an_empty_root) == ZooKeeperFound(has_root=True, elsewhere=("/other/ns7",))
+
+
 def test_a_published_nameservice() -> None:
     """Its namespace, who publishes, how far, and which filters are in force."""
     found = read(publish)

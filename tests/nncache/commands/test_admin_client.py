@@ -37,6 +37,11 @@ def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
     ("status", "body", "told"),
     [
         (400, b'{"error": "path must be absolute"}', "answered 400: path must be absolute"),
+        (
+            404,
+            b'{"RemoteException": {"message": "x"}}',
+            "clients' port of a proxy .*: give --admin the proxy's admin",
+        ),
         (200, b"<html>", "is not the admin port of an nncache proxy"),
         (200, b"[]", "is not the admin port of an nncache proxy"),
     ],

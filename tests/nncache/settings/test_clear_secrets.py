@@ -2,7 +2,14 @@
 
 import pytest
 
-from nncache.settings.clear_secrets import clear_keys, flag_of, in_environment, in_settings, on_command_line
+from nncache.settings.clear_secrets import (
+    clear_keys,
+    flag_of,
+    in_environment,
+    in_settings,
+    on_command_line,
+    unread,
+)
 
 KEYS = ("admin_token_file", "listen", "zookeeper_password_file")
 TO_DO = "write it to a file of mode 0400, and name that file in"
@@ -44,3 +51,16 @@ def test_a_flag_that_would_hold_a_secret() -> None:
     assert on_command_line("admin_token") == (
         f"--admin-token: a secret must not stand on the command line: {TO_DO} --admin-token-file"
     )
+
+
+def test_a_variable_that_is_no_setting_is_named() -> None:
+    """Or nearly; what Kubernetes makes of a service of our name is left alone, and so is a secret, which is refused."""
+    names = ("NNCACHE_LISTEN", "NNCACHE_LISTN", "LISTEN", "NNCACHE_ADMIN_TOKEN", "NNCACHE_REQUIRE_KERBEROS")
+    of_kubernetes = (
+        "NNCACHE_SERVICE_HOST",
+        "NNCACHE_PORT_9871_TCP_ADDR",
+        "NNCACHE_SERVICE_PORT",
+        "NNCACHE_PORT",
+    )
+    rest = "in the environment means nothing: write listen in the settings file, or give --listen"
+    assert unread((*names, *of_kubernetes), KEYS) == (f"NNCACHE_LISTEN {rest}", f"NNCACHE_LISTN {rest}")

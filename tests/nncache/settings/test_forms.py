@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.settings import SettingError
-from nncache.settings.forms import Form, Supplement
+from nncache.settings.forms import Form, Loading, Supplement
 from tests.nncache.settings.test_keys import Engine
 
 
@@ -77,7 +78,11 @@ def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
             "[engine]\nidle_s = 1\n",
             "{config}: [engine]: tables have no meaning here; all keys are at the top",
         ),
-        ('idle_s = "1"\n', "idle_s: 1: must be a number (in {config})"),
+        ('idle_s = "x"\n', "idle_s: x: must be a number (in {config})"),
+        (
+            'idle_s = "2m"\n',
+            "idle_s: 2m: must be a number of seconds, without a unit and without quotes: 120 (in {config})",
+        ),
         ("power_w = -1\n", "power_w: -1: must be 0 or more (in {config})"),
         ("power_w = 101\nwheels = 2\n", "wheels: 2: must be 3 or more for such power (in {config})"),
     ],
@@ -126,13 +131,13 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
 
 def test_all_faults_of_a_start_are_named(tmp_path: Path) -> None:
     """Unknown keys, wrong types, values that a component refuses, wrong flags: each in a line of its own."""
-    config = write(tmp_path, 'weels = 1\nidle_s = "1"\n[wing]\nx = 1\n')
+    config = write(tmp_path, 'weels = 1\nidle_s = "x"\n[wing]\nx = 1\n')
     with pytest.raises(ConfigurationError) as caught:
         CAR.fill(config, {"power_w": "-1"})
     assert caught.value.lines == (
         f"{config}: weels: no such key; the nearest is wheels",
         f"{config}: [wing]: tables have no meaning here; all keys are at the top",
-        f"idle_s: 1: must be a number (in {config})",
+        f"idle_s: x: must be a number (in {config})",
         "power_w: -1: must be 0 or more",
     )
     assert str(caught.value) == "; ".join(caught.value.lines)
@@ -166,3 +171,39 @@ def test_a_secret_in_the_file_is_refused_and_not_shown(tmp_path: Path) -> None:
     (line,) = caught.value.lines
     assert line.startswith(f"{config}: admin_token: a secret must not stand in a settings file")
     assert "hidden" not in line
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        ("wheels = 3\nwheels = 4\n", r"at line 2, .*\): wheels is there twice: remove one$"),
+        (
+            "wheels = 3\nidle_s = 10m\n",
+            r"at line 2, .*\): idle_s must be a number of seconds, without a unit and without quotes: 600$",
+        ),
+        ("user = joe\n", r"at line 1, .*\): user: a text must stand in quotes, a list in \[\]$"),
+        ("[oops\n", r"is not TOML: [^:]*$"),
+    ],
+)
+def test_a_line_that_is_not_toml_is_named_by_its_key(tmp_path: Path, content: str, advice: str) -> None:
+    """Its value is not shown: it may be a secret."""
+    with pytest.raises(ConfigurationError, match=advice) as caught:
+        CAR.fill(write(tmp_path, content), {})
+    assert "joe" not in str(caught.value)
+
+
+def test_a_file_that_has_become_empty_is_refused(tmp_path: Path) -> None:
+    """Who writes it in two steps has not finished; when it has, it is read. One that was empty may be so."""
+    config = write(tmp_path, "wheels = 3\n")
+    load = Loading(config, partial(CAR.fill, config, {}))
+    assert load().engine
+    for content in ("", "# nothing\n"):
+        config.write_text(content)
+        with pytest.raises(ConfigurationError, match=r"is empty, and was not when it was last read"):
+            load()
+    config.write_text("wheels = 5\n")
+    assert load().engine
+    empty = write(tmp_path, "")
+    load = Loading(empty, partial(CAR.fill, empty, {}))
+    assert load() == load()
+    assert Loading(None, partial(CAR.fill, None, {}))() == CAR.fill(None, {})

@@ -88,10 +88,33 @@ def test_addresses_that_are_given_may_be_of_another_cluster(conf: Path) -> None:
     assert (namenodes.nameservice, namenodes.namenode_http) == ("default", ("x:1",))
 
 
-def test_a_directory_of_the_environment_may_be_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is there for others; one that is given is to be right."""
-    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
-    assert load_settings(PROXY, None, {}).namenodes.namenode_http == ("127.0.0.1:9870",)
+@pytest.mark.parametrize("name", ["", "nothing"])
+def test_a_directory_of_the_environment_must_say_what_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One that is empty, or not there, is no reason to ask this host; where all is given it does not matter."""
+    directory = tmp_path / name
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(directory))
+    given = {"namenode_http": ("x:1",), "namenode_rpc": ("x:2",)}
+    assert load_settings(PROXY, None, given).namenodes.namenode_http == ("x:1",)
+    watched = {"zookeeper": ("zk:2181",), "nameservice": "ns1"}
+    assert load_settings(WATCH, None, watched).nameservice.nameservice == "ns1"
+    assert load_settings(REGISTRY, None, {"zookeeper": ("zk:2181",)}).zookeeper.zookeeper == ("zk:2181",)
+    expected = f"$HADOOP_CONF_DIR: {directory}: must hold core-site.xml or hdfs-site.xml: correct it, or unset it and"
+    for form, flags in (
+        (PROXY, {}),
+        (FILTERS, {}),
+        (PROXY, {"nameservice": "ns1"}),
+        (WATCH, {"zookeeper": ("z:1",)}),
+    ):
+        with pytest.raises(ConfigurationError, match=re.escape(expected)):
+            load_settings(form, None, flags)
+    with pytest.raises(ConfigurationError, match=r"HADOOP_CONF_DIR: .*core-site.xml.*give --zookeeper"):
+        load_settings(REGISTRY, None, {})
+
+
+def test_a_directory_that_is_given_must_be_right(tmp_path: Path) -> None:
+    """Empty as a text it is none."""
     expected = f"hadoop_conf_dir: {tmp_path}: must hold core-site.xml or hdfs-site.xml"
     with pytest.raises(ConfigurationError, match=re.escape(expected)):
         load_settings(PROXY, None, {"hadoop_conf_dir": str(tmp_path)})

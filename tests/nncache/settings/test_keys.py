@@ -7,7 +7,7 @@ import pytest
 
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.settings import SettingError
-from nncache.settings.keys import Kind, build, from_flag, from_toml, keys_of
+from nncache.settings.keys import Kind, as_number, build, from_flag, from_toml, keys_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ def test_a_toml_value_of_the_right_type_is_taken(name: str, value: object, expec
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
-        ("power_w", "7", "must be a whole number"),
+        ("power_w", "seven", "must be a whole number"),
         ("power_w", 7.0, "must be a whole number"),
         ("power_w", True, "must be a whole number"),
         ("idle_s", True, "must be a number"),
@@ -194,3 +194,28 @@ def test_a_field_must_be_fit_for_a_file(component: type, fault: str) -> None:
     """Our own mistakes end every start and every test, not one user's."""
     with pytest.raises(TypeError, match=fault):
         keys_of([component])
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "said"),
+    [
+        ("max_staleness_s", "3s", "must be a number of seconds, without a unit and without quotes: 3"),
+        ("max_staleness_s", "'500ms'", "must be a number of seconds, without a unit and without quotes: 0.5"),
+        ("max_staleness_s", "10 min", "must be a number of seconds, without a unit and without quotes: 600"),
+        ("max_staleness_s", "3", "must be a number of seconds, without a unit and without quotes: 3"),
+        ("max_staleness_s", "3GiB", "must be a number of seconds, without a unit and without quotes"),
+        (
+            "max_cache_bytes",
+            "2GiB",
+            "must be a number of bytes, without a unit and without quotes: 2147483648",
+        ),
+        ("max_cache_bytes", "1k", "must be a number of bytes, without a unit and without quotes: 1024"),
+        ("audit_share", "1%", "must be a number, without a unit and without quotes: 0.01"),
+        ("max_calls", "1k", "must be a number, without a unit and without quotes"),
+        ("max_calls", "many", ""),
+        ("max_calls", "", ""),
+    ],
+)
+def test_a_quantity_with_a_unit_is_said_as_a_number(key: str, text: str, said: str) -> None:
+    """What other servers take is turned into what is to be written."""
+    assert as_number(key, text) == said

@@ -86,7 +86,9 @@ def test_what_cannot_be_used_is_named(authority: Authority, tmp_path: Path, spoi
 def test_the_key_of_another_is_refused(authority: Authority) -> None:
     """The pair is tried before anybody has to."""
     one, other = authority.issue("one"), authority.issue("other")
-    with pytest.raises(StartError, match="with the key of tls_key"):
+    with pytest.raises(
+        StartError, match=r"with the key of tls_key: .*issued together .*openssl x509 -pubkey"
+    ):
         ServerCertificate(CertificateFiles(certificate=str(one.chain), key=str(other.key)))
 
 
@@ -94,8 +96,19 @@ def test_one_that_has_ended_is_refused(authority: Authority) -> None:
     """No client would trust it."""
     now = datetime.now(UTC)
     ended = authority.issue("proxy", not_before=now - timedelta(days=2), not_after=now - timedelta(days=1))
-    with pytest.raises(StartError, match="certificate has expired"):
+    day = (now - timedelta(days=1)).strftime("%Y GMT")
+    with pytest.raises(
+        StartError, match=rf"certificate has expired: it holds from .* to .*{day}: put a new one"
+    ):
         ServerCertificate(files_of(ended))
+
+
+def test_one_that_does_not_hold_yet_is_refused(authority: Authority) -> None:
+    """Perhaps by a clock that is wrong."""
+    now = datetime.now(UTC)
+    early = authority.issue("proxy", not_before=now + timedelta(days=1), not_after=now + timedelta(days=2))
+    with pytest.raises(StartError, match=r"not yet valid: it holds from .*see whether the clock"):
+        ServerCertificate(files_of(early))
 
 
 def test_a_new_one_is_taken_up_and_a_bad_one_is_not(
