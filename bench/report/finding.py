@@ -7,7 +7,7 @@ from typing import Final
 
 from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
 from nncache.bench.report.rounding import counted, duration, number
-from nncache.bench.report.savings import all_calls_per_s, cores, polls_asked_per_s
+from nncache.bench.report.savings import all_calls_per_s, cores, foreign_upkeep_per_s, polls_asked_per_s
 
 Modes = tuple[ModeFigures, ...]
 
@@ -49,6 +49,30 @@ def load(info: RunInfo, modes: Modes) -> str:
         return answers
     shares = ", ".join(f"{number(100 * each)} %" for each in used)
     return f"{answers}, and uses {shares} of a core"
+
+
+def verdict(modes: Modes) -> str:
+    """Say in one sentence, without a full stop, that nncache does not pay at this load; empty if it does."""
+    direct, through = ([mode for mode in modes if mode.mode == name] for name in ("direct", "nncache"))
+    if not direct or not through or all_calls_per_s(through[0]) <= all_calls_per_s(direct[0]):
+        return ""
+    upkeep = sum(through[0].upkeep.values()) / through[0].duration_s
+    return (
+        f"At this load nncache costs the NameNode more calls than it saves: {number(all_calls_per_s(through[0]))} a "
+        f"second in place of {number(all_calls_per_s(direct[0]))}; {number(upkeep)} of them read what has changed, "
+        "however little is polled"
+    )
+
+
+def meanwhile(modes: Modes) -> str:
+    """Say what else of nncache was seen at the NameNode during direct polls; empty if nothing was."""
+    upkeep = foreign_upkeep_per_s(modes)
+    if not upkeep:
+        return ""
+    return (
+        f"A publisher or a proxy of nncache ran while polls went straight to the NameNode: its {number(upkeep)} calls "
+        "a second are left out of what is said of direct; their CPU is part of it"
+    )
 
 
 def cpu(info: RunInfo, modes: Modes) -> str:

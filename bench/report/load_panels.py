@@ -14,6 +14,7 @@ from nncache.bench.report.rounding import number, ratio, saved
 from nncache.bench.report.savings import (
     all_calls_per_s,
     cores,
+    own_calls,
     polls_asked_per_s,
     share_of_calls_saved,
     share_of_cpu_saved,
@@ -98,7 +99,7 @@ def _kinds(mode: ModeFigures) -> tuple[float, ...]:
 
 def _names(mode: ModeFigures) -> dict[str, int]:
     """Return all calls by name, those that come without any poll included."""
-    return {name: mode.calls.get(name, 0) + mode.upkeep.get(name, 0) for name in (*mode.calls, *mode.upkeep)}
+    return own_calls(mode)
 
 
 def _head(amount: str, share: float) -> str:

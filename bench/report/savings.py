@@ -22,6 +22,9 @@ FORMULA: Final = (
 """How the computed rows are computed."""
 
 
+_WITHOUT_UPKEEP: Final = ("direct", "nginx")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
     """What one mode saves the NameNode at one poll period.
@@ -68,9 +71,25 @@ def calls_per_s(mode: ModeFigures) -> float:
     return ratio(mode.calls.get("getFileInfo", 0), mode.duration_s)
 
 
+def own_calls(mode: ModeFigures) -> dict[str, int]:
+    """Return by name the calls that the NameNode answered because of this mode, also those without any poll.
+
+    Only nncache needs upkeep. What is seen of it beside the others is that of a publisher or a proxy of nncache that
+    runs all the time, in front of a cluster of one's own.
+    """
+    upkeep = {} if mode.mode in _WITHOUT_UPKEEP else mode.upkeep
+    return {name: mode.calls.get(name, 0) + upkeep.get(name, 0) for name in (*mode.calls, *upkeep)}
+
+
+def foreign_upkeep_per_s(modes: tuple[ModeFigures, ...]) -> float:
+    """Return how many calls of upkeep a second were seen while polls went straight to the NameNode; 0 of none."""
+    direct = [mode for mode in modes if mode.mode == "direct"]
+    return sum(ratio(sum(mode.upkeep.values()), mode.duration_s) for mode in direct)
+
+
 def all_calls_per_s(mode: ModeFigures) -> float:
-    """Return how many calls a second the NameNode answered, also those that are made without any poll."""
-    return ratio(sum(mode.calls.values()) + sum(mode.upkeep.values()), mode.duration_s)
+    """Return how many calls a second the NameNode answered because of this mode."""
+    return ratio(sum(own_calls(mode).values()), mode.duration_s)
 
 
 def cores(mode: ModeFigures, process: str = "namenode") -> float:

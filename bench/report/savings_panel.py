@@ -16,6 +16,7 @@ MEASURES: Final = ("of getFileInfo calls", "of all calls", "of the NameNode's\nC
 
 _SHADES: Final = (1.0, 0.66, 0.4)
 _BAR: Final = 0.27
+_LEAST: Final = -1.0  # twice the calls; a bar that is cut off there has its figure beside it
 
 
 def draw_savings(axes: Axes, rows: Sequence[Saving]) -> None:
@@ -34,7 +35,7 @@ def draw_savings(axes: Axes, rows: Sequence[Saving]) -> None:
             end = max(known, 0.0), at
             style: dict[str, Any] = {"va": "center", "size": 11, "color": colour}
             axes.annotate(said, end, (6, 0), textcoords="offset points", **style)
-    axes.set(xlim=(lowest, 1.17), ylim=(len(rows) - 0.5, -0.5))
+    axes.set(xlim=(max(lowest, _LEAST), 1.17), ylim=(len(rows) - 0.5, -0.5))
     axes.set_yticks(range(len(rows)), [_named(row) for row in rows], size=13)
     axes.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
     axes.set_xlabel("share saved against polls that go to the NameNode itself")

@@ -19,7 +19,7 @@ from nncache.hadoop.kerberos.advice import with_advice
 from nncache.hadoop.kerberos.principal import Principal
 
 TO_INSTALL: Final = (
-    "Kerberos needs PyPI's gssapi: pip install 'nncache[kerberos]', which on Debian needs "
+    "Kerberos needs PyPI's gssapi: pip install '.[kerberos]' in nncache's source, which on Debian needs "
     "apt-get install gcc python3-dev libkrb5-dev krb5-user"
 )
 

@@ -17,7 +17,7 @@ from nncache.settings.forms import Loading
 def dns(config: Path | None, **flags: object) -> None:
     """Serve the service registry as DNS, read-only, until SIGTERM or SIGINT.
 
-    Needs the extra `dns`: pip install 'nncache[dns]'.
+    Needs the extra `dns`: pip install '.[dns]' in the checkout.
     """
     load = Loading(config, partial(load_settings, DNS, config, given(flags)))
     settings = load()
@@ -26,5 +26,5 @@ def dns(config: Path | None, **flags: object) -> None:
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] != "dns":
             raise
-        raise StartError("nncache dns needs PyPI's dnspython: pip install 'nncache[dns]'") from exc
+        raise StartError("nncache dns needs PyPI's dnspython: pip install '.[dns]' in the checkout") from exc
     run_dns(settings, load)

@@ -146,6 +146,24 @@ SUFFERS: Final = Row(
             axis_to=1,
         ),
         Panel(
+            title="Which namespace has fewer hits than the others?",
+            description=(
+                "Share of the requests that were answered without a call of their own, by namespace of a federation; "
+                "with one namespace it is one line. Good: each as high as its filters promise. Bad: one at 0: its "
+                "gate is closed, and the others go on."
+            ),
+            unit="percentunit",
+            most=1,
+            width=8,
+            queries=(
+                Query(
+                    f"{total(rate('nncache_requests_total', result='hit|collapsed'), 'namespace')} "
+                    f"/ ({total(rate('nncache_requests_total'), 'namespace')} > 0)",
+                    "{{namespace}}",
+                ),
+            ),
+        ),
+        Panel(
             title="Who is turned away at a limit?",
             description=(
                 "Calls answered 503 or 429, by the setting whose limit they reached, and client connections refused "
@@ -154,6 +172,7 @@ SUFFERS: Final = Row(
             ),
             unit="reqps",
             axis_to=1,
+            width=8,
             queries=(
                 Query(total(rate("nncache_calls_refused_total"), "limit"), "{{limit}}"),
                 Query(total(rate("nncache_connections_refused_total")), "max_connections"),
@@ -168,6 +187,7 @@ SUFFERS: Final = Row(
             ),
             unit="s",
             axis_to=0.15,
+            width=8,
             queries=(Query(of("nncache_event_loop_lag_max_seconds"), "{{instance}}"),),
             thresholds=(Threshold(0.1, "red"),),
         ),

@@ -18,11 +18,11 @@ OWN_CALLS: Final = f"({POLLS} + {PROBES} + {ROLLS} + {CLOSED_QUERIES})"
 
 RESULT_COLORS: Final[dict[str, Color]] = {
     "hit": "green",
-    "collapsed": "light-green",
+    "collapsed": "yellow",
     "stored": "blue",
-    "forwarded": "light-blue",
-    "streamed": "purple",
-    "registry": "light-purple",
+    "forwarded": "purple",
+    "streamed": "light-purple",
+    "registry": "#b8b8b8",
     "refused": "orange",
     "failed": "red",
     "abandoned": "#8e8e8e",
@@ -50,22 +50,22 @@ REASON_COLORS: Final[dict[str, Color]] = {
 OPERATION_COLORS: Final[dict[str, Color]] = {
     "GETFILESTATUS": "blue",
     "LISTSTATUS": "purple",
-    "OPEN": "dark-blue",
+    "OPEN": "green",
     "GETACLSTATUS": "light-blue",
     "GETCONTENTSUMMARY": "light-purple",
     "CREATE": "orange",
-    "DELETE": "light-orange",
+    "DELETE": "#8e8e8e",
     "MKDIRS": "yellow",
-    "RENAME": "dark-green",
+    "RENAME": "#b8b8b8",
 }
-"""Of those that clients use most: reads are blue and purple, writes are not; no operation is red."""
+"""Of those that clients use most, each told from its neighbours; no operation is red."""
 
 RESULTS: Final = Panel(
     title="What becomes of requests?",
     description=(
-        "Requests a second, each counted once. Green needed no call of its own, blue was answered by a NameNode. "
-        "Good: mostly green, with blue after restarts and changes. Bad: orange (refused: malformed or beyond a "
-        "limit) or red (answered with an error of the proxy) in more than traces."
+        "Requests a second, each counted once. Green and yellow needed no call of their own, blue and purple were "
+        "answered by a NameNode. Good: mostly green, with blue after restarts and changes. Bad: orange (refused: "
+        "malformed or beyond a limit) or red (answered with an error of the proxy) in more than traces."
     ),
     unit="reqps",
     queries=(Query(total(rate("nncache_requests_total"), "result"), "{{result}}"),),
@@ -89,10 +89,11 @@ REASONS: Final = Panel(
 )
 
 GATE_AGE: Final = Panel(
-    title="How old can an answer from memory be?",
+    title="How long ago were all changes known?",
     description=(
         "Seconds since all changes were last known to be applied. Beyond max_staleness_s (3 s unless set; the "
-        "dashed line) the gate closes by itself and every request goes to the NameNode. Good: below 2 s, flat. "
+        "dashed line) the gate is closed: nothing is answered from memory, however high the line goes. Good: below "
+        "2 s, flat. "
         "Bad: a line that climbs: its proxy reads no changes; see the log and docs/runbook.md."
     ),
     unit="s",
@@ -102,7 +103,7 @@ GATE_AGE: Final = Panel(
 )
 
 NAMENODES_REACHED: Final = Panel(
-    title="Does each daemon reach all NameNodes?",
+    title="How many NameNodes does a daemon not reach?",
     description=(
         "NameNodes that do not answer a daemon's probes: configured less reachable. Good: 0. Bad: 1 and more: a "
         "NameNode is down or the network between is; with all of them gone, clients get errors."

@@ -4,7 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.bench.report.finding import cpu, freshness, late_periods, load, schedule, ways
+from nncache.bench.report.finding import (
+    cpu,
+    freshness,
+    late_periods,
+    load,
+    meanwhile,
+    schedule,
+    verdict,
+    ways,
+)
+from nncache.bench.report.savings import all_calls_per_s, share_of_calls_saved
 from tests.bench import example_figures as example
 
 INFO = example.info()
@@ -26,6 +36,30 @@ def test_a_mode_that_was_not_measured_is_left_out() -> None:
     assert load(INFO, ()) == "10,000 pollers, 2,000 polls/s: nothing was measured"
     assert freshness((example.nothing_happened(),)) == "No change was seen; wrong answers: 0 through nncache"
     assert freshness(()) == "No change was seen"
+
+
+def test_upkeep_of_a_publisher_that_runs_anyway_is_not_directs() -> None:
+    """On a cluster of one's own it polls the edits all the time; nginx needs none either."""
+    upkeep = {"getEditsFromTxid": 3_000, "probe (JMX)": 120}
+    beside = tuple(replace(mode, upkeep=upkeep) for mode in example.modes())
+    assert load(INFO, beside[::2]) == load(INFO, example.modes()[::2])
+    assert share_of_calls_saved(beside[1], beside) == pytest.approx(1 - all_calls_per_s(beside[1]) / 2_000)
+    assert meanwhile(beside) == (
+        "A publisher or a proxy of nncache ran while polls went straight to the NameNode: its 52.0 calls a second are "
+        "left out of what is said of direct; their CPU is part of it"
+    )
+    assert meanwhile(example.modes()) == ""
+
+
+def test_a_load_at_which_nncache_does_not_pay_is_said() -> None:
+    """With so few polls that reading the edits costs more."""
+    few = replace(example.direct(), calls={"getFileInfo": 1_200})
+    modes = few, replace(example.nncache(), calls={"getFileInfo": 60}, upkeep={"getEditsFromTxid": 5_880})
+    assert verdict(modes) == (
+        "At this load nncache costs the NameNode more calls than it saves: 99.0 a second in place of 20.0; 98.0 of "
+        "them read what has changed, however little is polled"
+    )
+    assert verdict(example.modes()) == verdict(()) == verdict(modes[:1]) == ""
 
 
 def test_all_modes_that_were_late_are_named() -> None:

@@ -57,6 +57,13 @@ def test_less_than_nothing_saved_is_shown() -> None:
     assert axes.get_xlim()[0] == -0.5
 
 
+def test_the_axis_ends_where_twice_the_calls_are_made() -> None:
+    """Else no bar could be read beside one of sixteen times; its figure stands beside it."""
+    axes = drawn(replace(ROWS[1], calls_per_s=34_000.0))
+    assert axes.texts[0].get_text() == "1,600.00 % more"
+    assert axes.get_xlim() == (-1.0, 1.17)
+
+
 def test_nothing_to_compare_with_is_said() -> None:
     """A run without polls to the NameNode itself."""
     assert [text.get_text() for text in drawn().texts] == ["nothing to compare with"]

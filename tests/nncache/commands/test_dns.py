@@ -214,4 +214,4 @@ def test_a_missing_extra_is_named(
     monkeypatch.setattr(builtins, "__import__", refuse)
     result = CliRunner().invoke(command, ["--domain", "registry.example", "--zookeeper", "127.0.0.1:1"])
     assert isinstance(result.exception, kind)
-    assert kind is not StartError or "pip install 'nncache[dns]'" in str(result.exception)
+    assert kind is not StartError or "pip install '.[dns]'" in str(result.exception)
