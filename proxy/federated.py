@@ -90,6 +90,17 @@ class FederatedHeads:
             self._last = known
         return reply
 
+    def answer_last(self, head: bytes) -> bytes | None:
+        """Return the reply to this head with which the connection is to end, if its namespace knows a good one."""
+        namespace = namespace_of_head(self._mounts, head)
+        if namespace is None:
+            return None
+        known = self._known[namespace]
+        reply = known.answer_last(head)
+        if reply is not None:
+            self._last = known
+        return reply
+
     def observe(self, head: bytes, peer: str) -> None:
         """Show the last answer to the observers, now that it is written."""
         self._last.observe(head, peer)

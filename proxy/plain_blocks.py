@@ -29,7 +29,7 @@ _WITH_COOKIE: Final = HARMLESS_FIELDS | {b"cookie"}
 _OF_NO_TOKEN: Final = StatusRequest(path="/", as_requested="/", user_name=None, doas=None, delegation=None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Block:
     """What a known block means.
 
@@ -39,6 +39,7 @@ class Block:
         directive: how far the cache may take part.
         credential: what its cookie is, if that authenticates a plain read.
         user: whom that cookie names.
+        is_used: it was found again since it was learned, or since room was needed that none but used ones had.
     """
 
     text: bytes | None
@@ -46,6 +47,7 @@ class Block:
     directive: CacheDirective
     credential: Credential | None
     user: str | None
+    is_used: bool = False
 
     def text_of(self, block: bytes) -> bytes:
         """Return what of the block goes to the NameNode."""
@@ -67,10 +69,12 @@ class PlainBlocks:
         B1  A block is known only if the ordinary path has taken it for the fields of one vetted GET without a body
             that leaves its connection open, and if it certainly carries no credential but a cookie.
         B2  No byte of a block with a cookie is held: a keyed digest stands for it, and one for the cookie.
+        B3  Where there is no room, the newest goes that was not found again: heads that differ each time push out
+            each other, and nothing that others use.
     """
 
     def __init__(self) -> None:
-        self._open: dict[bytes, Block] = {}  # the one that was learned first at the beginning, here and there
+        self._open: dict[bytes, Block] = {}  # in the order in which they were learned, here and there
         self._secret: dict[bytes, Block] = {}  # by the digest
         self._keyed = hashlib.sha256(secrets.token_bytes(64))  # of this process
 
@@ -84,6 +88,8 @@ class PlainBlocks:
         known = self._open.get(block)
         if known is None and self._secret and b"ookie:" in block:
             known = self._secret.get(self._digest(block))
+        if known is not None:
+            known.is_used = True
         return known
 
     def learn(self, block: bytes, fields: Headers) -> None:
@@ -109,9 +115,19 @@ class PlainBlocks:
 
 
 def _put(blocks: dict[bytes, Block], key: bytes, block: Block, most: int) -> None:
+    """Keep a block (B3)."""
     if len(blocks) >= most:
-        del blocks[next(iter(blocks))]
+        del blocks[_to_go(blocks)]
     blocks[key] = block
+
+
+def _to_go(blocks: dict[bytes, Block]) -> bytes:
+    newest = next((key for key in reversed(blocks) if not blocks[key].is_used), None)
+    if newest is not None:
+        return newest
+    for block in blocks.values():  # all have been used since this was done last
+        block.is_used = False
+    return next(iter(blocks))
 
 
 def _passed_on(block: bytes, kept: tuple[Header, ...]) -> tuple[tuple[int, int], ...] | None:

@@ -46,6 +46,8 @@ SERVERS: Final = {
     Shape.REPEATED_BY_MANY: (Name.NGINX, Name.NNCACHE),
     Shape.VARYING: (Name.NGINX, Name.HAPROXY, Name.NNCACHE),
     Shape.CONNECTION_EACH: (Name.NGINX, Name.HAPROXY, Name.NNCACHE),
+    Shape.CLOSE: (Name.NGINX, Name.NNCACHE),
+    Shape.HTTP_1_0: (Name.NGINX, Name.NNCACHE),
     Shape.FORWARDED: (Name.NAMENODE, Name.NGINX, Name.NNCACHE),
     Shape.OUTSIDE: (Name.NGINX, Name.NNCACHE),
     Shape.MISS: (Name.NGINX, Name.NNCACHE),

@@ -19,6 +19,8 @@ class Shape(StrEnum):
     REPEATED_BY_MANY = "repeated heads, 10,000 new connections"
     VARYING = "a header that differs each time, 64 connections"
     CONNECTION_EACH = "a connection for each request"
+    CLOSE = "a connection for each request, Connection: close"
+    HTTP_1_0 = "a connection for each request, HTTP/1.0"
     FORWARDED = "forwarded LISTSTATUS, 32 connections"
     OUTSIDE = "GETFILESTATUS outside the filters, 32 connections"
     MISS = "a miss that is kept, 32 connections"
@@ -89,6 +91,8 @@ RATIOS: Final = (
     AtLeast(Shape.VARYING, Name.NGINX, 0.8),
     AtLeast(Shape.VARYING, Name.HAPROXY, 0.5),
     AtLeast(Shape.CONNECTION_EACH, Name.NGINX, 0.6),
+    AtLeast(Shape.CLOSE, Name.NGINX, 1 / 1.5),
+    AtLeast(Shape.HTTP_1_0, Name.NGINX, 1 / 1.5),
 )
 MAX_FORWARDED_RATIO: Final = 100 / 32
 """CPU for each forwarded call, by nginx's: 100 µs were asked for where nginx took 32."""

@@ -33,6 +33,12 @@ IDLE_CONNECTIONS: Final = 5_000
 IDLE_REQUESTS: Final = 6
 _IDLE_BEFORE: Final = 200  # what the first ones take is the server's own
 _THREADS: Final = 8  # where each request has a connection of its own
+_FIRST_LINES: Final = {
+    Shape.CONNECTION_EACH: "HTTP/1.1",
+    Shape.CLOSE: "HTTP/1.1\r\nConnection: close",
+    Shape.HTTP_1_0: "HTTP/1.0",
+}
+"""How a request goes on behind its target, where each has a connection of its own."""
 _TIMEOUT_S: Final = 20.0
 _TARGET: Final = f"/webhdfs/v1{ROOT}/%d/%d?op=GETFILESTATUS&user.name=joe"
 _LISTED: Final = f"/webhdfs/v1{ROOT}/listed/%d?op=LISTSTATUS&user.name=joe"
@@ -115,8 +121,8 @@ def measure_idle(targets: Collection[Target], seconds: float) -> dict[Name, Idle
 def measure(shape: Shape, target: Target, seconds: int, idle: Idle = _NOTHING) -> Round:
     """Load a server for so long, and say what it did and what that cost beyond what is taken when it is idle."""
     before, begun = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic()
-    if shape is Shape.CONNECTION_EACH:
-        counted = _with_a_connection_each(target.address, seconds)
+    if shape in _FIRST_LINES:
+        counted = _with_a_connection_each(shape, target.address, seconds)
     else:
         counted = _with_wrk(shape, target.address, seconds)
     after, took_s = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic() - begun
@@ -174,7 +180,7 @@ def bytes_per_connection(target: Target) -> float:
         return (target.resident() - before) / IDLE_CONNECTIONS
 
 
-def _with_a_connection_each(address: str, seconds: int) -> Counted:
+def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted:
     host, _, port = address.rpartition(":")
     until, took, failed = time.monotonic() + seconds, list[float](), list[int]()
 
@@ -182,13 +188,14 @@ def _with_a_connection_each(address: str, seconds: int) -> Counted:
         number, lost = first, 0
         while (begun := time.monotonic()) < until:
             number += 1
-            request = (
-                f"GET {_TARGET % (number % PATHS % 10, number % PATHS)} HTTP/1.1\r\nHost: {address}\r\n\r\n"
-            )
+            target = _TARGET % (number % PATHS % 10, number % PATHS)
+            request = f"GET {target} {_FIRST_LINES[shape]}\r\nHost: {address}\r\n\r\n"
             try:
                 with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as sock:
                     sock.sendall(request.encode())
                     lost += not sock.recv(65_536).startswith(b"HTTP/1.1 200")
+                    if shape is not Shape.CONNECTION_EACH:
+                        sock.recv(65_536)  # the server ends it
             except OSError:
                 lost += 1
             took.append(time.monotonic() - begun)

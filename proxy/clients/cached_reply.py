@@ -14,6 +14,7 @@ from nncache.proxy.headers import HIT, encode_fields
 from nncache.proxy.messages import Header
 
 _END: Final = b"%d\r\n" + encode_fields((HIT,)).replace(b"%", b"%%") + b"Content-Length: %d\r\n\r\n"
+_LAST_END: Final = _END.removesuffix(b"\r\n") + b"Connection: close\r\n\r\n"
 
 
 class DateText:
@@ -50,7 +51,7 @@ class HitFrame:
         self._text = b""
 
     def at(self, now: float, dates: DateText) -> bytes:
-        """Return what comes before the age, to be sent at local time `now` on a connection that goes on."""
+        """Return what comes before the age, to be sent at local time `now`."""
         second = int(now)
         if second != self._second:
             date = dates.at(now)
@@ -59,9 +60,9 @@ class HitFrame:
         return self._text
 
 
-def rest_of_head(age_s: float, length: int) -> bytes:
-    """Return the age and what comes between it and a body of so many bytes."""
-    return _END % (max(0, int(age_s)), length)
+def rest_of_head(age_s: float, length: int, *, is_last: bool = False) -> bytes:
+    """Return the age and what comes between it and a body of so many bytes; with the last one the connection ends."""
+    return (_LAST_END if is_last else _END) % (max(0, int(age_s)), length)
 
 
 def body_of(reply: Reply, as_requested: str) -> bytes:

@@ -236,8 +236,9 @@ class ClientConnection(OneTaskHandler):
         queued = self._request_count - before
         is_in_body = not self._last_payload.is_eof()
         self._at_boundary = not (is_in_body or self._incoming or self._is_last)
-        is_whole = is_alone and queued == 1 and self._at_boundary and self._last_payload is EMPTY_PAYLOAD
-        self._whole_head = data if is_whole else None
+        is_whole = self._at_boundary or (self._is_last and is_one_head(data))
+        is_bare = self._last_payload is EMPTY_PAYLOAD
+        self._whole_head = data if is_alone and queued == 1 and is_whole and is_bare else None
         if queued:
             self._stop_head_timer()
         if self._incoming and not is_in_body and not self._buffer_paused:
@@ -415,7 +416,7 @@ class ClientConnection(OneTaskHandler):
     @property
     def is_alone(self) -> bool:
         """Whether the request in progress came alone, and its connection goes on."""
-        ends = self.transport is None or self._close or self._force_close or self.is_half_closed
+        ends = self.transport is None or self._is_last or self.ends_with_its_reply or self.is_half_closed
         return self._whole_head is not None and not (ends or self._paused)
 
     @property

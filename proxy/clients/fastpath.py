@@ -57,6 +57,8 @@ HARMLESS_FIELDS: Final = frozenset(
 """Request fields that carry no credential. A head with any other is known by its digest only."""
 
 _TARGET_STARTS: Final = len(b"GET " + PREFIX.encode())  # where a head names its path
+_SIGNS_OF_THE_LAST: Final = (b"lose\r\n", b" HTTP/1.0\r\n")
+"""One of these is in nearly each head with which a connection ends; the others go the ordinary way."""
 _MISSING_START, _, _MISSING_END = render_missing("/").partition(b"/")
 _MISSING_REST: Final = len(_MISSING_START) + len(_MISSING_END)
 
@@ -76,16 +78,26 @@ class _Answer(Hit):
     """A hit and how to write it.
 
     `body` is None if it is that of the entry, else the body itself, or the number of bytes of the path that a 404
-    quotes as it stands in the key.
+    quotes as it stands in the key. With the last one its connection ends.
     """
 
-    __slots__ = ("body", "frame", "text")
+    __slots__ = ("body", "frame", "is_last", "text")
 
-    def __init__(self, hit: Hit, key: bytes, frame: HitFrame, body: bytes | int | None, until: float) -> None:
+    def __init__(
+        self,
+        hit: Hit,
+        key: bytes,
+        frame: HitFrame,
+        body: bytes | int | None,
+        until: float,
+        *,
+        is_last: bool,
+    ) -> None:
         expires_at = min(hit.expires_at, until)
         super().__init__(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at, key=key)
         self.frame = frame
         self.body = body
+        self.is_last = is_last
         self.text: bytes | None = None  # of the running second
 
     @property
@@ -105,6 +117,7 @@ class FastPath:
         F2  An answer was good, by the cache's own word, at the very moment it was given.
         F3  One answer in about `sampler.every` is to be observed, at a random distance from the one before.
         F4  `_texts` are the answers that hold a text, all of the running second; there are at most `MAX_TEXTS`.
+        F5  `answer` gives none that ends its connection, `answer_last` no other: their keys are of two kinds.
     """
 
     def __init__(
@@ -132,6 +145,7 @@ class FastPath:
         self._table = cast("dict[bytes, _Answer]", store.held)
         # Of this process: a digest says nothing elsewhere.
         self._keyed = hashlib.sha256(secrets.token_bytes(64))
+        self._keyed_last = hashlib.sha256(secrets.token_bytes(64))  # F5
         self._dates = DateText()
         self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
         self._second = -1  # of the local clock, to which `_texts` belong
@@ -167,6 +181,12 @@ class FastPath:
         if self.hits >= self._next_sample:
             self._sampled, self.is_sampled = (answer, now, text), True
         return text
+
+    def answer_last(self, head: bytes) -> bytes | None:
+        """Return the reply with which the connection is to end, if it is known and still good (F5)."""
+        if not any(sign in head for sign in _SIGNS_OF_THE_LAST):
+            return None
+        return self.answer(self._key_of_last(without_per_request_fields(head, max_fields=self._max_fields)))
 
     def _found(self, head: bytes) -> _Answer | None:
         """Find the answer to a head that was not looked up as the one before it."""
@@ -211,10 +231,17 @@ class FastPath:
         for answer in tuple(self._store.held.values()):
             self._store.forget_hit(answer)
 
-    def remember(self, head: bytes, hit: Hit, body: bytes, *, until: float = inf) -> None:
+    def remember(
+        self, head: bytes, hit: Hit, body: bytes, *, until: float = inf, is_last: bool = False
+    ) -> None:
         """Keep the answer to a head that the ordinary path has vetted and answered with this body.
 
-        `until` is the local time at which the head has to be vetted again.
+        Args:
+            head: of the request.
+            hit: what it asks for.
+            body: of the answer.
+            until: the local time at which the head has to be vetted again.
+            is_last: the connection ends with the answer.
         """
         reply = hit.entry.reply
         # Fields that no other reply has would need a frame for each.
@@ -222,12 +249,14 @@ class FastPath:
             return
         kept = without_per_request_fields(head, max_fields=self._max_fields)
         key = kept if is_harmless(kept) else self._digest(kept)
+        if is_last:
+            key = self._key_of_last(kept)
         rest: bytes | int | None = body
         if body == reply.body:
             rest = None
         elif key is kept and _quotes(kept, body):
             rest = len(body) - _MISSING_REST
-        self._store.hold(_Answer(hit, key, self._frame(reply), rest, until))
+        self._store.hold(_Answer(hit, key, self._frame(reply), rest, until, is_last=is_last))
 
     def stats(self) -> FastPathStats:
         """Return the figures so far."""
@@ -249,6 +278,11 @@ class FastPath:
     def _digest(self, head: bytes) -> bytes:
         """Stand for a head with a credential: SHA-256 behind a secret block, half the time of a keyed BLAKE2b."""
         digest = self._keyed.copy()
+        digest.update(head)
+        return digest.digest()
+
+    def _key_of_last(self, head: bytes) -> bytes:
+        digest = self._keyed_last.copy()
         digest.update(head)
         return digest.digest()
 
@@ -277,7 +311,7 @@ class FastPath:
         else:
             if body is None:
                 body = answer.entry.reply.body
-            text = b"".join((start, rest_of_head(age_s, len(body)), body))
+            text = b"".join((start, rest_of_head(age_s, len(body), is_last=answer.is_last), body))
         if len(self._texts) < MAX_TEXTS and len(text) <= MAX_TEXT_BYTES:
             answer.text = text
             self._texts.append(answer)

@@ -15,16 +15,17 @@ class FastPathMemory:
 
     def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
         """Keep the answer to this very request, if its bytes are known and may be answered without a parser."""
-        head = repeatable_head(request)
-        if head is not None:
-            self._fast_path.remember(head, hit, body, until=until)
+        connection = request.protocol
+        head = connection.whole_head if isinstance(connection, ClientConnection) else None
+        if head is not None and request.method == "GET":
+            is_last = repeatable_head(request) is None
+            self._fast_path.remember(head, hit, body, until=until, is_last=is_last)
 
 
 def repeatable_head(request: web.BaseRequest) -> bytes | None:
-    """Return the bytes that this request consists of, if the fast path may answer them next time.
+    """Return the bytes that this request consists of, if its connection goes on and they need no parser next time.
 
-    Only a GET of HTTP/1.1 without a body, on a connection that goes on; whether the cache may answer it is
-    for the caller to know.
+    Only a GET of HTTP/1.1 without a body; whether the cache may answer it is for the caller to know.
     """
     connection = request.protocol
     if not isinstance(connection, ClientConnection):

@@ -75,6 +75,9 @@ class KnownHeads(Protocol):
     def answer(self, head: bytes) -> bytes | None:
         """Return the reply to this head, if it is known and still good."""
 
+    def answer_last(self, head: bytes) -> bytes | None:
+        """Return the reply to this head with which the connection is to end, if it is known and still good."""
+
     def observe(self, head: bytes, peer: str) -> None:
         """Show the last answer to the observers, now that it is written."""
 
@@ -186,6 +189,12 @@ class QuickConnection(asyncio.Protocol):
             transport.write(reply)
             if self._fast_path.is_sampled:
                 self._fast_path.observe(data, self.peer)
+            return True
+        if not self.is_paused and (reply := self._fast_path.answer_last(data)) is not None:
+            transport.write(reply)
+            if self._fast_path.is_sampled:
+                self._fast_path.observe(data, self.peer)
+            transport.close()
             return True
         unread = transport.get_write_buffer_size()
         if not unread or (unread <= MAX_TICKET_BYTES and self.is_over_tls and self._is_new):

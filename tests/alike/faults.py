@@ -135,7 +135,7 @@ FAULTS: Final = {
             "last-piece-as-head",
             "What is remembered is the whole head, not the piece that ends it.",
             "clients/connection",
-            "data if is_alone and queued == 1 and self._at_boundary else None",
+            "data if is_alone and queued == 1 and is_whole and is_bare else None",
             "data if queued == 1 and self._at_boundary else None",
         ),
         _fault(

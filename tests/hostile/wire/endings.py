@@ -135,6 +135,20 @@ SILENT: Final = {
             "            False\n            or",
         ),
         _silent(
+            "last-hit-unsaid",
+            "An answer from memory says that the connection ends.",
+            "cached_reply",
+            "_LAST_END if is_last else _END",
+            "_END",
+        ),
+        _silent(
+            "open-after-the-last-hit",
+            "With the last answer from memory the connection ends.",
+            "quick_connection",
+            "            transport.close()\n            return True",
+            "            return True",
+        ),
+        _silent(
             "raw-error-unsaid",
             "An error that answers no request says that the connection ends.",
             "error_replies",

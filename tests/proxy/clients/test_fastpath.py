@@ -78,6 +78,22 @@ def test_the_whole_head_counts() -> None:
     assert scene.path.stats().hits == 1
 
 
+def test_the_last_answer_of_a_connection_is_given_as_such_only() -> None:
+    """F5: who would not end the connection has none, and no other answer ends one; it is as good as any."""
+    scene, last = Scene(), HEAD.replace(b"Host", b"Connection: close\r\nHost")
+    hit = kept_hit(scene.store, "/w/f", Reply(200, FIELDS, b"file"))
+    scene.path.remember(last, hit, b"file", is_last=True)
+    scene.path.remember(HEAD, hit, b"file")
+    assert scene.path.answer(last) is scene.path.answer_last(HEAD) is None
+    text, ordinary = scene.path.answer_last(last), scene.path.answer(HEAD)
+    assert text is not None
+    assert ordinary is not None
+    assert text == ordinary.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    scene.check()
+    scene.path.forget_all()
+    assert scene.path.answer_last(last) is None
+
+
 @pytest.mark.parametrize("spelled", ["/w/f", "//w/f", "/w%2Ff"])
 def test_a_404_quotes_the_path_as_it_was_asked_for(spelled: str) -> None:
     """Verbatim; where the head has the same bytes, the path is not kept twice."""

@@ -65,9 +65,48 @@ async def test_the_same_bytes_are_answered_without_the_handler() -> None:
     assert b"\r\nPragma: no-cache\r\nAge: 2\r\nCache-Status: nncache; hit\r\n" in second
 
 
-@pytest.mark.parametrize("head", [HEAD.replace(b"GET", b"HEAD"), HEAD.replace(b"1.1", b"1.0")])
+@pytest.mark.parametrize(
+    "head",
+    [
+        HEAD.replace(b"1.1", b"1.0"),
+        HEAD.replace(b"1.1\r\n", b"1.0\r\nConnection: keep-alive\r\n"),
+        HEAD.replace(b"Host", b"Connection: close\r\nHost"),
+        HEAD.replace(b"Host", b"connection: Keep-Alive, Close\r\nHost"),
+        HEAD.replace(b"Host", b"Connection: close\r\nCookie: a=b\r\nHost"),
+    ],
+)
+async def test_the_last_request_of_a_connection_is_answered_at_once(head: bytes) -> None:
+    """As urllib, Net::HTTP and older clients send it: the answer says that the connection ends, and it does."""
+    site = Site()
+    server = Server(site.handle, site.fast_path, LimitSettings())
+    await server.start("127.0.0.1", 0)
+    try:
+        for number in range(3):
+            async with asyncio.timeout(HANG_S):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                writer.write(head.replace(b"\r\n\r\n", b"\r\ntraceparent: %d\r\n\r\n" % number))
+                text = await reader.read()
+                assert text.endswith(BODY)
+                if number:
+                    assert b"nncache; hit\r\nContent-Length: 16\r\nConnection: close\r\n\r\n" in text
+                writer.close()
+                await writer.wait_closed()
+        assert site.handled == 1
+        site.fast_path.check()
+    finally:
+        await server.stop()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        HEAD.replace(b"GET", b"HEAD"),
+        HEAD.replace(b"Host", b"Connection: close\r\nHost") + b"behind",
+        HEAD.replace(b"1.1", b"1.0") + HEAD,
+    ],
+)
 async def test_what_the_fast_path_must_not_answer_is_not_remembered(head: bytes) -> None:
-    """Another method, another version."""
+    """Another method, and what is not alone."""
     site = Site()
     server = Server(site.handle, site.fast_path, LimitSettings())
     await server.start("127.0.0.1", 0)
