@@ -21,6 +21,7 @@ from nncache.hadoop.kerberos.auth_to_local import (
     BadRuleError,
 )
 from nncache.hadoop.kerberos.default_realm import default_realm
+from nncache.hadoop.kerberos.gss import Mechanism
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.hadoop.kerberos.web_login import WebLogin
@@ -32,6 +33,8 @@ from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.termination.handshakes import Handshakes, accept_with
 from nncache.proxy.termination.impersonation import Impersonation
 from nncache.proxy.termination.issued_tokens import IssuedTokens
+from nncache.proxy.termination.replays import TIMEOUT_S as REPLAYS_TIMEOUT_S
+from nncache.proxy.termination.replays import ReplayCheck
 from nncache.proxy.termination.signing_keys import SigningKeys
 from nncache.proxy.termination.stats import TerminationStats
 from nncache.proxy.termination.terminator import Terminator
@@ -57,12 +60,24 @@ class ClientsAuthentication:
         terminator: judges requests.
         login: of the service, at the NameNodes.
         issued: tokens that were given to clients.
+        replays: says whether tickets that have come before are refused.
     """
 
     keys: SigningKeys
     terminator: Terminator
     login: ServiceLogin
     issued: IssuedTokens
+    replays: ReplayCheck
+
+    async def see_replays_are_refused(self) -> None:
+        """Return if they are, or if the KDC does not say it now: then no ticket is accepted until it does.
+
+        Raises:
+            SettingError: they are not; says what to do.
+        """
+        await self.replays.look()
+        if self.replays.is_refuted:
+            raise SettingError("spnego_principal", "given", self.replays.fault)
 
     def serve(self, front_end: FrontEnd, fast_path: FastPath) -> None:
         """Authenticate the clients of this front end; what the fast path knows goes with the key of its cookie."""
@@ -73,7 +88,10 @@ class ClientsAuthentication:
     @property
     def background(self) -> tuple[tuple[str, Callable[[], Awaitable[NoReturn]]], ...]:
         """Return what has to be done meanwhile, with its name."""
-        return (("the secrets that sign cookies", self.keys.run),)
+        return (
+            ("the secrets that sign cookies", self.keys.run),
+            ("the check of the replay cache", self.replays.run),
+        )
 
     def stats(self) -> TerminationStats:
         """Return the figures so far."""
@@ -104,8 +122,10 @@ def clients_authentication_of(
     hadoop = _configuration(settings.hadoop_conf.hadoop_conf_dir)
     proxy_users = parse_proxy_users(hadoop)
     keys = SigningKeys(wanted.cookie_secret_file)
+    accept = partial(accept_with, keytab)
+    replays = ReplayCheck(sorted(services), partial(_token_for, identity), accept)
     terminator = Terminator(
-        Handshakes(services, partial(accept_with, keytab), wanted.max_handshakes),
+        Handshakes(services, accept, wanted.max_handshakes, lambda: replays.fault),
         lambda: keys.keys,
         _names(hadoop, realm),
         Impersonation(proxy_users, clock),
@@ -121,7 +141,13 @@ def clients_authentication_of(
     addresses = [each.http for each in settings.namenodes.namenodes]
     login = ServiceLogin(WebLogin(identity, addresses, timeout_s=TIMEOUT_S), clock, web)
     issued = IssuedTokens(clock, believed_for_s=settings.cache.grant_ttl_s)
-    return ClientsAuthentication(keys, terminator, login, issued)
+    return ClientsAuthentication(keys, terminator, login, issued, replays)
+
+
+async def _token_for(identity: KerberosIdentity, service: str) -> bytes:
+    """Return a token with which the service itself could log in at its own web server."""
+    initiator = await identity.initiator(Mechanism.SPNEGO, REPLAYS_TIMEOUT_S)
+    return await initiator.step(parse_principal(service), None)
 
 
 def _see_replays_are_found() -> None:

@@ -77,7 +77,10 @@ def test_services_have_their_host_and_realm(build: Build) -> None:
     assert isinstance(handshakes, Handshakes)
     assert handshakes.services == {"HTTP/proxy.example.com@EXAMPLE.COM", "HTTP/lb@OTHER.REALM"}
     assert made.stats().tickets == dict.fromkeys(Ticket, 0)
-    assert [name for name, _ in made.background] == ["the secrets that sign cookies"]
+    assert [name for name, _ in made.background] == [
+        "the secrets that sign cookies",
+        "the check of the replay cache",
+    ]
 
 
 def test_who_is_a_proxy_user_is_logged(build: Build, caplog: pytest.LogCaptureFixture) -> None:
