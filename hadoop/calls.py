@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import unquote_plus
 
 from nncache.hadoop.operations import Operation, operation
 from nncache.hadoop.paths import (
@@ -196,7 +197,7 @@ def _loose_query(query: str) -> tuple[dict[str, tuple[str, ...]], bool]:
             key, decoded = _form_decode(name).lower(), _form_decode(value)
         except InvalidPathError:
             is_certain = False
-            continue
+            key, decoded = unquote_plus(name).lower(), unquote_plus(value)
         if key:
             arguments.setdefault(key, []).append(decoded)
     return {key: tuple(values) for key, values in arguments.items()}, is_certain

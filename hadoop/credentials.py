@@ -24,6 +24,8 @@ _FIELDS: Final = ("u", "p", "t", "i", "e", "s")  # as AuthToken and Signer of Ha
 _NEEDED: Final = {"u", "p", "t", "e", "s"}
 _MAX_MS_DIGITS: Final = 18
 _URL_SAFE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_NO_BASE64: Final = re.compile(r"[^A-Za-z0-9_+/-]")
+_TO_URL_SAFE: Final = str.maketrans("+/", "-_")
 _VERSION: Final = 0  # of AbstractDelegationTokenIdentifier
 
 
@@ -49,12 +51,14 @@ class DelegationToken:
     Attributes:
         owner: whom it names.
         max_date_ms: after which it cannot be renewed, in milliseconds of Unix time of the NameNode's clock.
-        fingerprint: SHA-256 of identifier and password, in hexadecimal: equal for all spellings of one token, as a
-            NameNode pays no heed to kind and service (measured, 3.4.1 and 3.5.0).
+        identity: SHA-256 of what its identifier says, in hexadecimal: all that a NameNode compares when it cancels it.
+        fingerprint: the same with its password: equal for all spellings of one token, as a NameNode pays no heed to
+            kind and service (measured, 3.4.1 and 3.5.0).
     """
 
     owner: str
     max_date_ms: int
+    identity: str
     fingerprint: str
 
 
@@ -83,26 +87,42 @@ def parse_delegation_token(text: str) -> DelegationToken | None:
     if _URL_SAFE.fullmatch(text) is None:
         return None
     try:
-        fields = _Fields(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-        identifier, password = fields.blob(), fields.blob()
-        fields.text()  # kind
-        fields.text()  # service
-        fields.end()
-        if identifier[:1] != bytes((_VERSION,)):
-            return None
-        named = _Fields(identifier[1:])
-        owner = named.text()
-        named.text()  # renewer
-        named.text()  # real user
-        named.number()  # issue date
-        max_date_ms = named.number()
-        named.number()  # sequence number
-        named.number()  # master key
-        named.end()
+        return _token(text, is_strict=True)
     except (ValueError, binascii.Error):
         return None
-    digest = hashlib.sha256(len(identifier).to_bytes(8) + identifier + password)
-    return DelegationToken(owner, max_date_ms, digest.hexdigest())
+
+
+def parse_cancelled_token(text: str) -> DelegationToken | None:
+    """Read the token that a NameNode would cancel for this text; None if it would find none.
+
+    As Hadoop does with commons-codec: characters of no alphabet of Base64 count for nothing, = ends it, and so does the
+    end of the fields, in the token and in its identifier (Token.decodeWritable, AbstractDelegationTokenIdentifier).
+    """
+    known = _NO_BASE64.sub("", text.partition("=")[0]).translate(_TO_URL_SAFE)
+    try:
+        return _token(known[: len(known) - (len(known) % 4 == 1)], is_strict=False)
+    except (ValueError, binascii.Error):
+        return None
+
+
+def _token(text: str, *, is_strict: bool) -> DelegationToken | None:
+    fields = _Fields(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
+    identifier, password = fields.blob(), fields.blob()
+    for _ in ("kind", "service"):
+        fields.text() if is_strict else fields.blob()
+    if identifier[:1] != bytes((_VERSION,)):
+        return None
+    named = _Fields(identifier[1:])
+    owner, renewer, real_user = named.text(), named.text(), named.text()
+    issued_ms, max_date_ms, sequence, key = (named.number() for _ in range(4))
+    if is_strict:
+        fields.end()
+        named.end()
+    said = repr((owner, renewer, real_user, issued_ms, max_date_ms, sequence, key)).encode()
+    identity = hashlib.sha256(said).digest()
+    return DelegationToken(
+        owner, max_date_ms, identity.hex(), hashlib.sha256(identity + password).hexdigest()
+    )
 
 
 class _Fields:

@@ -18,13 +18,14 @@ from nncache.hadoop.credentials import (
     COOKIE_NAME,
     SIMPLE,
     AuthCookie,
+    DelegationToken,
     parse_auth_cookie,
+    parse_cancelled_token,
     parse_delegation_token,
 )
 from nncache.proxy.messages import Header
 
 _CANCEL: Final = "CANCELDELEGATIONTOKEN"
-_TO_URL_SAFE: Final = str.maketrans("+/", "-_")
 
 MARGIN_S: Final = 2.0
 """By which a proof ends before its credential: `Date` counts whole seconds and is kept for one (Jetty)."""
@@ -85,16 +86,17 @@ def token_name(fingerprint: str) -> str:
     return f"token={fingerprint}"
 
 
-def cancelled_by(call: Call) -> tuple[str, ...]:
-    """Return the names of the tokens that a call cancels if it is carried out.
-
-    Read loosely, as a NameNode would: both alphabets of Base64, with or without its padding.
-    """
+def cancelled_tokens(call: Call) -> tuple[DelegationToken, ...]:
+    """Return the tokens that a call cancels if it is carried out, read as loosely as a NameNode does."""
     if _CANCEL not in {value.upper() for value in call.arguments.get("op", ())}:
         return ()
-    texts = (text.rstrip("=").translate(_TO_URL_SAFE) for text in call.arguments.get("token", ()))
-    tokens = map(parse_delegation_token, texts)
-    return tuple(token_name(token.fingerprint) for token in tokens if token is not None)
+    tokens = map(parse_cancelled_token, call.arguments.get("token", ()))
+    return tuple(token for token in tokens if token is not None)
+
+
+def cancelled_by(call: Call) -> tuple[str, ...]:
+    """Return the names of the tokens that a call cancels if it is carried out."""
+    return tuple(token_name(token.fingerprint) for token in cancelled_tokens(call))
 
 
 def claimed_user(headers: Iterable[Header]) -> str | None:

@@ -20,7 +20,9 @@ from nncache.hadoop.kerberos.auth_to_local import (
     BadRuleError,
 )
 from nncache.hadoop.kerberos.default_realm import default_realm
+from nncache.hadoop.kerberos.gss import Mechanism
 from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.principal import parse_principal
 from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import NameNodeWeb
@@ -31,6 +33,8 @@ from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.termination.handshakes import Handshakes, accept_with
 from nncache.proxy.termination.impersonation import Impersonation
 from nncache.proxy.termination.issued_tokens import IssuedTokens
+from nncache.proxy.termination.replays import TIMEOUT_S as REPLAYS_TIMEOUT_S
+from nncache.proxy.termination.replays import ReplayCheck
 from nncache.proxy.termination.signing_keys import SigningKeys
 from nncache.proxy.termination.stats import TerminationStats
 from nncache.proxy.termination.terminator import Terminator
@@ -57,6 +61,7 @@ class ClientsAuthentication:
         login: of the service, at the NameNodes.
         issued: tokens that were given to clients.
         trial: whether the service may act for clients.
+        replays: says whether tickets that have come before are refused.
     """
 
     keys: SigningKeys
@@ -64,6 +69,17 @@ class ClientsAuthentication:
     login: ServiceLogin
     issued: IssuedTokens
     trial: ImpersonationTrial
+    replays: ReplayCheck
+
+    async def see_replays_are_refused(self) -> None:
+        """Return if they are, or if the KDC does not say it now: then no ticket is accepted until it does.
+
+        Raises:
+            SettingError: they are not; says what to do.
+        """
+        await self.replays.look()
+        if self.replays.is_refuted:
+            raise SettingError("spnego_principal", "given", self.replays.fault)
 
     def serve(self, front_end: FrontEnd, fast_path: FastPath) -> None:
         """Authenticate the clients of this front end; what the fast path knows goes with the key of its cookie."""
@@ -78,6 +94,7 @@ class ClientsAuthentication:
         return (
             ("the secrets that sign cookies", self.keys.run),
             ("the trial of hadoop.proxyuser rules", self.trial.run),
+            ("the check of the replay cache", self.replays.run),
         )
 
     def stats(self) -> TerminationStats:
@@ -109,8 +126,10 @@ def clients_authentication_of(
     hadoop = _configuration(settings.hadoop_conf.hadoop_conf_dir)
     proxy_users = parse_proxy_users(hadoop)
     keys = SigningKeys(wanted.cookie_secret_file)
+    accept = partial(accept_with, keytab)
+    replays = ReplayCheck(sorted(services), partial(_token_for, identity), accept)
     terminator = Terminator(
-        Handshakes(services, partial(accept_with, keytab), wanted.max_handshakes),
+        Handshakes(services, accept, wanted.max_handshakes, lambda: replays.fault),
         lambda: keys.keys,
         _names(hadoop, realm),
         Impersonation(proxy_users, clock),
@@ -127,7 +146,13 @@ def clients_authentication_of(
     login = ServiceLogin(WebLogin(identity, addresses, timeout_s=TIMEOUT_S), clock, web)
     issued = IssuedTokens(clock, believed_for_s=settings.cache.grant_ttl_s)
     trial = ImpersonationTrial(identity, addresses, web)
-    return ClientsAuthentication(keys, terminator, login, issued, trial)
+    return ClientsAuthentication(keys, terminator, login, issued, trial, replays)
+
+
+async def _token_for(identity: KerberosIdentity, service: str) -> bytes:
+    """Return a token with which the service itself could log in at its own web server."""
+    initiator = await identity.initiator(Mechanism.SPNEGO, REPLAYS_TIMEOUT_S)
+    return await initiator.step(parse_principal(service), None)
 
 
 def _see_replays_are_found() -> None:

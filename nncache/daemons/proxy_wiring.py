@@ -28,7 +28,8 @@ from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.start_lines import say_where, say_where_all
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
-from nncache.errors import StartError
+from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.settings import SettingError
 from nncache.logs import set_log_level
 from nncache.metrics.page import MetricsPage
 from nncache.proxy.errors import StartError as ProxyStartError
@@ -149,7 +150,12 @@ class ProxySystem:
             raise failure
 
     async def _listen(self) -> StartError | None:
-        """Listen on both addresses; say what is wrong with one of them."""
+        """Listen on both addresses; say what is wrong with one of them, or with letting clients in."""
+        try:
+            if self._authentication is not None:
+                await self._authentication.see_replays_are_refused()
+        except SettingError as error:
+            return ConfigurationError(str(error))
         try:
             await self._server.listen(self._settings.proxy, self._clock)
         except ProxyStartError as error:

@@ -22,6 +22,12 @@ KIND: Final = "nncache"
 MIN_KEY_BYTES: Final = 32
 """As long as what HMAC-SHA256 returns (RFC 2104, section 3)."""
 
+MAX_COOKIES: Final = 8
+"""Of more with this name in one request none is looked at."""
+
+_SAME_SITE: Final = b"; SameSite=Lax"
+"""A browser sends it from a page of another site with a link, not with a form. Other clients ignore it."""
+
 _PURPOSE: Final = b"nncache cookie 1\0"
 _SIGNED: Final = re.compile(rb'"?(u=[^&]+&p=[^&]+&t=nncache&e=\d+)&s=([A-Za-z0-9+/=]+)"?')
 _NAME: Final = re.compile(r"[A-Za-z0-9._@/$+~:-]{1,512}")
@@ -79,14 +85,16 @@ def encode_cookie(session: Session, keys: Keys, *, is_secure: bool) -> Header:
     """Return the `Set-Cookie` of a session; `is_secure`: the client is connected over TLS."""
     text = f"u={session.user}&p={session.principal}&t={KIND}&e={session.ends_at_ms}".encode("ascii")
     attributes = b"; Path=/; Secure; HttpOnly" if is_secure else b"; Path=/; HttpOnly"
+    attributes += _SAME_SITE
     signature = _signature(keys.keys[0], text)
     return b"Set-Cookie", b'%b="%b&s=%b"%b' % (COOKIE_NAME, text, signature, attributes)
 
 
 def session_of(cookies: Iterable[bytes], keys: Keys, now_ms: float) -> Session | None:
-    """Return the session of the only `hadoop.auth` among the values of `Cookie` fields; None if it is not good.
+    """Return the session of the `hadoop.auth` among the values of `Cookie` fields that is good; None if there is none.
 
-    Several are none: of two, another reader may take the other one.
+    A client may also send what a NameNode, or another service of the same domain, calls so (`cookie.domain`): that
+    counts for nothing. Several that are good count as the first, if they name one user.
     """
     found = [
         text
@@ -94,11 +102,18 @@ def session_of(cookies: Iterable[bytes], keys: Keys, now_ms: float) -> Session |
         for name, _, text in (pair.strip(b" \t").partition(b"=") for pair in value.split(b";"))
         if name == COOKIE_NAME
     ]
-    match = _SIGNED.fullmatch(found[0]) if len(found) == 1 else None
+    if len(found) > MAX_COOKIES:
+        return None
+    good = [session for text in found if (session := _session(text, keys, now_ms)) is not None]
+    return good[0] if len({session.user for session in good}) == 1 else None
+
+
+def _session(text: bytes, keys: Keys, now_ms: float) -> Session | None:
+    match = _SIGNED.fullmatch(text)
     key = None if match is None else _signer(match[1], match[2], keys)
     if match is None or key is None:
         return None
-    cookie = parse_auth_cookie(found[0])
+    cookie = parse_auth_cookie(text)
     if cookie is None or cookie.kind != KIND or now_ms >= cookie.ends_at_ms:
         return None
     principal = match[1].split(b"&")[1].removeprefix(b"p=").decode("ascii")

@@ -38,12 +38,14 @@ class Handshakes:
         services: the principals for which a ticket may be.
         accept: judges a token, in a thread.
         limit: tickets that are judged or wait at a time.
+        fault: says why none may be judged; "" while they may.
         counts: what has come of them.
     """
 
     services: frozenset[str]
     accept: Accept
     limit: int
+    fault: Callable[[], str] = lambda: ""
     counts: Counter[Ticket] = field(default_factory=lambda: Counter(dict.fromkeys(Ticket, 0)))
     _shares: Shares = field(init=False)
     _threads: KdcThreads = field(init=False)
@@ -61,6 +63,9 @@ class Handshakes:
             TooManyHandshakesError: it has not been looked at: too many wait, or it has waited for too long.
             NotJudgedError: it could not be judged.
         """
+        if fault := self.fault():
+            self.counts[Ticket.FAILED] += 1
+            raise NotJudgedError(f"no ticket is judged: {fault}")
         holder = holder_of(peer)
         if not self._shares.take(holder):
             self.counts[Ticket.OVERLOADED] += 1

@@ -17,7 +17,7 @@ from cachetools import TTLCache
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import Call
 from nncache.hadoop.credentials import parse_delegation_token
-from nncache.proxy.credentials import cancelled_by, token_name
+from nncache.proxy.credentials import cancelled_tokens, token_name
 from nncache.proxy.identity import caller_of
 from nncache.proxy.messages import RequestHead, SettledReply
 from nncache.proxy.reading import Reading
@@ -59,6 +59,8 @@ class TokenLease:
 class IssuedTokens:
     """Whose each of them is, by its digest; the oldest go where there are too many.
 
+    A NameNode cancels a token by its identifier, whatever the password beside it.
+
     Attributes:
         on_ended: each is called with the name of a token that was cancelled or refused.
     """
@@ -66,11 +68,13 @@ class IssuedTokens:
     def __init__(self, clock: Callable[[], float], *, believed_for_s: float) -> None:
         self.on_ended: list[Callable[[str], None]] = []
         self._users: TTLCache[str, str] = TTLCache(MAX_TOKENS, believed_for_s, timer=clock)
+        self._names: TTLCache[str, str] = TTLCache(MAX_TOKENS, believed_for_s, timer=clock)  # by identity
 
     def sent(self, call: Call) -> None:
         """Forget the tokens that a call cancels, before the NameNode has it; they do not come back."""
-        for name in cancelled_by(call):
-            self._end(name)
+        for token in cancelled_tokens(call):
+            if (name := self._names.pop(token.identity, None)) is not None:
+                self._end(name)
 
     def replied(self, call: Call, head: RequestHead, reply: SettledReply) -> None:
         """Take note of the token in a reply to a user whom the proxy has authenticated."""
@@ -81,7 +85,8 @@ class IssuedTokens:
         except msgspec.DecodeError:
             return
         if token is not None and token.owner == head.acts_for:
-            self._users[token_name(token.fingerprint)] = token.owner
+            name = token_name(token.fingerprint)
+            self._users[name], self._names[token.identity] = token.owner, name
 
     def believed(self, reading: Reading) -> Reading:
         """Return a read by a token as one of its owner's, if the token is one of these."""

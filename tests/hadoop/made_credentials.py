@@ -22,11 +22,13 @@ def token(
     service: str = "",
     version: int = 0,
     more: bytes = b"",
+    more_in_identifier: bytes = b"",
 ) -> str:
     """A token in its spelling for URLs."""
     identifier = bytes((version,)) + b"".join(
         (text(owner), text("renewer"), text(""), number(1), number(max_date_ms), number(7), number(2))
     )
+    identifier += more_in_identifier
     data = blob(identifier) + blob(password) + text(kind) + text(service) + more
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 

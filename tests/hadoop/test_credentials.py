@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.credentials import AuthCookie, parse_auth_cookie, parse_delegation_token
+from nncache.hadoop.credentials import (
+    AuthCookie,
+    parse_auth_cookie,
+    parse_cancelled_token,
+    parse_delegation_token,
+)
 from tests.hadoop.made_credentials import FAR_MS, blob, cookie, number, text, token
 
 REAL = (
@@ -120,3 +125,50 @@ def test_made_cookies_are_cookies() -> None:
     assert parse_auth_cookie(cookie("bob", kind="simple").partition(b"=")[2]) == AuthCookie(
         "bob", "simple", FAR_MS
     )
+
+
+@given(
+    st.binary(max_size=5),
+    st.binary(max_size=5),
+    st.text(alphabet=" \n\r\t.!%&*,:;~\xe9\u20ac", max_size=6),
+    st.integers(min_value=0),
+    st.sampled_from(["", "=", "==", "=AAAA", "=\n= x"]),
+    st.booleans(),
+)
+def test_every_spelling_that_is_cancelled_is_read(
+    behind: bytes, in_identifier: bytes, odd: str, at: int, end: str, is_standard: bool
+) -> None:
+    """As commons-codec and Hadoop's Writables read it; what is between, behind or after = counts for nothing."""
+    plain = parse_delegation_token(token())
+    assert plain is not None
+    spelled = token(more=behind, more_in_identifier=in_identifier)
+    if is_standard:
+        spelled = spelled.replace("-", "+").replace("_", "/")
+    at %= len(spelled) + 1
+    if behind:
+        end = end if len(spelled) % 4 != 1 else ""
+    found = parse_cancelled_token(spelled[:at] + odd + spelled[at:] + end)
+    assert found == plain
+    assert parse_delegation_token(token(more_in_identifier=b"x")) is None
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    ["", "=", "!!", "A", "=" + token(), token()[:40], token(version=1), token()[: len(token()) // 2]],
+)
+def test_what_names_no_token_cancels_none(spelled: str) -> None:
+    """A NameNode finds none either: it is refused, or another version."""
+    assert parse_cancelled_token(spelled) is None
+
+
+def test_a_token_is_cancelled_by_its_identifier() -> None:
+    """Its password is not looked at."""
+    other = parse_cancelled_token(token(password=b"other"))
+    plain = parse_delegation_token(token())
+    assert other is not None
+    assert plain is not None
+    assert other.identity == plain.identity
+    assert other.fingerprint != plain.fingerprint
+    renamed = parse_cancelled_token(token("bob"))
+    assert renamed is not None
+    assert renamed.identity != plain.identity

@@ -8,6 +8,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ import requests
 from nncache.hadoop.credentials import parse_delegation_token
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
+from nncache.testbed.errors import StartError
+from nncache.testbed.spec import REALM
 from tests.cluster import make_directory, settle, webhdfs
 from tests.kerberos import need_curl, need_gssapi, negotiate
 from tests.patience import HANG_S
@@ -75,6 +78,34 @@ def counted(proxy: Proxy, act: Callable[[], object], name: str = HITS) -> int:
             return int(after[name] - before[name])
         assert time.monotonic() < deadline, "the gate does not stay open"
         act()  # what was forgotten with a stream is known again
+
+
+@pytest.mark.parametrize("how", ["default_rcache_name = none:", "default_rcache_name = NONE:"])
+def test_a_start_without_a_replay_cache_is_refused(
+    secured_cluster: Cluster, kdc: Kdc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Whatever switches it off: a ticket of one's own is shown twice."""
+    file = tmp_path / "more.conf"
+    file.write_text(f"[libdefaults]\n {how}\n")
+    monkeypatch.setenv("KRB5_CONFIG", f"{file}:{kdc.environ()['KRB5_CONFIG']}")
+    flags = (*identity_flags(secured_cluster, kdc), *termination_flags(kdc, tmp_path))
+    with pytest.raises(StartError, match=r"is accepted twice.*default_rcache_name"):
+        Proxy(*flags, "--glob", "/kept/*/*").start()
+
+
+def test_without_a_kdc_no_ticket_is_judged_and_cookies_are(
+    secured_cluster: Cluster, kdc: Kdc, tmp_path: Path
+) -> None:
+    """The start does not fail for it; a ticket is answered with 503 until it is known that replays are refused."""
+    directory = tmp_path / "own"
+    directory.mkdir()
+    ticket = negotiate(kdc.kinit("alice"))
+    flags = termination_flags(kdc, directory, f"HTTP/unknown.example.com@{REALM}")
+    with Proxy(*identity_flags(secured_cluster, kdc), *flags, "--glob", "/kept/*/*") as proxy:
+        refused = ask(proxy.address, Question("/", "", (("Authorization", ticket),), "GETHOMEDIRECTORY"))
+        assert refused.status == HTTPStatus.SERVICE_UNAVAILABLE
+        log = (proxy.process.log).read_text()
+    assert "clients' tickets are refused: it is not known whether a ticket that has come before" in log
 
 
 def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: str) -> None:

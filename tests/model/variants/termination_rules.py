@@ -105,8 +105,8 @@ TERMINATION_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A token that was given through the proxy is nobody's once it is cancelled through it.",
         module=_TOKENS,
-        old="        for name in cancelled_by(call):\n",
-        new="        for name in cancelled_by(call)[:0]:\n",
+        old="        for token in cancelled_tokens(call):\n",
+        new="        for token in cancelled_tokens(call)[:0]:\n",
     ),
     Variant(
         name="issued-token-repeated",

@@ -82,6 +82,7 @@ def test_services_have_their_host_and_realm(build: Build) -> None:
     assert [name for name, _ in made.background] == [
         "the secrets that sign cookies",
         "the trial of hadoop.proxyuser rules",
+        "the check of the replay cache",
     ]
 
 

@@ -57,9 +57,22 @@ def test_it_ends_with_the_time_of_a_proof(issued: IssuedTokens, clock: FakeClock
     assert issued.believed(reading()) == reading()
 
 
-def test_it_ends_when_it_is_cancelled(issued: IssuedTokens) -> None:
-    """Before the NameNode has heard of it."""
-    issued.sent(parse_call("PUT", f"/webhdfs/v1/?op=CANCELDELEGATIONTOKEN&token={TOKEN}"))
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        TOKEN,
+        f"{TOKEN[:9]}%0A.{TOKEN[9:]}",
+        f"{TOKEN}%3D%3Dxyz",
+        f"{TOKEN}%FF",
+        f"{TOKEN}%3D",
+        token("alice", more=b"behind"),
+        token("alice", password=b"another"),
+        token("alice", more_in_identifier=b"behind"),
+    ],
+)
+def test_it_ends_when_it_is_cancelled(issued: IssuedTokens, spelled: str) -> None:
+    """Before the NameNode has heard of it, in whatever spelling it would cancel it."""
+    issued.sent(parse_call("PUT", f"/webhdfs/v1/?op=CANCELDELEGATIONTOKEN&token={spelled}"))
     assert issued.believed(reading()) == reading()
 
 
