@@ -3,7 +3,6 @@
 The superuser sees everything and proves nothing, so stories are about alice, bob and carol.
 """
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy, Publisher
+from tests.datanode import led_to
 from tests.patience import HANG_S
 from tests.service import Service
 from tests.ways import USER_NAME, Way
@@ -206,19 +206,20 @@ class World:
         op: str = "CREATE",
         between: Callable[[], None] | None = None,
         parameters: Mapping[str, str] = MappingProxyType({}),
+        is_redirected: bool = False,
     ) -> RawReply:
         """Create or append to a file in two steps, the second one at the DataNode; return the last reply.
 
-        `between` is called after the redirect, before the second step.
+        `between` is called after the redirect, before the second step. `is_redirected`: the Location is followed, and
+        not the URL in the JSON, which may name the path in another form.
         """
-        method = "POST" if op == "APPEND" else "PUT"
-        first = self.call(where, method, op, path, user, noredirect="true", **parameters)
-        if first.status != 200:
+        method, how = "POST" if op == "APPEND" else "PUT", {} if is_redirected else {"noredirect": "true"}
+        first = self.call(where, method, op, path, user, **how, **parameters)
+        if first.status not in {200, 307}:
             return first
         if between is not None:
             between()
-        location = json.loads(first.body)["Location"].removeprefix("http://")
-        address, _, target = location.partition("/")
+        address, _, target = led_to(first).removeprefix("http://").partition("/")
         with Asker(address) as datanode:
             return datanode.ask(method, "/" + target, body=data)
 

@@ -22,12 +22,11 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from tests.cluster import make_directory
-from tests.datanode import begin, has_replied
+from tests.datanode import ASCII, begin, has_replied, led_to
 from tests.model.namespace import SUPERUSER
 
 _TIMEOUT_S: Final = 30.0
 _UNIT: Final = 2
-_ASCII: Final = "".join(map(chr, range(0x21, 0x7F)))
 _DENIED: Final = re.compile(r"user=(\S+), access=(\S+), inode=\"([^\"]*)\"")
 _BELOW_A_FILE: Final = re.compile(r"(\S+) \(is not a directory\)")
 
@@ -183,8 +182,7 @@ class RealNamespace:
         first = self._ask(method, path, f"{query}&noredirect=true", user)
         if first.status != http.client.OK:
             return self._said(first)
-        location = quote(json.loads(first.body)["Location"], safe=_ASCII)
-        connection, waits = begin(method, location, _UNIT)
+        connection, waits = begin(method, led_to(first), _UNIT)
         if not waits or not self._await_open(connection, path, before):
             return self._end(connection)
         connection.send(b"x" * (_UNIT - 1))
@@ -218,7 +216,7 @@ class RealNamespace:
     def _ask(self, method: str, path: str, query: str, user: str) -> RawReply:
         who = self.cluster.superuser if user == SUPERUSER else user
         place = self.top if path == "/" else self.top + path
-        target = quote(f"{PREFIX}{place}?{query}&user.name={who}", safe=_ASCII)
+        target = quote(f"{PREFIX}{place}?{query}&user.name={who}", safe=ASCII)
         return self._asker.ask(method, target)
 
     def _end(self, connection: http.client.HTTPConnection) -> Said:

@@ -24,7 +24,7 @@ from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
 from tests.model.upstream import redirect
 
 SEEDS: Final = 6
-OPERATIONS: Final = 100
+OPERATIONS: Final = 70
 KINDS: Final = {
     *("APPEND", "CREATE", "DELETE", "MKDIRS", "RENAME", "SETOWNER", "SETPERMISSION", "SETREPLICATION"),
     *("SETTIMES", "TRUNCATE", "close", "policy"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.testbed.asker import Asker, RawReply
-from tests.datanode import begin, has_replied
+from tests.datanode import begin, has_replied, led_to
 from tests.world import Where, World
 
 METHODS: Final = {
@@ -66,8 +66,15 @@ class Operation:
         )
 
     def _write(self, world: World, op: str) -> RawReply:
+        path, parameters = self.paths[0], dict(self.parameters)
         return world.write(
-            self.where, self.paths[0], self.data, self.user, op=op, parameters=dict(self.parameters)
+            self.where,
+            path,
+            self.data,
+            self.user,
+            op=op,
+            parameters=parameters,
+            is_redirected=not path.isascii(),
         )
 
     def _race(self, world: World) -> RawReply:
@@ -98,7 +105,7 @@ class Operation:
         first = world.call(self.where, "PUT", "CREATE", path, self.user, noredirect="true", **parameters)
         if first.status != http.client.OK:
             return first
-        location = json.loads(first.body)["Location"]
+        location = led_to(first)
         if self.kind == LATE:
             address, _, target = location.removeprefix("http://").partition("/")
             return Unfinished(self, Asker(address), "/" + target, first)

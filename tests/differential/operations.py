@@ -13,6 +13,8 @@ _DIRECTORIES: Final = ("a", "a/x", "b", "b/x", "s", "s/x", "e", "e/x")
 _SNAPSHOTTED: Final = ("b/x", "s/x")  # neither is below the other, which HDFS would not have
 _SNAPSHOTS: Final = ("n1", "n2")
 _FILES: Final = ("f", "g")
+_FORMS: Final = ("a/e\u0301", "a/\u00e9", "s/e\u0301", "s/\u00e9")
+"""Files of one name in two normalization forms: a redirect to the one leads to the other."""
 _OPENED_EVERY: Final = 3
 _EXISTS: Final = 0.6  # how often something that exists is drawn, whatever else may be
 _OVERWRITE: Final = (("overwrite", "true"), ("permission", "666"))
@@ -46,7 +48,8 @@ class Generator:
         self._made = 0
         self._there: set[str] = set()  # paths that are known to exist
         self.directories = tuple(f"{root}/{name}" for name in _DIRECTORIES)
-        self.files = tuple(f"{place}/{name}" for place in self.directories for name in _FILES)
+        plain = (f"{place}/{name}" for place in self.directories for name in _FILES)
+        self.files = *plain, *(f"{root}/{name}" for name in _FORMS)
         self.paths = (*self.directories, *self.files)
         self.snapshotted = tuple(f"{root}/{name}" for name in _SNAPSHOTTED)
 

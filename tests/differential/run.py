@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
+from unicodedata import normalize
 
 from nncache.testbed.asker import RawReply
 from tests.differential.asking import Line, Lines, Pair
@@ -144,7 +145,8 @@ class Differential:
 
     def _interesting(self, operation: Operation) -> list[str]:
         """Give the paths to look at: of the operation, above and below them, and some others."""
-        own = list(dict.fromkeys(operation.paths))
+        forms = [normalize("NFC", path) for path in operation.paths]  # what a redirect leads to
+        own = list(dict.fromkeys((*operation.paths, *forms)))
         parents = [path.rsplit("/", 1)[0] for path in own]
         children = [below for path in own for below in self._generator.below(path)]
         held = [unfinished.operation.paths[0] for _, unfinished in self._unfinished]

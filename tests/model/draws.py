@@ -93,7 +93,8 @@ class Draw:
 
     def follows(self) -> Follows:
         """Choose what is made of a redirect: mostly it is followed."""
-        return (*Follows, Follows.REDIRECT)[self.of(4)]
+        kinds: tuple[Follows, ...] = (*Follows, Follows.REDIRECT)
+        return kinds[self.of(len(kinds))]
 
     def write(self) -> tuple[str, Write]:
         """Choose a change of one step, and who makes it."""

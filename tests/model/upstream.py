@@ -249,7 +249,8 @@ class ModelUpstream:
         await asyncio.sleep(self._takes_s())
         if not namenode.is_serving:
             raise UpstreamCutError("not active")
-        answer, location = client.answer, ()
+        answer = client.answer
+        location: Headers = ()
         if client.operation is None and answer is REDIRECT:
             answer, location = redirect(client.raw_path)
         if client.operation is not None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, TypeAlias
 
 from nncache.hadoop.paths import parent
@@ -36,13 +35,9 @@ class TwoSteps:
             path,
             self.query,
             self.user,
-            opens=partial(self._open, path) if is_finished else _refuse,
-            closes=partial(_close, path),
+            opens=self.opens if is_finished else _refuse,
             takes_s=takes_s,
         )
-
-    def _open(self, path: str, now: Namespace, number: int) -> list[Step]:
-        return self.opens(now, self.user, path, number)
 
 
 CREATE: Final = TwoSteps("PUT", "op=CREATE&overwrite=true", operations.create)
@@ -53,12 +48,8 @@ APPEND_REFUSED: Final = TwoSteps("POST", "op=APPEND", operations.append, user="b
 """One that is redirected, and whose second step its caller may not make."""
 
 
-def _refuse(now: Namespace, number: int) -> list[Step]:
+def _refuse(now: Namespace, user: str, path: str, number: int) -> list[Step]:
     raise RefusedError(ns.missing("/"))
-
-
-def _close(path: str, now: Namespace, number: int) -> list[Step]:
-    return operations.close(now, SUPERUSER, path, number)
 
 
 def _is_above(path: str) -> str:
