@@ -37,6 +37,8 @@ $(READY): pyproject.toml
 	@if { $(CAN_BUILD_GSSAPI); } >/dev/null; then extras=test,kerberos,kerberos-test; else extras=test; \
 		echo 'Tests of Kerberos are skipped: $(KERBEROS), then remove $@' >&2; fi; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$$extras]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		'apache-airflow-providers-apache-hdfs==4.14.2' # its own files, without Airflow: tests/clients
 	@touch $@
 
 help: ## Show this list
