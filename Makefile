@@ -50,6 +50,7 @@ $(READY): $(RUNS)
 	@if { $(CAN_BUILD_GSSAPI); } >/dev/null; then extras=test,kerberos,kerberos-test; else extras=test; \
 		echo 'Tests of Kerberos are skipped: $(KERBEROS), then remove $@' >&2; fi; \
 		$(INSTALL) -e ".[$$extras]"
+	$(INSTALL) --no-deps 'apache-airflow-providers-apache-hdfs==4.14.2' # its own files, without Airflow: tests/clients
 	@touch $@
 
 help: ## Show this list
