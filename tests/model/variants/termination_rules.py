@@ -16,8 +16,8 @@ TERMINATION_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A cookie is good if a key in use has signed it.",
         module=_COOKIES,
-        old="    return next((key for key in keys.keys if hmac.compare_digest(_signature(key, text), signature)), None)",
-        new="    return next((key for key in keys.keys if text or signature), None)",
+        old="if hmac.compare_digest(_signature(key, text), signature)), None)",
+        new="if text or signature), None)",
     ),
     Variant(
         name="ended-cookie-accepted",
