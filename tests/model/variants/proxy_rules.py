@@ -242,7 +242,7 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.VERBATIM,
         rule="A reply that comes for several who wait goes to those alone in whose name it was asked for.",
         module=_WAIT_GROUPS,
-        old="    return read.plain.as_requested, read.caller\n",
-        new='    return read.plain.as_requested, ""\n',
+        old="    return GroupKey(read.plain.as_requested, read.caller, credential)",
+        new="    return GroupKey(read.plain.as_requested, Caller(''), credential)",
     ),
 )

@@ -16,8 +16,8 @@ TERMINATION_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A cookie is good if a key in use has signed it.",
         module=_COOKIES,
-        old="    if match is None or not _is_signed(match[1], match[2], keys):",
-        new="    if match is None:",
+        old="if hmac.compare_digest(_signature(key, text), signature)), None)",
+        new="if text or signature), None)",
     ),
     Variant(
         name="ended-cookie-accepted",
