@@ -70,7 +70,7 @@ def test_prometheus_asks_the_proxies_what_to_scrape() -> None:
     (job,) = scraped["scrape_configs"]
     (found,) = job["http_sd_configs"]
     url = urlsplit(found["url"])
-    assert f"{url.path}?{url.query}" == "/v1/registry?format=prometheus"
+    assert f"{url.path}?{url.query}" == "/v1/registry/services?format=prometheus"
     proxies = [each for each in DAEMONS.values() if each["command"][0] == "proxy"]
     for each in proxies:
         assert each["networks"]["default"]["aliases"] == [url.hostname]

@@ -117,7 +117,7 @@ def http_sd(place: Place) -> Iterator[Finder]:
 @contextmanager
 def prometheus(place: Place) -> Iterator[Finder]:
     """What a real one scrapes."""
-    url = f"http://{place.staying.address}/v1/registry?format=prometheus"
+    url = f"http://{place.staying.address}/v1/registry/services?format=prometheus"
     quick = ("--scrape.discovery-reload-interval=100ms",)
     with Prometheus((), interval="1s", discovered_at=url, flags=quick) as server:
         within_s = WITHIN_S + PROMETHEUS_OWN_S

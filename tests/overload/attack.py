@@ -17,6 +17,8 @@ class Aim:
     namenode: str
     rpc: str
     filters_path: str  # of the ZooKeeper channel; else empty
+    zookeeper: str  # of the service registry, where the proxy serves it; else empty
+    registry_root: str  # the same
     seconds: float
 
 
@@ -61,6 +63,7 @@ class Expected:
     forwards: Forwards = Forwards.ANSWERED
     more_calls_s: float | None = None  # statuses and listings at the NameNode, beyond those when quiet
     forward_p99_s: float = 1.0  # of others' forwarded calls, however quick the quiet time was
+    stalls: int | None = None  # turns of the event loop of more than 0.1 s; None: any number
     recovery_s: float = 5.0  # hits are back for good, so long after the end
     why: str = ""  # where it is less than everything: the design that says so
 

@@ -88,6 +88,8 @@ def _attacker(stand: Stand, attack: Attack, seconds: float) -> Attacker | None:
         namenode=stand.namenode_http,
         rpc=stand.namenode_rpc,
         filters_path=stand.filters_path,
+        zookeeper=stand.zookeeper,
+        registry_root=stand.registry_root,
         seconds=seconds,
     )
     return Attacker(attack.body, aim)

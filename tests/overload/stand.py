@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ class Setting:
     max_files: int | None = None  # RLIMIT_NOFILE of the proxy, hard and soft
     has_relay: bool = False  # the proxy reaches the NameNode's RPC port through `Stand.relay`
     has_small_log: bool = False  # the proxy's log is on a small file system of its own, `Stand.log_place`
+    has_registry: bool = False  # the proxy serves a service registry of its own; direct channel only
     filters_of_carol: int = 0  # further filters, which are hers; ZooKeeper only
 
 
@@ -81,6 +83,8 @@ class Stand:
     filters_path: str  # empty on the direct channel
     relay: Relay | None
     log_place: Path | None
+    zookeeper: str = ""  # where its service registry is
+    registry_root: str = ""
     idle_bytes: int = 0  # resident when it had just started
 
     @property
@@ -138,6 +142,14 @@ class Site:
             relay = running.enter_context(Relay(self._rpc)) if setting.has_relay else None
             log_place = running.enter_context(_small_place()) if setting.has_small_log else None
             program = _program(product, setting, log_place)
+            zookeeper = registry_root = ""
+            if setting.has_registry:
+                assert self.cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
+                zookeeper, registry_root = (
+                    self.cluster.zookeeper.address,
+                    f"/registry-{uuid.uuid4().hex[:12]}",
+                )
+                flags += ("--registry", "--zookeeper", zookeeper, "--registry-root", registry_root)
             publisher: Publisher | None = None
             service: Service | None = None
             match setting.channel:
@@ -181,6 +193,8 @@ class Site:
                 "" if service is None else service.filters_path,
                 relay,
                 log_place,
+                zookeeper,
+                registry_root,
             )
             stand.idle_bytes = status_bytes(stand.pid, "VmRSS")
             yield stand

@@ -33,6 +33,15 @@ GOOD = Figures(
 ALL = Expected()
 
 
+def test_a_held_event_loop_is_a_shortfall_where_it_must_not_be() -> None:
+    """As the proxy itself counts; one that does not say has not shown it."""
+    assert shortfalls(replace(GOOD, stalls=3.0), ALL) == []
+    free = Expected(stalls=0)
+    assert shortfalls(replace(GOOD, stalls=0.0), free) == []
+    assert shortfalls(replace(GOOD, stalls=3.0), free) == ["the event loop was held 3.0 times, not 0"]
+    assert len(shortfalls(replace(GOOD, stalls=None), free)) == 1
+
+
 def seen_by(kind: Kind, **figures: Any) -> Figures:
     """Return good figures but for these of one kind of client."""
     return replace(GOOD, during={**GOOD.during, kind.value: replace(QUIET, **figures)})

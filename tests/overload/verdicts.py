@@ -43,6 +43,8 @@ def shortfalls(figures: Figures, expected: Expected) -> list[str]:
     short += _of_forwards(figures, expected)
     if expected.more_calls_s is not None:
         short += _of_calls(figures, expected.more_calls_s)
+    if expected.stalls is not None and (figures.stalls is None or figures.stalls > expected.stalls):
+        short.append(f"the event loop was held {figures.stalls} times, not {expected.stalls}")
     if figures.recovery_s is None:
         short.append(f"hits not back within {figures.watched_s:.0f} s")
     elif figures.recovery_s > expected.recovery_s:

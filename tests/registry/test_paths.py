@@ -78,3 +78,17 @@ def test_the_places_of_the_design() -> None:
     assert paths.remote_path("cluster4", "/services/hdfs") == "/net/cluster4/services/hdfs"
     with pytest.raises(InvalidPathnameError, match="'Demo'"):
         paths.instance_path("joe", "hbase", "Demo")
+
+
+def test_a_path_that_is_made_has_so_many_elements() -> None:
+    """None is deeper than what is read."""
+    assert paths.depth_of(paths.writable("/a" * paths.MAX_ELEMENTS)) == paths.MAX_ELEMENTS
+    with pytest.raises(InvalidPathnameError, match="has 65 elements; at most 64 are allowed"):
+        paths.writable("/a" * (paths.MAX_ELEMENTS + 1))
+    assert paths.depth_of("/") == 0
+
+
+def test_an_entry_comes_before_all_below_it_and_those_before_the_next() -> None:
+    """The order of the elements, without a tuple for each path."""
+    some = ["/a/b/c", "/a-b", "/a/b-c", "/a/b", "/a", "/", "/a b", "/a!/b"]
+    assert sorted(some, key=paths.in_order) == sorted(some, key=paths.elements_of)

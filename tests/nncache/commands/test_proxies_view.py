@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import nncache
 from nncache.commands.group import nncache as command
+from nncache.errors import RegistryCommandError
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, Daemon
 from nncache.testbed import Cluster
 from tests.coordination.worlds import connected, remove
@@ -112,3 +113,12 @@ def test_each_is_asked_for_its_state(place: dict[str, str], pages: str) -> None:
         "webhdfs": ["http://a:1/webhdfs/v1"],
         "admin": [f"{pages}/good/"],
     }
+
+
+def test_a_root_without_a_registry_is_named(cluster: Cluster) -> None:
+    """Nothing that is printed would say that all is well."""
+    assert cluster.zookeeper is not None
+    place = ("--zookeeper", cluster.zookeeper.address, "--registry-root", "/nope")
+    result = CliRunner().invoke(command, ["proxies", *place])
+    assert isinstance(result.exception, RegistryCommandError)
+    assert "there is no registry at /nope in ZooKeeper" in str(result.exception)

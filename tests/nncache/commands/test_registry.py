@@ -247,3 +247,39 @@ def process() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         each.wait()
         assert each.stdout is not None
         each.stdout.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ls",),
+        ("ls", "--recursive"),
+        ("resolve", "/services/hdfs"),
+        ("rm", "/services/hdfs"),
+        ("find", "--endpoint-field", "api=x"),
+        ("watch",),
+        ("purge", "--id", "application_1_1", "--policy", "application"),
+    ],
+)
+def test_a_root_without_a_registry_is_named(command: Command, arguments: tuple[str, ...]) -> None:
+    """In place of nothing, or of an entry that nobody asked for."""
+    command.place = ("--zookeeper", command.zookeeper, "--registry-root", "/nope")
+    assert command.refused(*arguments).startswith(
+        "there is no registry at /nope in ZooKeeper: correct registry_root"
+    )
+
+
+def test_a_check_of_a_root_without_a_registry_fails(command: Command) -> None:
+    """It could not be read."""
+    command.place = ("--zookeeper", command.zookeeper, "--registry-root", "/nope")
+    assert "no registry at /nope" in command.refused("check", kind=RegistryNotReadError)
+
+
+def test_a_uri_that_is_none_is_named(command: Command) -> None:
+    """It is no fault of the reader, and the end is not 0."""
+    data = encode_record(WEBHDFS).replace(b"http://h:1/webhdfs/v1", b"http://[x/")
+    command.write("/services/evil", data)
+    result = command.run("check")
+    assert result.exit_code == 1
+    assert "/services/evil" in result.output
+    assert "which is no URI" in result.output

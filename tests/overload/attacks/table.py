@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.channels import Channel
 from tests.overload.attack import Attack, Expected, Forwards
-from tests.overload.attacks import crowds, filling, forgetting, heads, troubles
+from tests.overload.attacks import crowds, filling, forgetting, heads, registry, troubles
 from tests.overload.proc import MIB
 from tests.overload.stand import Setting
 
@@ -15,6 +15,9 @@ CLIENTS_WAIT: Final = Expected(
     forward_p99_s=3.0,
     why="where all connections to the NameNode wait for their clients, a call waits 1 s before it takes one of them",
 )
+
+OF_THE_REGISTRY: Final = Setting(has_registry=True)
+NO_STALLS: Final = Expected(stalls=0)
 
 ATTACKS: Final = (
     Attack(name="deep", finding="1", what="64 KB path of MKDIRS, 2/s", body=heads.deep),
@@ -105,6 +108,38 @@ ATTACKS: Final = (
         finding="13",
         what="refused and unknown calls that name the polled paths, 5/s",
         body=forgetting.refused_reads,
+    ),
+    Attack(
+        name="registry-paths",
+        finding="B3",
+        what="300 held requests about entries 64 and 31,000 levels deep, while the registry changes",
+        body=registry.deep_paths,
+        setting=OF_THE_REGISTRY,
+        expected=NO_STALLS,
+    ),
+    Attack(
+        name="registry-removals",
+        finding="B4",
+        what="10,000 entries of the registry removed together, over and over",
+        body=registry.removals,
+        setting=OF_THE_REGISTRY,
+        expected=NO_STALLS,
+    ),
+    Attack(
+        name="registry-records",
+        finding="B5",
+        what="records of 250 KB and 900 KB, written and asked for",
+        body=registry.large_records,
+        setting=OF_THE_REGISTRY,
+        expected=NO_STALLS,
+    ),
+    Attack(
+        name="registry-chain",
+        finding="B6",
+        what="searches in a chain of 2,500 entries",
+        body=registry.chain,
+        setting=OF_THE_REGISTRY,
+        expected=NO_STALLS,
     ),
     Attack(
         name="drip-heads",
