@@ -48,7 +48,8 @@ class HadoopConfSettings:
             "help": "Directory of the cluster's core-site.xml and hdfs-site.xml: what they say of the nameservice and "
             "its NameNodes holds, unless namenode_http or namenode_rpc is given. With several nameservices, "
             "nameservice says which; else it is the one of fs.defaultFS. What core-site.xml and yarn-site.xml say of "
-            "the service registry (hadoop.registry.*) holds where its keys are not given. Empty: none.",
+            "the service registry (hadoop.registry.*) holds where its keys are not given. A "
+            "directory without these files is an error where they are needed. Empty: none.",
             "default": "$HADOOP_CONF_DIR",
         },
     )

@@ -48,6 +48,7 @@ by the directory.
 ## The checks
 
 What explains others comes first: where `addresses` fails, mend that, and try again.
+Where `identity` fails, what needs a login is skipped `because of identity`.
 
 | check | what is looked at |
 |---|---|

@@ -77,7 +77,7 @@ def _run(
     else:
         where = "no file" if config is None else str(config)
         ignored = unread(os.environ, {*KEYS, "config"})
-        warnings = (warning(line, "unset it, so that nobody takes it for a setting") for line in ignored)
+        warnings = (warning(line, "unset it, and write it there") for line in ignored)
         results = (Result(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"), *warnings)),)
         with waiting() as tell:
             for name, each in filled.items():

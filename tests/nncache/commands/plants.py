@@ -84,6 +84,24 @@ WRONG_SETTINGS: dict[str, Plant] = {
         "failed",
         ("/no/such.toml", "No such file"),
     ),
+    "clients authenticated without a secret": (
+        f"{DIRECT} --principal n/h@R --keytab /k --spnego-principal HTTP/h@R --spnego-keytab /k",
+        SETTINGS,
+        "failed",
+        ("cookie_secret_file: none: must be a file, since spnego_principal is given",),
+    ),
+    "clients authenticated without an identity": (
+        f"{DIRECT} --spnego-principal HTTP/h@R --spnego-keytab /k --cookie-secret-file /s",
+        SETTINGS,
+        "failed",
+        ("spnego_principal: HTTP/h@R: needs principal and keytab",),
+    ),
+    "a principal of the web that is none": (
+        f"{DIRECT} --principal n/h@R --keytab /k --spnego-principal p/h@R --spnego-keytab /k --cookie-secret-file /s",
+        SETTINGS,
+        "failed",
+        ("spnego_principal: p/h@R: must be HTTP/HOST",),
+    ),
     "one port for both": (
         "proxy --listen 127.0.0.1:9 --admin 127.0.0.1:9 --namenode-http a:1 --namenode-rpc a:2",
         SETTINGS,
@@ -156,14 +174,65 @@ WRONG_SETTINGS: dict[str, Plant] = {
         "failed",
         ("hadoop_conf_dir: /no/such", "core-site.xml"),
     ),
-    "no such nameservice": (
-        f"{PROXY_ON} --hadoop-conf-dir {{conf}} --nameservice nsx",
-        SETTINGS,
-        "failed",
-        ("nameservice: nsx", "must be one of dfs.nameservices: ns1"),
-    ),
 }
 """With these nothing can start, and nothing is asked: exit code 2."""
+
+FILES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "a key twice": (
+        "max_calls = 3\nmax_calls = 4\n",
+        ("at line 2", "max_calls is there twice", "remove one"),
+    ),
+    "a unit without quotes": ("max_staleness_s = 10m\n", ("at line 1", "without a unit", ": 600")),
+    "a text without quotes": ("nameservice = ns1\n", ("nameservice: a text must stand in quotes",)),
+    "a unit in quotes": ('max_cache_bytes = "2GiB"\n', ("max_cache_bytes: 2GiB", "bytes", ": 2147483648")),
+    "a table of another program": ("[cache]\nttl = 3\n", ("[cache]: tables have no meaning here",)),
+    "a list that is a text": ('glob = "/a"\n', ("glob: /a: must be a list of texts",)),
+    "a misspelt key": ('lisen = "h:1"\n', ("lisen: no such key; the nearest is listen",)),
+    "an unknown namespace": (
+        '[mounts]\n"/a" = "two"\n[namespaces.one]\nnamenode_http = ["a:1"]\nnamenode_rpc = ["a:2"]\n',
+        ("mounts: /a: two: must be the name of a namespace", "namespaces.one: is mounted nowhere"),
+    ),
+    "a mount point that is no path": (
+        '[mounts]\n"a" = "one"\n[namespaces.one]\nnamenode_http = ["a:1"]\nnamenode_rpc = ["a:2"]\n',
+        ("mounts",),
+    ),
+    "a secret": ('admin_token = "hidden"\n', ("a file of mode 0400", "admin_token_file")),
+}
+"""What is written in a file, and what its line must name."""
+
+SITES: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
+    "no addresses of a nameservice": (
+        {"dfs.nameservices": "ns1,ns2", "fs.defaultFS": "hdfs://ns1"},
+        ("--nameservice", "ns2"),
+        ("dfs.namenode.rpc-address.ns2: absent", "dfs.ha.namenodes.ns2"),
+    ),
+    "the NameNodes of a pair not named": (
+        {
+            "dfs.nameservices": "ns1",
+            "fs.defaultFS": "hdfs://ns1",
+            "dfs.namenode.rpc-address.ns1.nn1": "a:8020",
+            "dfs.namenode.rpc-address.ns1.nn2": "b:8020",
+        },
+        (),
+        ("dfs.namenode.rpc-address.ns1: absent", "dfs.ha.namenodes.ns1 must name them"),
+    ),
+    "an address of a pair absent": (
+        {"dfs.nameservices": "ns1", "fs.defaultFS": "hdfs://ns1", "dfs.ha.namenodes.ns1": "nn1"},
+        (),
+        ("dfs.namenode.rpc-address.ns1.nn1: absent: must be host:port",),
+    ),
+    "no such nameservice": (
+        {"dfs.nameservices": "ns1", "dfs.namenode.rpc-address.ns1": "a:8020"},
+        ("--nameservice", "nsx"),
+        ("nameservice: nsx: must be one of dfs.nameservices: ns1",),
+    ),
+    "several nameservices": (
+        {"dfs.nameservices": "ns1,ns2", "fs.defaultFS": "s3a://bucket"},
+        (),
+        ("dfs.nameservices: ns1, ns2: are several; say with nameservice",),
+    ),
+}
+"""What hdfs-site.xml says, more words, and what the line must name."""
 
 SERVERS: dict[str, Plant] = {
     "ports swapped": (
@@ -457,4 +526,4 @@ ON_THIS_HOST: dict[str, Plant] = {
     ),
 }
 
-PLANTS = WRONG_SETTINGS | SERVERS | CLUSTERS | IN_ZOOKEEPER | ON_THIS_HOST
+PLANTS = SERVERS | CLUSTERS | IN_ZOOKEEPER | ON_THIS_HOST

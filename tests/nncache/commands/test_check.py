@@ -26,7 +26,6 @@ from nncache.settings.forms import Form
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, webhdfs
-from tests.hadoop.site_files import prop, site
 from tests.nncache.commands.planted import (
     World,
     checked,
@@ -44,7 +43,6 @@ from tests.nncache.commands.plants import (
     PLANTS,
     PROXY_ON,
     PUBLISHER_ON,
-    WRONG_SETTINGS,
 )
 from tests.nncache.commands.registry_plants import IN_THE_REGISTRY, REGISTERS
 from tests.nncache.processes import free_address
@@ -127,15 +125,8 @@ def test_a_planted_mistake_is_named(world: World, name: str) -> None:
     told = " | ".join(report.of(check_name, verdict))
     missing = [part for each in parts if (part := each.format_map(world.addresses)) not in told]
     assert not missing, report
-    if name in WRONG_SETTINGS:
-        assert report.exit_code == 2
-    elif verdict == "failed":
+    if verdict == "failed":
         assert report.exit_code == 1
-
-
-def test_at_least_forty_mistakes_are_planted() -> None:
-    """As many as were asked for, and more."""
-    assert len(ALL_PLANTS) >= 40
 
 
 def test_what_is_right_passes(world: World) -> None:
@@ -198,99 +189,6 @@ def test_all_faults_of_a_file_are_told(tmp_path: Path) -> None:
         f"max_calls: many: must be a whole number (in {config})",
         "lame_duck_s: -1.0: must be 0 seconds or more",
     ]
-
-
-FILES = {
-    "a key twice": (
-        "max_calls = 3\nmax_calls = 4\n",
-        ("at line 2", "max_calls is there twice", "remove one"),
-    ),
-    "a unit without quotes": ("max_staleness_s = 10m\n", ("at line 1", "without a unit", ": 600")),
-    "a text without quotes": ("nameservice = ns1\n", ("nameservice: a text must stand in quotes",)),
-    "a unit in quotes": ('max_cache_bytes = "2GiB"\n', ("max_cache_bytes: 2GiB", "bytes", ": 2147483648")),
-    "a table of another program": ("[cache]\nttl = 3\n", ("[cache]: tables have no meaning here",)),
-    "a list that is a text": ('glob = "/a"\n', ("glob: /a: must be a list of texts",)),
-    "a misspelt key": ('lisen = "h:1"\n', ("lisen: no such key; the nearest is listen",)),
-    "a secret": ('admin_token = "hidden"\n', ("a file of mode 0400", "admin_token_file")),
-}
-"""What is written in a file, and what its line must name."""
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_mistake_in_a_file_is_named(tmp_path: Path, name: str) -> None:
-    """With the file, the key and what would be right."""
-    content, parts = FILES[name]
-    config = tmp_path / "nncache.toml"
-    config.write_text(content)
-    report = checked("proxy", "--config", str(config))
-    assert report.exit_code == 2
-    (line,) = (each["text"] for each in report.findings)
-    assert [part for part in (str(config), *parts) if part not in line] == [], line
-    assert "hidden" not in line
-
-
-SITES = {
-    "no addresses of a nameservice": (
-        {"dfs.nameservices": "ns1,ns2", "fs.defaultFS": "hdfs://ns1"},
-        ("--nameservice", "ns2"),
-        ("dfs.namenode.rpc-address.ns2: absent", "dfs.ha.namenodes.ns2"),
-    ),
-    "the NameNodes of a pair not named": (
-        {
-            "dfs.nameservices": "ns1",
-            "fs.defaultFS": "hdfs://ns1",
-            "dfs.namenode.rpc-address.ns1.nn1": "a:8020",
-            "dfs.namenode.rpc-address.ns1.nn2": "b:8020",
-        },
-        (),
-        ("dfs.namenode.rpc-address.ns1: absent", "dfs.ha.namenodes.ns1 must name them"),
-    ),
-    "an address of a pair absent": (
-        {"dfs.nameservices": "ns1", "fs.defaultFS": "hdfs://ns1", "dfs.ha.namenodes.ns1": "nn1"},
-        (),
-        ("dfs.namenode.rpc-address.ns1.nn1: absent: must be host:port",),
-    ),
-    "several nameservices": (
-        {"dfs.nameservices": "ns1,ns2", "fs.defaultFS": "s3a://bucket"},
-        (),
-        ("dfs.nameservices: ns1, ns2: are several; say with nameservice",),
-    ),
-}
-"""What hdfs-site.xml says, more words, and what the line must name."""
-
-
-@pytest.mark.parametrize("name", SITES)
-def test_a_mistake_in_hadoops_files_is_named(tmp_path: Path, name: str) -> None:
-    """By the property that is missing: no host is made of a nameservice's name."""
-    values, words, parts = SITES[name]
-    (tmp_path / "hdfs-site.xml").write_text(site(*(prop(*each) for each in values.items())))
-    report = checked("proxy", "--hadoop-conf-dir", str(tmp_path), *words)
-    assert report.exit_code == 2
-    (line,) = (each["text"] for each in report.findings)
-    assert [part for part in (str(tmp_path), *parts) if part not in line] == [], line
-
-
-@pytest.mark.parametrize("name", ["", "nothing"])
-def test_a_directory_of_the_environment_without_files_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """It is not passed over in silence, to ask this host instead."""
-    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / name))
-    report = checked("proxy", "--glob", "/a")
-    assert report.exit_code == 2
-    (line,) = (each["text"] for each in report.findings)
-    assert f"$HADOOP_CONF_DIR: {tmp_path / name}: must hold core-site.xml" in line
-    assert "namenode_http" in line
-
-
-def test_a_variable_that_means_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings stand in a file or on the command line."""
-    monkeypatch.setenv("NNCACHE_LISTEN", "h:1")
-    address = free_address()
-    where = ("--namenode-http", address, "--namenode-rpc", address, "--listen", "127.0.0.1:0")
-    (line,) = checked("proxy", "--admin", "127.0.0.1:0", *where).of(SETTINGS, "warning")
-    assert "NNCACHE_LISTEN in the environment means nothing" in line
-    assert "give --listen" in line
 
 
 def test_silent_servers_cost_a_bounded_time(world: World) -> None:

@@ -227,7 +227,7 @@ async def test_reloads_and_the_end_under_a_thousand_requests_a_second(
 
 
 def test_the_logs_of_requests_follow_logrotate(tmp_path: Path) -> None:
-    """SIGHUP opens them again, even beside a wrong file of settings; what was written stays where it was moved."""
+    """SIGHUP opens them again, even beside a wrong or empty file; what was written stays where it was moved."""
     listen, admin = free_address(), free_address()
     file, log, access, audit = (tmp_path / name for name in ("nncache.toml", "log", "access", "audit"))
     file.write_text(
@@ -255,9 +255,13 @@ def test_the_logs_of_requests_follow_logrotate(tmp_path: Path) -> None:
         wait_for("reload")
         fetched(listen, "/second")
         wait_for("reload", "request-refused")
+        file.write_text("")  # as who writes it in two steps leaves it for a moment
+        process.send_signal(signal.SIGHUP)
+        wait_for("reload", "request-refused", "reload")
+        assert f"{file}: is empty, and was not when it was last read" in log.read_text()
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=HANG_S) == 0
-    assert events(audit) == ["reload", "request-refused", "stop", "end"]
+    assert events(audit) == ["reload", "request-refused", "reload", "stop", "end"]
     for path, target in ((access.with_suffix(".1"), "/first"), (access, "/second")):
         line = path.read_text()
         assert line.startswith("127.0.0.1 - - [")

@@ -101,12 +101,13 @@ def test_a_directory_of_the_environment_must_say_what_is_wanted(
     assert load_settings(WATCH, None, watched).nameservice.nameservice == "ns1"
     assert load_settings(REGISTRY, None, {"zookeeper": ("zk:2181",)}).zookeeper.zookeeper == ("zk:2181",)
     expected = f"$HADOOP_CONF_DIR: {directory}: must hold core-site.xml or hdfs-site.xml: correct it, or unset it and"
-    for form, flags in (
+    wanting: tuple[tuple[Form[Any], dict[str, object]], ...] = (
         (PROXY, {}),
         (FILTERS, {}),
         (PROXY, {"nameservice": "ns1"}),
         (WATCH, {"zookeeper": ("z:1",)}),
-    ):
+    )
+    for form, flags in wanting:
         with pytest.raises(ConfigurationError, match=re.escape(expected)):
             load_settings(form, None, flags)
     with pytest.raises(ConfigurationError, match=r"HADOOP_CONF_DIR: .*core-site.xml.*give --zookeeper"):
