@@ -10,7 +10,7 @@ from nncache.settings.commands import PUBLISHER, load_settings
 
 
 @with_settings(PUBLISHER.keys.values())
-@click.command()
+@click.command(short_help="Publish changes of filtered paths in ZooKeeper.")
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def publisher(config: Path | None, **flags: object) -> None:
     """Publish in ZooKeeper what happens in HDFS to the paths that filters match, until SIGTERM or SIGINT."""
