@@ -230,7 +230,11 @@ class AdminServer:
 
     def _served(self) -> asyncio.Protocol:
         assert self._runner.server is not None, "not listening yet"
-        return _Handler(self._runner.server, loop=asyncio.get_running_loop(), access_log=None)
+        return _Handler(
+            self._runner.server,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type] # as for AppRunner: none
+        )
 
     async def _index(self, request: web.Request) -> web.Response:  # aiohttp wants a coroutine, here and below
         rows = "".join(
