@@ -165,6 +165,7 @@ class AdminServer:
         actions = [page for page in pages if isinstance(page, Action)]
         app.add_routes([web.post(action.path, self._performer(action)) for action in actions])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_STOP_S)
+        app.on_response_prepare.append(_without_versions)
         self._listener: asyncio.Server | None = None
         self._tls = AsyncExitStack()  # ends what serves TLS, if it is served
         self._address: Endpoint | None = None
@@ -229,7 +230,11 @@ class AdminServer:
 
     def _served(self) -> asyncio.Protocol:
         assert self._runner.server is not None, "not listening yet"
-        return self._runner.server()
+        return _Handler(
+            self._runner.server,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type] # as for AppRunner: none
+        )
 
     async def _index(self, request: web.Request) -> web.Response:  # aiohttp wants a coroutine, here and below
         rows = "".join(
@@ -292,6 +297,27 @@ class AdminServer:
             for scheme in ("Bearer", 'Basic realm="nncache", charset="UTF-8"'):
                 response.headers.add("WWW-Authenticate", scheme)
         return response
+
+
+class _Handler(web.RequestHandler):
+    """aiohttp's, whose replies to what is no request name no library either."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Return the reply."""
+        response = super().handle_error(request, status, exc, message)
+        response.headers["Server"] = "nncache"
+        return response
+
+
+async def _without_versions(_: web.Request, response: web.StreamResponse) -> None:
+    """Say in `Server` no more than nncache: versions of libraries are of use to scanners alone."""
+    response.headers["Server"] = "nncache"
 
 
 @web.middleware

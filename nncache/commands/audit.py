@@ -28,7 +28,7 @@ _EPILOG = (
 
 
 @with_settings(AUDIT.keys.values())
-@click.command(epilog=_EPILOG)
+@click.command(epilog=_EPILOG, short_help="Compare answers from memory with the NameNode's own.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "--filter", "filter_", metavar="NAME|GLOB", help="Choose among the paths that this filter matches."

@@ -28,7 +28,7 @@ _with_strict = click.option("--strict", is_flag=True, help="Let warnings fail, t
 _with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group(epilog=_EPILOG)
+@click.group(epilog=_EPILOG, short_help="Try a daemon's settings, before its start or beside it.")
 def check() -> None:
     """Try the settings of a daemon, before it is started or while it runs.
 

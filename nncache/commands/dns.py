@@ -12,7 +12,7 @@ from nncache.settings.forms import Loading
 
 
 @with_settings(DNS.keys.values())
-@click.command()
+@click.command(short_help="Serve the service registry as DNS.")
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def dns(config: Path | None, **flags: object) -> None:
     """Serve the service registry as DNS, read-only, until SIGTERM or SIGINT.

@@ -16,7 +16,7 @@ from nncache.settings.commands import EXPLAIN
 
 
 @with_settings(EXPLAIN.keys.values())
-@click.command()
+@click.command(short_help="Say why PATH is or is not answered from memory.")
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")

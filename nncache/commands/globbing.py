@@ -2,13 +2,15 @@
 
 import click
 
+from nncache.commands.options import GroupedHelp
+
 HINT = (
     "a shell expands a glob that is not quoted into the files that it finds here: quote it, as in "
     "--glob '/user/*/_SUCCESS'"
 )
 
 
-class GlobCommand(click.Command):
+class GlobCommand(GroupedHelp):
     """Says what to do where a glob has become several arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.util import find_spec
 
 import click
 
@@ -50,7 +51,12 @@ nncache.add_command(dns)
 nncache.add_command(completion)
 
 
-@nncache.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@nncache.command(
+    context_settings={"ignore_unknown_options": True},
+    add_help_option=False,
+    hidden=find_spec("nncache.testbed") is None,
+    short_help="Start a real HDFS on this machine, for development.",
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def cluster(arguments: tuple[str, ...]) -> None:
     """Start a real HDFS on this machine for development; prints its addresses as JSON."""
@@ -61,6 +67,6 @@ def cluster(arguments: tuple[str, ...]) -> None:
             raise
         raise StartError(
             "the test bed is part of a checkout, not of an installed nncache: "
-            "clone the repository and run `make .venv/.installed && .venv/bin/nncache cluster` in it"
+            "clone the repository and run `make .venv/.secured && .venv/bin/nncache cluster` in it"
         ) from exc
     sys.exit(run_cluster(list(arguments)))

@@ -3,27 +3,94 @@
 Values are taken as text and read by `nncache/settings/keys.py`, as those of the file are: errors look the same.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import click
 
 from nncache.errors import ConfigurationError
 from nncache.settings import clear_secrets
-from nncache.settings.keys import Key, Kind
+from nncache.settings.forms import Form
+from nncache.settings.keys import Key, Kind, keys_of
 
 Command = Callable[..., Any]
 
 
-def option_of(key: Key) -> click.Option:
+def option_of(key: Key) -> "SettingOption":
     """Return the option of one setting; what is not given is None (or empty), never the default."""
     match key.kind:
         case Kind.SWITCH:
-            return click.Option([f"{key.flag}/--no-{key.flag[2:]}"], default=None, help=_help(key))
+            return SettingOption([f"{key.flag}/--no-{key.flag[2:]}"], default=None, help=_help(key))
         case Kind.LIST:
-            return click.Option([key.flag], multiple=True, metavar=_metavar(key), help=_help(key))
+            return SettingOption([key.flag], multiple=True, metavar=_metavar(key), help=_help(key))
         case _:
-            return click.Option([key.flag], metavar=_metavar(key), help=_help(key))
+            return SettingOption([key.flag], metavar=_metavar(key), help=_help(key))
+
+
+class SettingOption(click.Option):
+    """The option of a setting of a daemon: where `--help` lists it, and whether `--help-all` alone does."""
+
+    heading: str = ""
+    is_essential: bool = False
+
+
+class GroupedHelp(click.Command):
+    """A command of many settings: `--help` shows the essential ones, `--help-all` all, under their headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what is no setting first, then the settings in the order of docs/settings.md."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        left_out = 0
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record is None:
+                continue
+            heading = option.heading if isinstance(option, SettingOption) else "Options"
+            if isinstance(option, SettingOption) and not option.is_essential and _SHOW_ALL not in ctx.meta:
+                left_out += 1
+            else:
+                groups.setdefault(heading, []).append(record)
+        groups = {"Options": groups.pop("Options", []), **groups}
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+        if left_out:
+            formatter.write_paragraph()
+            formatter.write_text(f"{left_out} more settings: --help-all, or docs/settings.md.")
+
+
+_SHOW_ALL = "nncache.help_all"
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    if value:
+        ctx.meta[_SHOW_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+def with_form(form: Form[Any], essential: Collection[str]) -> Callable[[click.Command], click.Command]:
+    """Return a decorator that gives a command of `GroupedHelp` one option per setting of a daemon."""
+
+    def add(command: click.Command) -> click.Command:
+        help_all = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show all settings and exit.",
+        )
+        command.params.append(help_all)
+        with_settings(form.keys.values())(command)
+        by_name = {option.name: option for option in command.params if isinstance(option, SettingOption)}
+        for field, component in form.components.items():
+            for key in keys_of([component]):
+                by_name[key.name].heading = form.headings[field]
+                by_name[key.name].is_essential = key.name in essential
+        return command
+
+    return add
 
 
 def _metavar(key: Key) -> str:
@@ -31,7 +98,7 @@ def _metavar(key: Key) -> str:
 
 
 def _help(key: Key) -> str:
-    return f"{key.help}  [default: {key.default_text}]"
+    return f"{key.help}  [default: {key.default_text or 'empty'}]"
 
 
 def given(parameters: dict[str, object]) -> dict[str, object]:

@@ -9,7 +9,7 @@ from nncache.settings.commands import PROXIES, load_settings
 
 
 @with_settings(PROXIES.keys.values())
-@click.command()
+@click.command(short_help="List the registered proxies and publishers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:

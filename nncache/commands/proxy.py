@@ -2,17 +2,25 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import click
 
 from nncache.commands.globbing import GlobCommand
-from nncache.commands.options import given, with_settings
+from nncache.commands.options import given, with_form
 from nncache.settings.commands import PROXY
 from nncache.settings.federation import load_proxy
 from nncache.settings.forms import Loading
 
+ESSENTIAL: Final = (
+    "listen", "tls_listen", "tls_certificate", "tls_key", "admin", "hadoop_conf_dir", "nameservice", "namenode_http",
+    "namenode_rpc", "user", "principal", "keytab", "spnego_principal", "spnego_keytab", "glob", "max_staleness_s",
+    "channel", "zookeeper", "registry", "log_level", "access_log",
+)  # fmt: skip
+"""What most proxies are started with, of more than a hundred settings."""
 
-@with_settings(PROXY.keys.values())
+
+@with_form(PROXY, ESSENTIAL)
 @click.command(cls=GlobCommand)
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxy(config: Path | None, **flags: object) -> None:

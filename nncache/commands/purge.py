@@ -15,7 +15,7 @@ from nncache.settings.commands import PURGE
 
 
 @with_settings(PURGE.keys.values())
-@click.command()
+@click.command(short_help="Have a running proxy forget PATH.")
 @click.argument("path", required=False)
 @click.option(
     "--subtree", is_flag=True, help="Forget everything below PATH, too, and the callers' rights there."

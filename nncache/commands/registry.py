@@ -109,7 +109,7 @@ def remove(path: str, *, recursive: bool, config: Path | None, **flags: object) 
 
 
 @_with_surroundings
-@registry.command()
+@registry.command(short_help="Find service records by the API of their endpoints.")
 @click.option(
     "--endpoint-field",
     "query",
@@ -146,7 +146,7 @@ def find(
 
 
 @_with_surroundings
-@registry.command()
+@registry.command(short_help="Print what is below PATH and how it changes.")
 @_with_top
 @_with_json
 @_with_config
@@ -160,7 +160,7 @@ def watch(path: str, *, as_json: bool, config: Path | None, **flags: object) -> 
 
 
 @_with_surroundings
-@registry.command()
+@registry.command(short_help="Look for broken records, impossible names and wrong ACLs.")
 @_with_top
 @_with_json
 @_with_config
@@ -173,7 +173,7 @@ def check(path: str, *, as_json: bool, config: Path | None, **flags: object) -> 
 
 
 @_with_surroundings
-@registry.command()
+@registry.command(short_help="Delete the records below PATH of an application or id.")
 @click.option("--id", "yarn_id", required=True, help="The yarn:id of what has ended.")
 @click.option(
     "--policy",
@@ -194,7 +194,7 @@ def purge(yarn_id: str, policy: str, path: str, *, yes: bool, config: Path | Non
 
 
 @with_settings(REAPER.keys.values())
-@registry.command()
+@registry.command(short_help="Delete the records of YARN applications that have ended.")
 @_with_top
 @click.option("--yes", is_flag=True, help="Delete them; else it is only printed what would be deleted.")
 @click.option(

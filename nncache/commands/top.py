@@ -23,7 +23,7 @@ ROWS: Final = 10
 
 
 @with_settings(TOP.keys.values())
-@click.command()
+@click.command(short_help="Show a running proxy's hottest paths and callers.")
 @click.option(
     "--once", is_flag=True, help="Print one table and end; so it is, too, when the output is no terminal."
 )
@@ -98,12 +98,19 @@ def _head(status: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield _text(
         f"{minute['requests_per_s']:,.1f} requests/s, {_percent(minute['ratio'])} from memory in the last "
         f"{minute['seconds']:.0f} s; since start {since_start['requests']:,} and {_percent(since_start['ratio'])}, "
-        f"{since_start['calls_saved']:,} NameNode calls saved"
+        f"{_saved(since_start['calls_saved'])}"
     )
     loop = status["loop"]
     yield _text(
         f"failed {since_start['failed']:,}, refused {since_start['refused']:,}; "
         f"event loop late by {loop['lag_s'] * 1000:.1f} ms, at most {loop['lag_max_s'] * 1000:.0f} ms"
+    )
+
+
+def _saved(calls: int) -> str:
+    """Say what the proxy spares the NameNode, or costs it; few requests cannot make up for reading the edits."""
+    return (
+        f"{-calls:,} NameNode calls more than without it" if calls < 0 else f"{calls:,} NameNode calls saved"
     )
 
 

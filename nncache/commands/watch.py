@@ -9,7 +9,7 @@ from nncache.settings.commands import WATCH, load_settings
 
 
 @with_settings(WATCH.keys.values())
-@click.command()
+@click.command(short_help="Print what happens to the paths of FILTER.")
 @click.argument("filter_name", metavar="FILTER")
 @click.option(
     "--from",

@@ -9,10 +9,17 @@ from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.glob_pitfalls import pitfall
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.invalidation.settings import ZOOKEEPER
+from nncache.proxy.settings import ProxySettings
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
 
 _log = logging.getLogger(__name__)
+
+
+def _served_at(proxy: ProxySettings, port: int) -> str:
+    """Return the addresses for clients; those with TLS are named as such."""
+    plain = str(Endpoint(proxy.listen_at.host, port))
+    return f"{plain} and with TLS on {proxy.tls_listen}" if proxy.tls_listen else plain
 
 
 def say_where(settings: SettingsOfProxy, port: int, admin: str) -> None:
@@ -23,7 +30,7 @@ def say_where(settings: SettingsOfProxy, port: int, admin: str) -> None:
     _log.info(
         "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as %s, channel %s",
         version("nncache"),
-        Endpoint(settings.proxy.listen_at.host, port),
+        _served_at(settings.proxy, port),
         settings.namenodes.nameservice,
         ", ".join(settings.namenodes.namenode_http),
         who(settings.kerberos, settings.namenodes.user),
@@ -39,7 +46,7 @@ def say_where_all(federation: Federation, port: int, admin: str) -> None:
     _log.info(
         "nncache %s serves WebHDFS on %s in front of %d namespaces, as %s",
         version("nncache"),
-        Endpoint(settings.proxy.listen_at.host, port),
+        _served_at(settings.proxy, port),
         len(federation.settings),
         who(settings.kerberos, settings.namenodes.user),
     )

@@ -20,7 +20,9 @@ from nncache.settings.federation import Federation, load_proxy
 from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
 from tests.house.tree import ROOT, sources
 
-FOR_OPERATORS = tuple(page for page in PAGES if page.name not in {"README.md", "track-record.md"})
+FOR_OPERATORS = tuple(
+    page for page in PAGES if page.name not in {"README.md", "figures.md", "track-record.md"}
+)
 RULES = (ROOT / "deploy/prometheus/nncache.rules.yml").read_text(encoding="utf-8")
 CHOICES = frozenset(choice for form in FORMS for key in form.keys.values() for choice in key.choices)
 NOT_OURS = frozenset(

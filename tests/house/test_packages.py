@@ -70,6 +70,7 @@ def test_the_wheel_holds_the_runtime_under_one_name(tmp_path: Path) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "--namenode" in shown.stdout
     assert "No module named 'cache'" in run("import cache").stderr
+    assert "\n  cluster" not in run("from nncache.cli import nncache; nncache(['--help'])").stdout
     refused = run("sys.argv = ['nncache', 'cluster']; from nncache.cli import main; main()")
     assert refused.returncode == 1
     assert "clone the repository" in refused.stderr

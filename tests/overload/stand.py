@@ -51,7 +51,7 @@ class Product:
         return ("--max-cache-bytes", str(cache + fast_path))
 
     def _has_flag(self, flag: str) -> bool:
-        helping = (self.nncache, "proxy", "--help")
+        helping = (self.nncache, "proxy", "--help-all")
         return flag in subprocess.run(helping, capture_output=True, check=True, text=True).stdout
 
 

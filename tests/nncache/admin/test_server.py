@@ -72,6 +72,20 @@ async def scene() -> AsyncIterator[Scene]:
         yield made
 
 
+async def test_no_page_names_a_library_or_its_version() -> None:
+    """Also one that is not there, and the reply to what is no request."""
+    async with scene() as daemon, aiohttp.ClientSession() as session:
+        for path in ("/health", "/", "/nothing"):
+            async with session.get(daemon.url + path) as reply:
+                assert reply.headers["Server"] == "nncache"
+        reader, writer = await asyncio.open_connection(*daemon.url.removeprefix("http://").split(":"))
+        writer.write(b"no request\r\n\r\n")
+        head = await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+        assert head.startswith(b"HTTP/1.0 400 ")
+        assert b"\r\nServer: nncache\r\n" in head
+
+
 async def test_health_says_that_the_process_lives() -> None:
     """Whatever else is wrong: a restart would not help."""
     async with scene() as s:

@@ -19,6 +19,12 @@ def test_help_names_the_commands() -> None:
         assert f"\n  {command} " in result.output
 
 
+@pytest.mark.parametrize("words", [(), ("filters",), ("registry",)])
+def test_no_summary_of_a_command_is_cut(words: tuple[str, ...]) -> None:
+    """In a terminal of 80 columns."""
+    assert "..." not in CliRunner().invoke(nncache, [*words, "--help"]).output.partition("Commands:")[2]
+
+
 def test_the_version_is_the_distributions() -> None:
     """One place for the version: pyproject.toml."""
     assert CliRunner().invoke(nncache, ["--version"]).output.startswith("nncache, version 0.")

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from nncache.commands.options import given
-from nncache.commands.proxy import proxy
+from nncache.commands.proxy import ESSENTIAL, proxy
 from nncache.settings.commands import PROXY, load_settings
 from nncache.testbed import Cluster
 from tests.nncache.processes import fetched, free_address, running, said
@@ -27,7 +27,7 @@ def test_every_setting_is_an_option() -> None:
         each for each in proxy.params if not getattr(each, "hidden", False)
     )  # hidden ones refuse a secret
     options = {option for parameter in shown for option in parameter.opts}
-    assert options == {key.flag for key in PROXY.keys.values()} | {"--config"}
+    assert options == {key.flag for key in PROXY.keys.values()} | {"--config", "--help-all"}
 
 
 def test_the_line_that_starts_without_any_file_is_understood() -> None:
@@ -45,8 +45,11 @@ def test_the_line_that_starts_without_any_file_is_understood() -> None:
 
 
 def test_help_is_complete() -> None:
-    """Every key's meaning is in --help."""
-    text = " ".join(CliRunner().invoke(proxy, ["--help"]).output.split())
+    """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
+    brief = CliRunner().invoke(proxy, ["--help"]).output
+    assert len(brief.splitlines()) < 120
+    assert all(PROXY.keys[name].flag in brief for name in ESSENTIAL)
+    text = " ".join(CliRunner().invoke(proxy, ["--help-all"]).output.split())
     for key in PROXY.keys.values():
         assert key.flag in text
 

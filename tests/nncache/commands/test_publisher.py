@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from nncache.commands.options import given
-from nncache.commands.publisher import publisher
+from nncache.commands.publisher import ESSENTIAL, publisher
 from nncache.settings.commands import PUBLISHER, load_settings
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
@@ -33,7 +33,7 @@ def test_every_setting_of_its_own_is_an_option() -> None:
         each for each in publisher.params if not getattr(each, "hidden", False)
     )  # hidden ones refuse a secret
     options = {option for parameter in shown for option in parameter.opts}
-    assert options == {key.flag for key in PUBLISHER.keys.values()} | {"--config"}
+    assert options == {key.flag for key in PUBLISHER.keys.values()} | {"--config", "--help-all"}
     assert "--glob" not in options
 
 
@@ -49,8 +49,11 @@ def test_the_line_that_starts_without_any_file_is_understood() -> None:
 
 
 def test_help_is_complete() -> None:
-    """Every key's meaning is in --help."""
-    text = " ".join(CliRunner().invoke(publisher, ["--help"]).output.split())
+    """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
+    brief = CliRunner().invoke(publisher, ["--help"]).output
+    assert len(brief.splitlines()) < 120
+    assert all(PUBLISHER.keys[name].flag in brief for name in ESSENTIAL)
+    text = " ".join(CliRunner().invoke(publisher, ["--help-all"]).output.split())
     for key in PUBLISHER.keys.values():
         assert key.flag in text
 

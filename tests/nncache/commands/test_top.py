@@ -53,6 +53,13 @@ def test_it_shows_rates_paths_callers_addresses_and_reasons() -> None:
         assert words in text
 
 
+def test_more_calls_than_without_it_are_no_negative_saving() -> None:
+    """A proxy that few ask reads the edits all the same."""
+    status = json.loads(BODY)
+    status["saved"]["since_start"]["calls_saved"] = -2437
+    assert "2,437 NameNode calls more than without it" in " ".join(printed(status).split())
+
+
 def test_a_name_is_neither_markup_nor_steers_the_terminal() -> None:
     """It comes from clients."""
     text = printed(STATUS)

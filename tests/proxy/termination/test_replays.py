@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 
@@ -52,9 +53,8 @@ async def test_tickets_are_judged_once_a_replay_was_refused() -> None:
     """Not before; the first principal will do for which a ticket is accepted at all."""
     for kerberos in (Kerberos({ONE: 1}), Kerberos({OTHER: 1}), Kerberos({OTHER: 1}, away=[ONE])):
         check = check_of(kerberos)
-        asked = Handshakes(
-            frozenset({ONE}), lambda _: Accepted("a@B", ONE, b""), 8, lambda check=check: check.fault
-        )
+        fault = partial(getattr, check, "fault")
+        asked = Handshakes(frozenset({ONE}), lambda _: Accepted("a@B", ONE, b""), 8, fault)
         with pytest.raises(NotJudgedError, match="it is not known yet"):
             await asked.judge(b"Negotiate YQ==", "")
         assert asked.counts[Ticket.FAILED] == 1
