@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.hadoop.calls import parse_call, parse_plain
-from nncache.proxy.identity import claimed_caller
+from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
+from nncache.hadoop.credentials import parse_delegation_token
+from nncache.proxy.identity import claim_of, claimed_caller
 from nncache.proxy.sampling import MAX_EVERY, Sampler
 from nncache.proxy.space_saving import SpaceSaving
 from nncache.proxy.traffic import GETFILESTATUS, Exchange
@@ -28,7 +29,7 @@ _KEPT_BYTES: Final = MAX_NAME_BYTES - 2 * _DIGEST_BYTES - len("…#".encode())
 NO_PATH: Final = "(no path)"
 """Of requests whose target is no WebHDFS path for certain."""
 NO_CALLER: Final = "(not named)"
-"""Of requests that do not say who asks: the NameNode's static user, or who holds the delegation token."""
+"""Of requests that do not say who asks: the NameNode's static user, or the holder of a ticket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,18 @@ class Hottest:
 def _path_and_caller(exchange: Exchange) -> tuple[str, str]:
     plain = parse_plain(exchange.target) if exchange.operation == GETFILESTATUS else None
     call = plain or parse_call(exchange.method, exchange.target)
-    return _bounded(call.path or NO_PATH), _bounded(_shown(exchange.caller or claimed_caller(call)))
+    return _bounded(call.path or NO_PATH), _bounded(
+        _shown(exchange.caller or claimed_caller(call) or _owner(call))
+    )
+
+
+def _owner(call: Call | StatusRequest) -> str:
+    """Return the claim to be whom a delegation token names; "" without one that can be read."""
+    given = (
+        next(iter(call.arguments.get("delegation", ())), "") if isinstance(call, Call) else call.delegation
+    )
+    token = parse_delegation_token(given) if given else None
+    return "" if token is None else claim_of(token.owner, None)
 
 
 def _shown(claim: str) -> str:

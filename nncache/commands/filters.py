@@ -26,6 +26,9 @@ _with_config = click.option(
 _with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _with_file = click.argument("file")
 _with_prune = click.option("--prune", is_flag=True, help="Remove the filters that are not in FILE, too.")
+_with_yes = click.option(
+    "--yes", is_flag=True, help="Take a glob that matches less than it seems to, such as /user/**."
+)
 _with_name = click.argument("name")
 _with_users = click.argument("users", metavar="USER[,USER]...", nargs=-1, required=True)
 
@@ -44,15 +47,23 @@ def filters() -> None:
 @click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
 @click.option("--owner", metavar="USER", help="Who says who may subscribe.  [default: the --user]")
 @click.option("--allow", multiple=True, metavar="USER[,USER]...", help="Who may subscribe.")
+@_with_yes
 @_with_config
 def add(
-    name: str, glob: str, owner: str | None, allow: tuple[str, ...], config: Path | None, **flags: object
+    name: str,
+    glob: str,
+    owner: str | None,
+    allow: tuple[str, ...],
+    *,
+    yes: bool,
+    config: Path | None,
+    **flags: object,
 ) -> None:
     """Add a filter.
 
     Only administrators of HDFS may.
     """
-    _client(config, flags).add(name, glob, owner, parts(allow))
+    _client(config, flags).add(name, glob, owner, parts(allow), is_meant=yes)
 
 
 @_with_surroundings
@@ -79,13 +90,16 @@ def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None
 @_with_name
 @click.option("--glob", help="Which paths from now on, in the syntax of hdfs dfs -ls.")
 @click.option("--owner", metavar="USER", help="Who says from now on who may subscribe.")
+@_with_yes
 @_with_config
-def modify(name: str, glob: str | None, owner: str | None, config: Path | None, **flags: object) -> None:
+def modify(
+    name: str, glob: str | None, owner: str | None, *, yes: bool, config: Path | None, **flags: object
+) -> None:
     """Give a filter another glob or owner.
 
     Only administrators of HDFS may. Its subscribers stay; their stream names the transaction from which it holds.
     """
-    _client(config, flags).modify(name, glob=glob, owner=owner)
+    _client(config, flags).modify(name, glob=glob, owner=owner, is_meant=yes)
 
 
 @_with_surroundings

@@ -44,12 +44,18 @@ class FiltersClient:
     def __init__(self, settings: SettingsOfFilters) -> None:
         self._settings = settings
 
-    def add(self, name: str, glob: str, owner: str | None, allowed: Sequence[str]) -> None:
-        """Add a filter; without an owner it belongs to the user who adds it."""
+    def add(
+        self, name: str, glob: str, owner: str | None, allowed: Sequence[str], *, is_meant: bool = False
+    ) -> None:
+        """Add a filter; without an owner it belongs to the user who adds it.
+
+        A glob that matches less than it seems to is refused unless it `is_meant`.
+        """
         try:
             new = Filter(name, glob, owner or self._settings.namenodes.user, tuple(allowed))
         except FilterError as error:
             raise ConfigurationError(one_line(str(error))) from error
+        _see_meant(new.path_glob, is_meant=is_meant)
 
         async def carry_out(store: FilterStore) -> None:
             names = await store.list()
@@ -59,8 +65,6 @@ class FiltersClient:
             await store.sweep(unix_time())
 
         self._on_store(carry_out)
-        if trouble := pitfall(glob):
-            _complain([one_line(trouble)])
         who = ", ".join(new.allowed_subscribers) or "none yet"
         _say(f"added filter {name} for {glob}, which belongs to {new.owner}; who may subscribe: {who}")
 
@@ -92,10 +96,12 @@ class FiltersClient:
             _complain([untrusted([name], stored.distrust)])
         _complain(odd_subscribers(name, stored.odd_subscribers))
 
-    def modify(self, name: str, *, glob: str | None, owner: str | None) -> None:
-        """Give a filter another glob, another owner, or both."""
+    def modify(self, name: str, *, glob: str | None, owner: str | None, is_meant: bool = False) -> None:
+        """Give a filter another glob, another owner, or both; for `is_meant` see `add`."""
         if glob is None and owner is None:
             raise ConfigurationError("nothing to modify: give --glob, --owner or both")
+        if glob is not None:
+            _see_meant(glob, is_meant=is_meant)
 
         async def carry_out(store: FilterStore) -> tuple[Filter, Filter]:
             before = (await store.get(name)).filter
@@ -108,8 +114,6 @@ class FiltersClient:
         if before == after:
             _say(f"filter {name} is so already")
             return
-        if trouble := pitfall(after.path_glob):
-            _complain([one_line(trouble)])
         _say(f"modified filter {name}: {'; '.join(differences(before, after))}")
 
     def remove(self, name: str) -> None:
@@ -161,6 +165,18 @@ class FiltersClient:
 
     def _on_store(self, act: Callable[[FilterStore], Awaitable[_ResultT]]) -> _ResultT:
         return on_store(self._settings, act)
+
+
+def _see_meant(glob: str, *, is_meant: bool) -> None:
+    """Name what a glob matches less than it seems to.
+
+    Raises:
+        ConfigurationError: it does, and was not meant.
+    """
+    if trouble := pitfall(glob):
+        if not is_meant:
+            raise ConfigurationError(one_line(f"{trouble}; nothing was changed: --yes takes it all the same"))
+        _complain([one_line(trouble)])
 
 
 def _say(line: str) -> None:

@@ -49,6 +49,9 @@ _REFUSAL_FIELDS: Final[Headers] = (
     (b"Content-Type", b"application/json"),
 )
 _OF_THE_CLIENT: Final = frozenset({b"authorization", b"cookie"})
+_CONTENT_TYPE: Final = b"content-type"
+_NO_FORM: Final = b"application/octet-stream"
+"""What every body goes as: of a form's, a NameNode would read parameters. curl says of any data that it is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,7 @@ class Terminator:
         T1  A user is admitted by a ticket or a cookie that was looked at for this very request.
         T2  No credential of a client's goes to a NameNode but a delegation token, and that with no other beside it.
         T3  A `doas` of the client's is judged for this very request, by the address of its connection.
+        T4  What a NameNode reads as a parameter stands in the target, nothing of it in the body.
     """
 
     def __init__(
@@ -160,7 +164,7 @@ class Terminator:
     async def admit(self, request: web.BaseRequest, prefix: str = f"{PREFIX}/") -> Admission:
         """Authenticate one request, whose path begins with the prefix."""
         headers: Headers = tuple(request.raw_headers)
-        kept = tuple([field for field in headers if field[0].lower() not in _OF_THE_CLIENT])
+        kept = tuple(map(_as_no_form, (each for each in headers if each[0].lower() not in _OF_THE_CLIENT)))
         peer = request.remote or ""
         try:
             target = read_target(request.raw_path, prefix)
@@ -242,6 +246,10 @@ class Terminator:
 
 def _values(headers: Iterable[Header], name: bytes) -> list[bytes]:
     return [value for key, value in headers if key.lower() == name]
+
+
+def _as_no_form(field: Header) -> Header:
+    return (field[0], _NO_FORM) if field[0].lower() == _CONTENT_TYPE else field
 
 
 def _refusal(message: str, adds: Headers) -> RawResponse:

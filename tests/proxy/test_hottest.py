@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nncache.proxy.hottest import HALF_LIFE_S, MAX_NAME_BYTES, NO_CALLER, NO_PATH, Hot, Hottest, HottestStats
 from nncache.proxy.traffic import GETFILESTATUS, UNKNOWN_OPERATION, Exchange
+from tests.hadoop.made_credentials import token
 from tests.proxy.doubles import FakeClock
 
 
@@ -76,6 +77,14 @@ def test_no_credential_is_kept() -> None:
     assert names(shown.callers) == [NO_CALLER]
     assert sorted(names(shown.paths)) == [NO_PATH, "/w/a"]
     assert secret not in repr(shown)
+
+
+@pytest.mark.parametrize("name", ["delegation", "Delegation"])
+def test_a_token_is_its_owners(name: str) -> None:
+    """As it says; who claims to be another by hand has no more of it than with user.name."""
+    for operation in (GETFILESTATUS, UNKNOWN_OPERATION):
+        one = answered(f"/webhdfs/v1/w?op=GETFILESTATUS&{name}={token('ann')}", operation=operation)
+        assert names(seen(one).callers) == ["ann"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Nobody becomes another where the proxy itself authenticates: on both channels, before and after answers are kept."""
 
 import base64
+import http.client
+import json
 import uuid
 from collections.abc import Iterator
 
@@ -133,3 +135,28 @@ def test_what_the_proxy_gives_is_nothing_to_a_namenode(
     ):
         reply = ask(namenode_of(secured_cluster), Question(loot.loot.path, headers=(("Cookie", cookie),)))
         assert reply.status == 401
+
+
+@pytest.mark.parametrize(
+    "parameter", ["DOAS=alice", "doas=alice", "delegation=x", "user.name=alice", "op=DELETE"]
+)
+@pytest.mark.parametrize(
+    "kind", ["application/x-www-form-urlencoded", "Application/X-WWW-FORM-urlencoded;charset=utf-8"]
+)
+def test_no_parameter_of_a_body_reaches_a_namenode(
+    secured_cluster: Cluster, terminating: Terminating, loot: MoreLoot, parameter: str, kind: str
+) -> None:
+    """It would be read beside ours. The call is bob's own, also with no body, as curl -d '' sends it."""
+    proxy = terminating.proxies["direct"]
+    open_to_all = f"/kept/{uuid.uuid4().hex[:12]}"
+    make_directory(secured_cluster, open_to_all, permission="777")
+    for number, body in enumerate((parameter, "")):
+        connection = http.client.HTTPConnection(proxy.address, timeout=HANG_S)
+        place = f"{open_to_all}/{number}"
+        fields = {"Cookie": loot.bob, "Content-Type": kind}
+        connection.request("PUT", f"/webhdfs/v1{place}?op=MKDIRS", body, fields)
+        reply = connection.getresponse()
+        assert (reply.status, reply.read()) == (200, b'{"boolean":true}')
+        connection.close()
+        _, made = webhdfs(secured_cluster, "GET", place, "GETFILESTATUS")
+        assert json.loads(made)["FileStatus"]["owner"] == "bob"

@@ -34,12 +34,16 @@ def test_a_silent_namenode_says_what_to_do() -> None:
 def test_a_glob_that_matches_less_than_it_seems_to_is_told(
     cluster: Cluster, administrators_directory: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is added all the same: a level may be what is meant."""
+    """It is refused unless that is meant: a level may be."""
     settings = SettingsOfFilters(
         namenodes=WebHdfsSettings(namenode_http=(cluster.namenodes[0].http,), user=cluster.superuser),
         filters=FilterSettings(filters_path=administrators_directory),
     )
-    FiltersClient(settings).add("deep", "/user/**/x", None, ())
+    with pytest.raises(ConfigurationError, match=r"stays within one level.*; nothing was changed: --yes"):
+        FiltersClient(settings).add("deep", "/user/**/x", None, ())
+    FiltersClient(settings).list(as_json=False)
+    assert "deep" not in capsys.readouterr().out
+    FiltersClient(settings).add("deep", "/user/**/x", None, (), is_meant=True)
     said = capsys.readouterr()
     assert said.out.startswith("added filter deep for /user/**/x")
     assert said.err.startswith("/user/**/x: ** stays within one level, as * does in Hadoop")
@@ -92,7 +96,9 @@ def test_a_filter_is_modified(
     client = FiltersClient(settings_of(cluster, administrators_directory))
     client.add("a", "/user/a", "ann", ("bob",))
     capsys.readouterr()
-    client.modify("a", glob="/user/a/**", owner=None)
+    with pytest.raises(ConfigurationError, match=r"nothing was changed: --yes"):
+        client.modify("a", glob="/user/a/**", owner=None)
+    client.modify("a", glob="/user/a/**", owner=None, is_meant=True)
     said = capsys.readouterr()
     assert said.out == "modified filter a: glob /user/a -> /user/a/**\n"
     assert "** stays within one level" in said.err

@@ -213,3 +213,21 @@ async def test_only_a_get_asks_the_cache() -> None:
     assert isinstance(got, Admitted)
     assert isinstance(put, Admitted)
     assert (got.plain is not None and got.plain.user_name, put.plain) == ("alice", None)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"application/x-www-form-urlencoded",
+        b"Application/X-WWW-Form-Urlencoded; charset=utf-8",
+        b"text/plain",
+    ],
+)
+@pytest.mark.parametrize("target", [TARGET, f"{TARGET}&delegation=abc"])
+async def test_no_body_is_a_form_at_the_namenode(said: bytes, target: str) -> None:
+    """It would read parameters there, such as another doas. A ticket, a cookie or a token: the same."""
+    admitted = await Scene().admit(
+        cookie(), (b"content-TYPE", said), (b"A", b"b"), method="PUT", target=target
+    )
+    assert not isinstance(admitted, Rejected)
+    assert admitted.headers == ((b"content-TYPE", b"application/octet-stream"), (b"A", b"b"))
