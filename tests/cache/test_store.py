@@ -219,6 +219,11 @@ def test_a_line_of_statuses_goes_in_one_walk() -> None:
     ]
     store.forget_line("/a/b", "/a/b")
     store.forget_line("/a/b/c/d/e", "/a/b")
+    keep(store, "/", grant=False)
+    store.forget_line("/a/b", "/a")
+    assert not store.is_untouched("/")
+    store.forget_line("/a/b", "/")
+    assert store.is_untouched("/")
     store.check()
 
 

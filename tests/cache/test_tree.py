@@ -139,6 +139,7 @@ def test_what_is_held() -> None:
     store = Store(max_bytes=10**9, max_items=10**9)
     tree = store.tree
     assert not tree.holds("/a/b")
+    assert not tree.holds("/")
     kept = [("/a/b/c/f", missing(0.0)), ("/a/b", status(0.0, kind=Kind.DIRECTORY)), ("/x/y", status(0.0))]
     for path, known in kept:
         ticket = store.take_ticket(path, ALICE, 0.0, joinable=True)
@@ -148,6 +149,7 @@ def test_what_is_held() -> None:
     assert [path for path in paths if tree.holds(path)] == list(paths[:6])
     store.take_ticket("/z", ALICE, 0.0, joinable=True)
     assert tree.holds("/z")
+    assert tree.holds("/")
 
 
 @given(
