@@ -45,7 +45,7 @@ from nncache.proxy.reads import (
 )
 from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
 from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
@@ -205,7 +205,7 @@ class FrontEnd:
         target, peer = exchange.target, exchange.peer
         if not is_webhdfs(target):
             exchange.result = Result.REFUSED
-            return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
+            return error_reply(UnknownAddressError(WHAT_IS_SERVED), (NOT_WEBHDFS,))
         if self.terminator is None:
             reading = read_request(request.method, target, request.raw_headers, peer)
         else:

@@ -127,7 +127,7 @@ def _to_go(blocks: dict[bytes, Block]) -> bytes:
         return newest
     for block in blocks.values():  # all have been used since this was done last
         block.is_used = False
-    return next(iter(blocks))
+    return next(reversed(blocks))
 
 
 def _passed_on(block: bytes, kept: tuple[Header, ...]) -> tuple[tuple[int, int], ...] | None:

@@ -19,7 +19,7 @@ from nncache.proxy.errors import (
     NotMountedError,
     UnknownAddressError,
 )
-from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
 
 _TAKES_AWAY: Final = frozenset({Effect.VANISHES, Effect.MOVES})
 _START: Final = b"GET " + PREFIX.encode()
@@ -32,7 +32,7 @@ def namespace_of(mounts: MountTable, method: str, target: str) -> str:
         ClientError: it is about none, or about several, or that is not certain.
     """
     if not is_webhdfs(target):
-        raise UnknownAddressError("only /webhdfs/v1 is served here")
+        raise UnknownAddressError(WHAT_IS_SERVED)
     call = parse_call(method, target)
     if call.path is None:
         raise ClientError(

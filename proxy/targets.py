@@ -5,12 +5,20 @@ WebHDFS must not become a way to them.
 """
 
 import re
+from typing import Final
 
 from nncache.hadoop.calls import ABSOLUTE_FORM
 from nncache.hadoop.paths import decode_escapes
 
 _UTF16_ESCAPE = re.compile("%u", re.IGNORECASE)
 """`%u002e` is a dot to a NameNode, and `/webhdfs/v1/%u002e%u002e/%u002e%u002e/jmx` its `/jmx` (Hadoop 3.5.0)."""
+
+
+WHAT_IS_SERVED: Final = (
+    "only /webhdfs/v1 is served here, and /v1/events and /v1/registry where they are on; "
+    "the status page and the metrics are on the admin port"
+)
+"""Said of any other address."""
 
 
 def is_webhdfs(target: str) -> bool:

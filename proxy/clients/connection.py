@@ -148,8 +148,10 @@ class ClientConnection(OneTaskHandler):
         self.leave()
         if self.is_idle and self._is_admitted and self.transport is not None:
             self._admission.end_soon(self.transport)
-            return True
-        return self.is_half_closed and not self.is_idle
+        elif not self.is_half_closed or self.is_idle:
+            return False
+        # Over TLS the transport closes itself whatever is returned, and true is a line in the log.
+        return self.transport is not None and self.transport.get_extra_info("sslcontext") is None
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None

@@ -289,19 +289,19 @@ class QuickConnection(asyncio.Protocol):
         return call
 
     def eof_received(self) -> bool:
-        """End when it is this connection's turn (true: the transport does not close itself).
+        """End when it is this connection's turn (true: the transport does not close itself; over TLS it always does).
 
         A call that is under way is answered all the same.
         """
         if self._request is not None:
             self._has_left = True
             self._request.leave()
-            return True
-        if self.is_busy:
+        elif self.is_busy:
             return self._owner.take_over(self, b"").eof_received()
-        assert self.transport is not None
-        self._owner.end_soon(self.transport)
-        return True
+        else:
+            assert self.transport is not None
+            self._owner.end_soon(self.transport)
+        return not self.is_over_tls
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
         """Clean up."""

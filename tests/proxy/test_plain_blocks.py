@@ -111,7 +111,7 @@ def test_no_byte_of_a_cookie_is_held() -> None:
 
 
 def test_blocks_are_bounded() -> None:
-    """Those that were learned first go; one kind does not push the other out."""
+    """The newest go; one kind does not push the other out."""
     blocks = PlainBlocks()
     for number in range(MAX_SECRET_BLOCKS + 2):
         fields: Headers = (HOST, (b"Cookie", b"a=%d" % number))
@@ -120,8 +120,30 @@ def test_blocks_are_bounded() -> None:
         blocks.learn(block_of(*fields), fields)
     assert len(blocks._secret) == MAX_SECRET_BLOCKS  # noqa: SLF001 - the bound
     assert len(blocks._open) == MAX_BLOCKS  # noqa: SLF001 - the bound
-    assert blocks.find(block_of(HOST, (b"Cookie", b"a=0"))) is None
-    assert blocks.find(block_of(HOST, (b"Cookie", b"a=2"))) is not None
+    assert blocks.find(block_of(HOST, (b"Cookie", b"a=0"))) is not None
+    assert blocks.find(block_of(HOST, (b"Cookie", b"a=%d" % MAX_SECRET_BLOCKS))) is None
+    assert blocks.find(block_of(HOST, (b"Cookie", b"a=%d" % (MAX_SECRET_BLOCKS + 1)))) is not None
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_blocks_in_use_stay_whatever_else_is_sent(times: int) -> None:
+    """B3: also where each of the others comes twice; a new kind of client is known as soon as it comes again."""
+    blocks = PlainBlocks()
+
+    def come(agent: bytes) -> bool:
+        fields: Headers = (HOST, (b"User-Agent", agent))
+        if blocks.find(block_of(*fields)) is not None:
+            return True
+        blocks.learn(block_of(*fields), fields)
+        return False
+
+    assert [come(b"poller"), come(b"poller")] == [False, True]
+    for number in range(3 * MAX_BLOCKS):
+        for _ in range(times):
+            come(b"%d" % number)
+        if number % 16 == 0:
+            assert come(b"poller"), number
+    assert [come(b"new"), come(b"new"), come(b"new"), come(b"poller")] == [False, True, True, True]
 
 
 async def test_a_miss_with_a_cookie_proves_that_cookie_alone() -> None:

@@ -215,7 +215,7 @@ async def test_a_proxy_that_does_not_register_serves_no_registry(zookeeper_serve
             except aiohttp.ClientConnectorError:
                 return ""
 
-        assert "only /webhdfs/v1 is served here" in await until(answer)
+        assert "/v1/registry where they are on; the status page" in await until(answer)
         stop.set()
 
 

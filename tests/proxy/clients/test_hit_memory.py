@@ -88,7 +88,7 @@ async def test_the_last_request_of_a_connection_is_answered_at_once(head: bytes)
                 text = await reader.read()
                 assert text.endswith(BODY)
                 if number:
-                    assert b"nncache; hit\r\nContent-Length: 16\r\nConnection: close\r\n\r\n" in text
+                    assert b"nncache; hit\r\nContent-Length: 15\r\nConnection: close\r\n\r\n" in text
                 writer.close()
                 await writer.wait_closed()
         assert site.handled == 1

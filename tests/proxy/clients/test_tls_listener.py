@@ -15,6 +15,7 @@ from nncache.clock import boottime
 from nncache.daemons.supervision import keep_running
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
+from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.errors import StartError
 from nncache.proxy.limits import LimitSettings
@@ -168,3 +169,25 @@ async def test_an_address_in_use_is_named(authority: Authority) -> None:
         with pytest.raises(StartError, match=r"tls_listen: .*in use"):
             await server.listen(settings, boottime)
         assert (server.tls, server.tls_stats()) == (None, TlsStats())
+
+
+@pytest.mark.parametrize("asks", [0, 1, 6], ids=["nothing", "once", "often"])
+async def test_a_client_that_leaves_is_no_line_in_the_log(
+    authority: Authority, asks: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`openssl s_client </dev/null`, as often as it likes; asyncio warns of a half that is kept open over TLS."""
+    async with listening(authority) as (server, tls):
+        reader, writer = await connect(tls, authority.client_context())
+        for _ in range(asks):
+            writer.write(GET)
+            await reader.readuntil(b"hello")
+        writer.close()
+        await until(lambda: tls.stats().handshakes == 1 and server.stats().connections_open == 0)
+    assert caplog.records == []
+
+
+async def test_a_session_is_not_negotiated_again(authority: Authority) -> None:
+    """Each would cost a handshake that is counted nowhere."""
+    issued = authority.issue("proxy")
+    files = CertificateFiles(certificate=str(issued.chain), key=str(issued.key), client_ca="")
+    assert ServerCertificate(files).context.options & ssl.OP_NO_RENEGOTIATION
