@@ -12,8 +12,8 @@ from tests.overload.client import Client, request, webhdfs
 
 _CONNECTIONS: Final = 8
 _MAX_CALLS: Final = 20_000
-HELD: Final = 600
-_AGAIN_S: Final = 3.0
+HELD: Final = 300
+_AGAIN_S: Final = 6.0
 _WAITS: Final = ("Prefer: wait=50", "If-None-Match: *")
 _POLLED: Final = f"/webhdfs/v1{places.PRESENT[0]}?op=GETFILESTATUS&user.name=carol"
 _TAGS: Final = ",".join("".join(each) for each in itertools.product(ascii_lowercase, repeat=3))[:64_000]

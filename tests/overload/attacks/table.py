@@ -184,7 +184,7 @@ ATTACKS: Final = (
     Attack(
         name="held",
         finding="item 3",
-        what="600 clients wait (`Prefer: wait`), with 64 KB of entity tags, with fields of 60 KB and of 4 KB",
+        what="300 clients wait (`Prefer: wait`), with 64 KB of entity tags, with fields of 60 KB and of 4 KB",
         body=filling.held,
         setting=SMALL,
         connections=filling.HELD,
