@@ -55,6 +55,10 @@ REFUSED: Mapping[str, tuple[ServiceRecord, str]] = {
     "api": (of(endpoint(), endpoint(api="x" * 257)), r"external\[1\].api has 257 bytes; at most 256"),
     "protocol": (of(endpoint(protocol="x" * 65)), "protocolType has 65 bytes; at most 64"),
     "address type": (of(endpoint(address_type="x-" + "y" * 63)), "addressType has 65 bytes"),
+    "no URI": (
+        of(endpoint(addresses=({"uri": "http://h/"}, {"uri": "http://[x/"}))),
+        r"external\[0\].addresses\[1\].uri is 'http://\[x/', which is no URI",
+    ),
     "unknown type": (
         of(endpoint(address_type="url")),
         "addressType is 'url'; allowed are uri, hostname, .* or x-",

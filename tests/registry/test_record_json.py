@@ -4,7 +4,7 @@ import pytest
 
 from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
-from nncache.registry.record_json import encode_record, parse_record
+from nncache.registry.record_json import MAX_READ_BYTES, encode_record, parse_record
 
 TYPE = '"type":"JSONServiceRecord"'
 EMPTY = f'{{{TYPE},"external":[],"internal":[]}}'
@@ -147,3 +147,15 @@ def test_an_address_may_hold_null_as_others_write_it() -> None:
     endpoint = Endpoint(api="a", protocol="p", address_type="x-y", addresses=({"a": None},))
     record = ServiceRecord(external=(endpoint,))
     assert parse_record("/p", encode_record(record)) == record
+
+
+def test_a_record_that_is_too_large_is_not_parsed() -> None:
+    """Its size is the fault; what is no record is none, whatever its size."""
+    data = f'{{{TYPE},"description":"'.encode() + b"x" * MAX_READ_BYTES
+    with pytest.raises(
+        InvalidRecordError, match=f"the record has {len(data)} bytes; it is not read"
+    ) as caught:
+        parse_record("/p", data)
+    assert caught.value.path == "/p"
+    with pytest.raises(NoRecordError):
+        parse_record("/p", b"x" * (MAX_READ_BYTES + 1))
