@@ -70,9 +70,8 @@ def _run(options: Options, terminal: Terminal) -> int:
 
 
 def _run_secured(options: Options, terminal: Terminal) -> int:
-    # Here, so that the other story starts without the libraries of this one.
-    from nncache.demo.secured import hints, running_secured  # noqa: PLC0415
-    from nncache.demo.secured_chapters import SECURED_CHAPTERS  # noqa: PLC0415
+    from nncache.demo.secured import hints, running_secured  # noqa: PLC0415 - the other story needs no library of it
+    from nncache.demo.secured_chapters import SECURED_CHAPTERS  # noqa: PLC0415 - as above
 
     terminal.say("nncache: a short story on a real cluster with Kerberos\n", "bold")
     with running_secured(options, terminal) as system:
