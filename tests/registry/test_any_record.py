@@ -42,17 +42,21 @@ TEXTS: Final = st.one_of(
     st.lists(st.sampled_from(_PARTS), max_size=8).map("".join), st.text(max_size=20), st.just("http://[x/")
 )
 VALUES: Final = st.one_of(
-    TEXTS, st.none(), st.booleans(), st.integers(), st.floats(), st.just([]), st.just({})
+    TEXTS, st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False)
 )
-ADDRESSES: Final = st.dictionaries(
-    st.one_of(st.sampled_from(["uri", "host", "hostname", "port", "path"]), TEXTS), VALUES, max_size=4
+ADDRESSES: Final = st.one_of(
+    st.fixed_dictionaries({"uri": TEXTS}),
+    st.fixed_dictionaries({"host": TEXTS, "port": VALUES}),
+    st.dictionaries(
+        st.one_of(st.sampled_from(["uri", "host", "hostname", "port"]), TEXTS), st.one_of(VALUES, st.none())
+    ),
 )
 ENDPOINTS: Final = st.fixed_dictionaries(
     {
-        "api": st.one_of(st.sampled_from([METRICS_API, ADMIN_API, WEBHDFS_API]), VALUES),
+        "api": st.one_of(st.just(METRICS_API), st.sampled_from([ADMIN_API, WEBHDFS_API]), TEXTS),
         "protocolType": VALUES,
         "addressType": st.one_of(st.sampled_from(["uri", "host/port", "zookeeper"]), VALUES),
-        "addresses": st.lists(ADDRESSES, max_size=3),
+        "addresses": st.lists(ADDRESSES, min_size=1, max_size=3),
     }
 )
 ATTRIBUTES: Final = st.dictionaries(
