@@ -35,7 +35,8 @@ def draw_savings(axes: Axes, rows: Sequence[Saving]) -> None:
             end = max(known, 0.0), at
             style: dict[str, Any] = {"va": "center", "size": 11, "color": colour}
             axes.annotate(said, end, (6, 0), textcoords="offset points", **style)
-    axes.set(xlim=(max(lowest, _LEAST), 1.17), ylim=(len(rows) - 0.5, -0.5))
+    left = max(lowest, _LEAST)
+    axes.set(xlim=(left, 1.17 - 0.25 * left), ylim=(len(rows) - 0.5, -0.5))
     axes.set_yticks(range(len(rows)), [_named(row) for row in rows], size=13)
     axes.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
     axes.set_xlabel("share saved against polls that go to the NameNode itself")
