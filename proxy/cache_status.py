@@ -143,8 +143,9 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
     Bypass.NOT_PLAIN: Explained(
         "bypass",
         "another reader might understand the request in another way, or it carries a credential",
-        "Send `op`, `user.name`, `doas` and `delegation` only, each once, their names unencoded, and no body. Any other "
-        "parameter, an `Authorization` or `Origin` header, or `Cache-Control: no-store` makes a request not plain.",
+        "Send `op`, `user.name`, `doas` and `delegation` only, each once, their names unencoded, and no body. Any "
+        "other parameter, an `Authorization` or `Origin` header, or `Cache-Control: no-store` makes a request "
+        "not plain.",
         is_open=True,
     ),
     Bypass.CACHE_ERROR: Explained(
