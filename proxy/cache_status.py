@@ -144,8 +144,8 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
         "bypass",
         "another reader might understand the request in another way, or it carries a credential",
         "Send `op`, `user.name`, `doas` and `delegation` only, each once, their names unencoded, and no body. Any "
-        "other parameter, an `Authorization` or `Origin` header, or `Cache-Control: no-store` makes a request not "
-        "plain.",
+        "other parameter, an `Authorization` or `Origin` header, or `Cache-Control: no-store` makes a request "
+        "not plain.",
         is_open=True,
     ),
     Bypass.CACHE_ERROR: Explained(
