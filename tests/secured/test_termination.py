@@ -80,13 +80,12 @@ def counted(proxy: Proxy, act: Callable[[], object], name: str = HITS) -> int:
         act()  # what was forgotten with a stream is known again
 
 
-@pytest.mark.parametrize("how", ["default_rcache_name = none:", "default_rcache_name = NONE:"])
 def test_a_start_without_a_replay_cache_is_refused(
-    secured_cluster: Cluster, kdc: Kdc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    secured_cluster: Cluster, kdc: Kdc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever switches it off: a ticket of one's own is shown twice."""
+    """What switches it off is not looked for: the proxy shows a ticket of its own twice."""
     file = tmp_path / "more.conf"
-    file.write_text(f"[libdefaults]\n {how}\n")
+    file.write_text("[libdefaults]\n default_rcache_name = none:\n")
     monkeypatch.setenv("KRB5_CONFIG", f"{file}:{kdc.environ()['KRB5_CONFIG']}")
     flags = (*identity_flags(secured_cluster, kdc), *termination_flags(kdc, tmp_path))
     with pytest.raises(StartError, match=r"is accepted twice.*default_rcache_name"):
