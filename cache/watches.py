@@ -38,15 +38,16 @@ class Watch:
     __slots__ = ("_woken", "path", "touches")
 
     def __init__(self, path: str, woken: Callable[[], None]) -> None:
-        """Begin; `woken` is called at each touch and must neither raise nor change the watches."""
+        """Begin; `woken` is called at each touch that wakes, and must neither raise nor change the watches."""
         self.path = path
         self.touches = 0
         self._woken = woken
 
-    def touch(self) -> None:
-        """Take note that the path may have changed."""
+    def touch(self, *, wakes: bool = True) -> None:
+        """Take note that the path may have changed; unless it `wakes`, another touch for the same change follows."""
         self.touches += 1
-        self._woken()
+        if wakes:
+            self._woken()
 
 
 class Watches:
@@ -91,8 +92,8 @@ class Watches:
     def apply(self, change: Footprint, *, is_event: bool) -> None:
         """Touch what a change may have changed. Costs O(1) where nothing is watched.
 
-        A call that came through the proxy and changes who may see a tree does not touch what is below: its event
-        follows and does, so that each who waits there asks once. Who asks before that asks the NameNode in any case.
+        A call that came through the proxy and changes who may see a tree wakes none of those below: its event
+        follows and does, so that each who waits there asks once.
         """
         if not self._at:
             return
@@ -107,9 +108,9 @@ class Watches:
             case LineTouched(path, top):
                 for each in _line(path, top):
                     self._touch(each)
-            case AccessChanged(path) if not is_event:
-                self._touch(path)
-            case AccessChanged(path) | SubtreeUnknown(path):
+            case AccessChanged(path):
+                self._touch_subtree(path, wakes_below=is_event)
+            case SubtreeUnknown(path):
                 self._touch_subtree(path)
             case EverythingUnknown():
                 self.touch_all()
@@ -120,10 +121,10 @@ class Watches:
         self._touch_subtree(path)
         self._touch(parent(path) or ROOT)
 
-    def _touch_subtree(self, path: str) -> None:
+    def _touch_subtree(self, path: str, *, wakes_below: bool = True) -> None:
         self._touch(path)
         for each in self._below(path):
-            self._touch(each)
+            self._touch(each, wakes=wakes_below)
 
     def _below(self, path: str) -> list[str]:
         """Return the watched paths properly below a path: all that begin with it and a slash stand side by side."""
@@ -134,9 +135,9 @@ class Watches:
             last += 1
         return [each for each in self._order[first:last] if each != path]
 
-    def _touch(self, path: str) -> None:
+    def _touch(self, path: str, *, wakes: bool = True) -> None:
         for watch in tuple(self._at.get(path, ())):
-            watch.touch()
+            watch.touch(wakes=wakes)
 
     def check(self) -> None:
         """Assert the invariants; for tests."""

@@ -1,6 +1,7 @@
 """Which watches a change touches."""
 
 import tracemalloc
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -55,10 +56,14 @@ def test_a_change_touches_what_it_may_have_changed(change: Footprint, touched: t
 
 def test_a_call_that_changes_rights_leaves_what_is_below_to_its_event() -> None:
     """So each who waits there is woken once, and not by the call and its event."""
-    watches = Watches()
-    all_of_them = {path: watches.add(path, lambda: None) for path in PATHS}
+    watches, woken = Watches(), list[str]()
+    all_of_them = {path: watches.add(path, partial(woken.append, path)) for path in PATHS}
     watches.apply(AccessChanged("/a"), is_event=False)
-    assert [path for path, watch in all_of_them.items() if watch.touches] == ["/a"]
+    assert woken == ["/a"]
+    touched = [path for path, watch in all_of_them.items() if watch.touches]
+    assert touched == [path for path in PATHS if f"{path}/".startswith("/a/")], (
+        "a question under way is put again"
+    )
 
 
 def test_two_watches_of_a_path_are_both_touched_and_leave_one_by_one() -> None:
