@@ -26,7 +26,7 @@ _POLL: Final = b"GET /webhdfs/v1/w/d?op=GETFILESTATUS&user.name=alice HTTP/1.1\r
 
 METHODS: Final = (b"GET", b"GET", b"GET", b"HEAD", b"PUT", b"POST", b"DELETE", b"OPTIONS")
 TARGETS: Final = {
-    "from memory": b"/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=alice",
+    "from memory": b"/webhdfs/v1/w/d?op=GETFILESTATUS&user.name=alice",
     "missing": b"/webhdfs/v1/w/none?op=GETFILESTATUS&user.name=alice",
     "asked": b"/webhdfs/v1/w/n%d?op=GETFILESTATUS&user.name=alice",
     "forbidden": b"/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=locked",
@@ -215,9 +215,10 @@ def draw(seed: int, count: int) -> Iterator[Shape]:
     """Draw so many shapes."""
     rng = Random(seed)
     for number in range(count):
+        target = rng.choice((*TARGETS, "from memory", "from memory"))
         yield Shape(
-            method=rng.choice(METHODS),
-            target=rng.choice((*TARGETS, "from memory")),
+            method=b"GET" if target == "from memory" else rng.choice(METHODS),
+            target=target,
             version=rng.choice((b"HTTP/1.1", b"HTTP/1.1", b"HTTP/1.1", b"HTTP/1.0")),
             fields=rng.choice(tuple(FIELDS)),
             framing=rng.choice((*FRAMINGS, "none", "none", "none", "none")),
@@ -327,7 +328,7 @@ async def _all_wrongs(seed: int, count: int, most: int) -> list[str]:
     from tests.alike.side import Side  # noqa: PLC0415 - imports the product
 
     wrongs = list[str]()
-    shapes = list(draw(seed, count))
+    shapes = sorted(draw(seed, count), key=lambda shape: not shape.stops)  # the last ones first, on one proxy
     while shapes and len(wrongs) < most:
         async with Side(is_quick=True) as side:  # until it stops
             side.namenode.locked_out.add("locked")
