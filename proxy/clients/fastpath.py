@@ -57,8 +57,6 @@ HARMLESS_FIELDS: Final = frozenset(
 """Request fields that carry no credential. A head with any other is known by its digest only."""
 
 _TARGET_STARTS: Final = len(b"GET " + PREFIX.encode())  # where a head names its path
-_SIGNS_OF_THE_LAST: Final = (b"lose\r\n", b" HTTP/1.0\r\n")
-"""One of these is in nearly each head with which a connection ends; the others go the ordinary way."""
 _MISSING_START, _, _MISSING_END = render_missing("/").partition(b"/")
 _MISSING_REST: Final = len(_MISSING_START) + len(_MISSING_END)
 
@@ -184,9 +182,15 @@ class FastPath:
 
     def answer_last(self, head: bytes) -> bytes | None:
         """Return the reply with which the connection is to end, if it is known and still good (F5)."""
-        if not any(sign in head for sign in _SIGNS_OF_THE_LAST):
+        if not _may_be_last(head):
             return None
-        return self.answer(self._key_of_last(without_per_request_fields(head, max_fields=self._max_fields)))
+        key = self._key_of_last(head)
+        if key not in self._table:
+            kept = without_per_request_fields(head, max_fields=self._max_fields)
+            if kept is head:
+                return None
+            key = self._key_of_last(kept)
+        return self.answer(key)
 
     def _found(self, head: bytes) -> _Answer | None:
         """Find the answer to a head that was not looked up as the one before it."""
@@ -194,7 +198,7 @@ class FastPath:
         if answer is not None:
             self._is_by_digest = False
             return answer
-        if len(head) > self._max_head_bytes:
+        if len(head) > self._max_head_bytes or _may_be_last(head):
             return None
         has_token = b"elegation=" in head
         if not has_token and head[head.find(b"\r\n") + 2 :] in self.whole_blocks:
@@ -316,6 +320,11 @@ class FastPath:
             answer.text = text
             self._texts.append(answer)
         return text
+
+
+def _may_be_last(head: bytes) -> bool:
+    """Whether a connection may end with such a request; what it overlooks goes the ordinary way."""
+    return b"lose\r\n" in head or b" HTTP/1.0\r\n" in head
 
 
 def is_harmless(head: bytes) -> bool:

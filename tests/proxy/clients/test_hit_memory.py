@@ -10,6 +10,7 @@ from nncache.cache.replies import Reply
 from nncache.cache.store import Store
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import FastPathMemory
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
 from tests.patience import HANG_S
@@ -33,7 +34,7 @@ class Site:
         """Remember the request as a hit."""
         self.handled += 1
         self._memory.remember(request, kept_hit(self._store, "/x", REPLY, replied_at=1.0), BODY, until=inf)
-        return web.Response(status=404, body=BODY)
+        return RawResponse(404, "Not Found", (), body=BODY)
 
     async def exchange(self, *requests: tuple[bytes, ...]) -> list[bytes]:
         """Send requests, each in these pieces, on one connection; return their replies."""
