@@ -35,7 +35,7 @@ def test_the_two_lists_name_the_same_namenodes() -> None:
             "namenode_rpc: a:2: must name as many NameNodes as namenode_http, 2",
         ),
         ({"user": ""}, "user: : must be a user name that HDFS knows, such as hdfs"),
-        ({"user": "a b"}, "user: a b: must be a user name that HDFS knows, such as hdfs"),
+        ({"user": "a:b"}, "user: a:b: must be a user name that HDFS knows, such as hdfs"),
         ({"namenode_probe_interval_s": 0.0}, "namenode_probe_interval_s: 0.0: must be more than 0"),
         ({"namenode_probe_timeout_s": -1.0}, "namenode_probe_timeout_s: -1.0: must be more than 0"),
         ({"rpc_timeout_s": float("nan")}, "rpc_timeout_s: nan: must be more than 0"),
@@ -64,7 +64,7 @@ def test_what_asks_over_webhdfs_alone_needs_no_other_addresses() -> None:
     ("component", "given", "line"),
     [
         (WebHdfsSettings, {"namenode_http": ("a",)}, "namenode_http: a: must be host:port"),
-        (WebHdfsSettings, {"user": "a b"}, "user: a b: must be a user name that HDFS knows, such as hdfs"),
+        (WebHdfsSettings, {"user": "a:b"}, "user: a:b: must be a user name that HDFS knows, such as hdfs"),
         (
             NameserviceSettings,
             {"nameservice": "a/b"},

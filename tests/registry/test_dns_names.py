@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.registry.dns_names import label_of, names_of, service_of
+from nncache.registry.dns_names import container_names_of, label_of, names_of, service_of
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,30 @@ def test_a_component_is_part_of_a_service(path: str, service: str) -> None:
 def test_an_api_is_a_label(api: str, label: str | None) -> None:
     """Of a table, or by rule."""
     assert label_of(api) == label
+
+
+CONTAINER = "ctr-e01-1454001598828-0001-01-000002"
+
+
+@pytest.mark.parametrize(
+    ("entry", "description", "component", "names"),
+    [
+        (CONTAINER, "Sleeper-0", "sleeper", ["sleeper-0.sleep1.joe", "sleeper.sleep1.joe", CONTAINER]),
+        (CONTAINER, "no name", "", [CONTAINER]),
+        ("rs1", "rs1-0", "rs1", ["rs1-0.sleep1.joe", "rs1.sleep1.joe"]),
+    ],
+)
+def test_a_container_has_the_names_of_hadoop(
+    entry: str, description: str, component: str, names: list[str]
+) -> None:
+    """YARN-5218: of its instance, of all of its component, and its id; a part that is no label has none."""
+    path = f"/users/joe/services/yarn-service/sleep1/components/{entry}"
+    assert [b".".join(each).decode() for each in container_names_of(path, description, component)] == names
+
+
+@pytest.mark.parametrize(
+    "path", ["/services/hdfs", "/users/joe/hbase/demo1", "/services/nncache/components/p"]
+)
+def test_what_is_no_container_of_a_user_has_none_of_them(path: str) -> None:
+    """Only a component of a user's service is a container."""
+    assert container_names_of(path, "instance", "component") == ()

@@ -77,8 +77,8 @@ def test_a_broken_filter_of_the_file_is_left_alone() -> None:
 
 def test_a_new_filter_needs_an_owner_that_hdfs_knows() -> None:
     """The user who applies the file may be none."""
-    with pytest.raises(FilterError, match="owner: 'a b'"):
-        plan_file([Entry(name="n", path_glob="/n")], STORED, user="a b", prune=False)
+    with pytest.raises(FilterError, match="owner: 'a:b'"):
+        plan_file([Entry(name="n", path_glob="/n")], STORED, user="a:b", prune=False)
 
 
 def test_what_is_beyond_the_limits_is_refused() -> None:

@@ -84,7 +84,7 @@ def test_quotes_and_backslashes_are_written_as_escapes() -> None:
 def test_all_errors_are_named_at_once_each_with_its_line() -> None:
     """A filter without a usable name is named by its number."""
     text = (
-        'title = "x"\n[[filter]]\nname = "a/b"\nglob = "x"\nfoo = 1\nowner = "9"\nsubscribers = ["a", "9"]\n'
+        'title = "x"\n[[filter]]\nname = "a/b"\nglob = "x"\nfoo = 1\nowner = "a:b"\nsubscribers = ["a", "a:b"]\n'
         '[[ filter ]] # second\nglob = 3\nname = 7\n[[filter]]\nname = "c"\nglob = "/c"\nsubscribers = "x"\n'
         '[[filter]]\nname = "c"\nglob = "/c"\nowner = true\n[[filter]]\nname = "d"\nglob = "/d"\n'
         '[[filter]]\nname = "d"\nglob = "/d"\n'
@@ -95,8 +95,8 @@ def test_all_errors_are_named_at_once_each_with_its_line() -> None:
         (5, "filter 'a/b': foo: no such key; the nearest is glob"),
         (3, "filter 'a/b': name: 'a/b'"),
         (4, "filter 'a/b': glob: x: at position 0: a glob begins with a /"),
-        (6, "filter 'a/b': owner: '9'"),
-        (7, "filter 'a/b': subscriber: '9'"),
+        (6, "filter 'a/b': owner: 'a:b'"),
+        (7, "filter 'a/b': subscriber: 'a:b'"),
         (10, "filter 2: name: 7"),
         (9, "filter 2: glob: 3"),
         (14, "filter 'c': subscribers: 'x'"),
@@ -121,7 +121,10 @@ def test_what_is_missing_is_told_at_the_header() -> None:
         ("filter = 1", "filter: must be tables, each under [[filter]]"),
         ("filter = [1]", "filter 1: must be a table"),
         ('filter = [{name = "a"}]', "filter 'a': glob: is missing"),
-        ('[[filter]]\nname = "a"\nglob = """/x\n[[filter]]\n"""\nowner="9"', "filter 'a': owner: '9': must"),
+        (
+            '[[filter]]\nname = "a"\nglob = """/x\n[[filter]]\n"""\nowner="a:b"',
+            "filter 'a': owner: 'a:b': must",
+        ),
     ],
 )
 def test_where_the_lines_are_not_known_none_is_named(text: str, reason: str) -> None:

@@ -7,6 +7,7 @@ from nncache.coordination.zookeeper import Create, SetData
 from nncache.registry.daemon_record import PLACE, PROXY, Daemon
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
+from nncache.registry.record_json import encode_record
 from tests.nncache.processes import free_address
 from tests.registry.worlds import fake_registry
 
@@ -51,9 +52,8 @@ async def test_other_daemons_are_looked_for() -> None:
     await registry.bind(OURS.path, OURS.record)
     other = Daemon(kind=PROXY, host="127.0.0.1", port=1, webhdfs=(f"http://{gone}/x",), admin="http://h/")
     await registry.bind(other.path, other.record)
-    await registry.bind(
-        f"{PLACE}/odd", ServiceRecord(internal=(uri_endpoint("io.nncache.admin", "x", "http://[/"),))
-    )
+    odd = ServiceRecord(internal=(uri_endpoint("io.nncache.admin", "x", "http://[/"),))
+    await registry.zookeeper.commit([Create(registry.znode(f"{PLACE}/odd"), encode_record(odd))])
     await registry.bind(f"{PLACE}/empty", ServiceRecord())
     seen = await look_at_registry(registry, BEFORE, "hdfs")
     assert [*seen.others] == [other.path]

@@ -67,10 +67,10 @@ WRONG_SETTINGS: dict[str, Plant] = {
         ("max_calls: many", "whole number"),
     ),
     "a user name that is none": (
-        f"{DIRECT} --user a,b",
+        f"{DIRECT} --user a:b",
         SETTINGS,
         "failed",
-        ("user: a,b", "user name that HDFS knows"),
+        ("user: a:b", "user name that HDFS knows"),
     ),
     "publisher without ZooKeeper": (
         PUBLISHER_ON,

@@ -149,14 +149,14 @@ def test_nobody_else_says_who_may_subscribe(joe: Command, user: str) -> None:
 def test_the_owner_may_use_hdfs_itself(joe: Command) -> None:
     """`hdfs dfs -touchz` and `-rm` edit the same list; another file in it that is no user is named and ignored."""
     place = f"{joe.path}/joe/subscribers"
-    shell = joe.cluster.fs_shell("-touchz", f"{place}/carol", f"{place}/0dd", user="alice")
+    shell = joe.cluster.fs_shell("-touchz", f"{place}/carol", f"{place}/o\tdd", user="alice")
     assert shell.exit_code == 0, shell.stderr
     assert joe.subscribers("joe") == ["bob", "carol"]
     shell = joe.cluster.fs_shell("-rm", "-skipTrash", f"{place}/bob", user="alice")
     assert shell.exit_code == 0, shell.stderr
     shown = joe.run("show", "joe", user="alice")
     assert shown.stdout.endswith("  subscribers  carol\n")
-    assert shown.stderr == "ignored: joe: '0dd' among its subscribers is no user name\n"
+    assert shown.stderr == "ignored: joe: 'o\\tdd' among its subscribers is no user name\n"
 
 
 def test_everybody_may_look(joe: Command) -> None:

@@ -144,12 +144,12 @@ def test_every_fault_of_a_component_is_found() -> None:
     assert faults_of(
         NameNodeSettings,
         {
-            "user": "a b",
+            "user": "a:b",
             "namenode_http": ("http://a:1", "b:1"),
             "namenode_rpc": ("a:2", "b"),
             "rpc_timeout_s": -1.0,
         },
-    ) == ["namenode_http: http://a:1", "namenode_rpc: b", "user: a b", "rpc_timeout_s: -1.0"]
+    ) == ["namenode_http: http://a:1", "namenode_rpc: b", "user: a:b", "rpc_timeout_s: -1.0"]
     assert faults_of(
         NameNodeSettings, {"user": "hdfs", "namenode_http": ("a:1", "b:1"), "namenode_rpc": ("a:2",)}
     ) == ["namenode_rpc: a:2"]
