@@ -331,8 +331,8 @@ FAULTS: Final = {
             "half-closed-without-a-reply",
             "A call under way is answered also if the client says that it sends nothing more.",
             "clients/quick_connection",
-            "        if self.is_busy:\n            return",
-            "        if self._held:\n            return",
+            "        elif self.is_busy:\n            return",
+            "        elif self._held:\n            return",
         ),
     )
 }

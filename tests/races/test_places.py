@@ -46,6 +46,7 @@ ASIDE = {
     "proxy.clients.tls_listener",  # waits before there is a call
     "proxy.termination.handshakes",  # the same
     "proxy.termination.impersonation",  # the same
+    "proxy.termination.replays",  # asks at the start, and then beside all calls
     "proxy.termination.signing_keys",  # looks at a file
     "proxy.termination.terminator",  # waits before there is a call
     "proxy.upstream.service_login",  # as `Connections.acquire`, which is raced, before the call is sent

@@ -51,14 +51,15 @@ def check_client(data: bytes) -> None:
     for ours, theirs in zip(heard, strict, strict=False):
         said = (ours.method.encode(), ours.target, ours.fields)
         hold(
-            said == (theirs.method, _encoded(theirs.target), _once(theirs.fields)),
+            said == (theirs.method, _encoded(theirs.target), _heard(theirs.fields)),
             f"{ours} is read as {theirs}",
         )
         hold(ours.body is None or ours.body == theirs.body, f"{ours.body!r} is read as {theirs.body!r}")
 
 
-def _once(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the fields without a Host that only repeats the one before it."""
+def _heard(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the fields without `Upgrade` (`vetting.without_upgrade`), and without a Host that only repeats another."""
+    fields = tuple(field for field in fields if field[0].lower() != b"upgrade")
     hosts = [value for name, value in fields if name.lower() == b"host"]
     first = next((at for at, (name, _) in enumerate(fields) if name.lower() == b"host"), -1)
     if len(set(hosts)) > 1:

@@ -64,7 +64,7 @@ CREDENTIAL_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="For whom a proxy user asks belongs to the caller's name.",
         module=_IDENTITY,
-        old='        parts += [f"doas={plain.doas}", f"peer={peer}"]\n',
+        old='        parts += [f"{name}={plain.doas}", f"peer={peer}"]\n',
         new='        parts += [f"peer={peer}"]\n',
     ),
     Variant(
