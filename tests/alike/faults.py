@@ -79,8 +79,8 @@ FAULTS: Final = {
             "length-not-asked",
             "A head that is too long is left to the ordinary path.",
             "clients/fastpath",
-            "        if len(head) > self._max_head_bytes or _may_be_last(head):\n            return None\n        has_token",
-            "        if len(head) > MAX_HEAD_BYTES or _may_be_last(head):\n            return None\n        has_token",
+            "        if len(head) > self._max_head_bytes or _may_be_last(head):\n            return None\n        has_",
+            "        if len(head) > MAX_HEAD_BYTES or _may_be_last(head):\n            return None\n        has_",
         ),
         _fault(
             "good-not-asked",
