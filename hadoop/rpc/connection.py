@@ -118,7 +118,7 @@ class RpcConnection:
     @property
     def is_login_failing(self) -> bool:
         """Whether the last attempt to connect failed because of who asks, or is asked."""
-        return self._failed_attempt == self._attempts and self._failure_kind is RpcLoginError
+        return self._failed_attempt == self._attempts and issubclass(self._failure_kind, RpcLoginError)
 
     async def call(
         self, method: Method, request: Message, result: type[MessageT], timeout_s: float
@@ -214,8 +214,8 @@ class RpcConnection:
                 # Another call began to connect after this call had come, and failed: no need to see that again.
                 if self._failure_kind is WrongAddressError:
                     raise WrongAddressError(self._failure)
-                if self._failure_kind is RpcLoginError:
-                    raise RpcLoginError(self._failure)
+                if issubclass(self._failure_kind, RpcLoginError):
+                    raise self._failure_kind(self._failure)
                 raise RpcUnavailableError(self._failure, is_sent=False)
             self._wire = await self._open_wire()
             return self._wire

@@ -58,9 +58,8 @@ class Reloader(Generic[SettingsT]):
         else:
             self._note(str(reload))
             self._in_force = in_force
-            _log.log(
-                logging.WARNING if reload.left else logging.INFO,
-                "SIGHUP: settings were read again; %s",
-                reload,
-            )
+            if reload.left:  # in a place of its own: many reloads that did their work must not bound it
+                _log.warning("SIGHUP: settings were read again; %s", reload)
+            else:
+                _log.info("SIGHUP: settings were read again; %s", reload)
         self._manager.ready()

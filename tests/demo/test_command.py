@@ -110,7 +110,10 @@ def test_the_secured_story_comes_true() -> None:
 
 @pytest.mark.parametrize(
     ("missing", "packages"),
-    [("krb5kdc", "apt-get install .*krb5-kdc"), ("gssapi", r"nncache\[kerberos\]'.*libkrb5-dev krb5-user")],
+    [
+        ("krb5kdc", "apt-get install .*krb5-kdc"),
+        ("gssapi", r"pip install '\.\[kerberos\]'.*libkrb5-dev krb5-user"),
+    ],
 )
 def test_what_the_secured_story_needs_is_one_line(
     missing: str,

@@ -23,7 +23,7 @@ from tests.cluster import make_directory, settle, webhdfs
 from tests.kerberos import need_curl, need_gssapi, negotiate
 from tests.patience import HANG_S
 from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, namenode_of, until_hit
-from tests.secured.service import identity_flags
+from tests.secured.service import identity_flags, keytab_of, without
 from tests.secured.terminating import Terminating, cookie_by_ticket, secrets_file, termination_flags
 from tests.world import differences
 
@@ -99,7 +99,12 @@ def test_without_a_kdc_no_ticket_is_judged_and_cookies_are(
     directory = tmp_path / "own"
     directory.mkdir()
     ticket = negotiate(kdc.kinit("alice"))
-    flags = termination_flags(kdc, directory, f"HTTP/unknown.example.com@{REALM}")
+    gone = "HTTP/unknown.example.com"
+    kdc.add(gone)
+    kdc.keytab("gone", gone)
+    kdc._kadmin(f"delprinc -force {gone}")  # noqa: SLF001 - of this test alone
+    own = without(termination_flags(kdc, directory, f"{gone}@{REALM}"), "--spnego-keytab")
+    flags = (*own, "--spnego-keytab", keytab_of(kdc, "gone"))
     with Proxy(*identity_flags(secured_cluster, kdc), *flags, "--glob", "/kept/*/*") as proxy:
         refused = ask(proxy.address, Question("/", "", (("Authorization", ticket),), "GETHOMEDIRECTORY"))
         assert refused.status == HTTPStatus.SERVICE_UNAVAILABLE

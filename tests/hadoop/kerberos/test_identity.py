@@ -200,7 +200,7 @@ def test_without_gssapi_the_start_is_refused(
 ) -> None:
     """With what to install."""
     monkeypatch.setitem(sys.modules, "gssapi", None)
-    with pytest.raises(SettingError, match=rf"{key}: .*pip install 'nncache\[kerberos\]'"):
+    with pytest.raises(SettingError, match=rf"{key}: .*pip install '\.\[kerberos\]'"):
         identity_of(settings, time.monotonic)
 
 

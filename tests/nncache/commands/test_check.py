@@ -67,7 +67,8 @@ def world(cluster: Cluster) -> Iterator[World]:
     )
     assert cluster.zookeeper is not None
     assert cluster.datanode is not None
-    service = Service.of(cluster)
+    # Of roots elsewhere the first few by name are told, and other tests publish in the same ZooKeeper.
+    service = replace(Service.of(cluster), root=f"/a-{uuid.uuid4().hex[:12]}")
     service.add("jobs", "/user/*/_SUCCESS")
     odd = replace(service, root=f"/odd-{uuid.uuid4().hex[:8]}", filters_path=f"{service.filters_path}-odd")
     odd.add("deep", "/user/**/_SUCCESS")
