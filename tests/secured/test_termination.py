@@ -8,6 +8,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
 
@@ -88,8 +89,11 @@ def test_a_start_without_a_replay_cache_is_refused(
     file.write_text("[libdefaults]\n default_rcache_name = none:\n")
     monkeypatch.setenv("KRB5_CONFIG", f"{file}:{kdc.environ()['KRB5_CONFIG']}")
     flags = (*identity_flags(secured_cluster, kdc), *termination_flags(kdc, tmp_path))
-    with pytest.raises(StartError, match=r"is accepted twice.*default_rcache_name"):
-        Proxy(*flags, "--glob", "/kept/*/*").start()
+    with (
+        closing(Proxy(*flags, "--glob", "/kept/*/*")) as proxy,
+        pytest.raises(StartError, match=r"is accepted twice.*default_rcache_name"),
+    ):
+        proxy.start()
 
 
 def test_without_a_kdc_no_ticket_is_judged_and_cookies_are(
