@@ -21,7 +21,6 @@ RUNS := .venv/.runs
 SECURED := .venv/.secured
 READY := .venv/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-ROOMS := bench nncache demo deploy testbed proxy invalidation registry cache coordination hadoop
 
 .DEFAULT_GOAL := help
 .PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters discovery registry-flood hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting inotify-faults
@@ -184,10 +183,10 @@ SAVE ?=
 FAULT ?=
 
 dashboards: $(READY) ## Run a real cluster under load with Prometheus, and say where to look (DURATION=600, FAULT=failover; apt-get install prometheus)
-	$(BIN)/python -m nncache.deploy.live --duration $(DURATION) $(if $(SAVE),--save $(SAVE)) $(if $(FAULT),--fault $(FAULT))
+	$(BIN)/python -m tools.dashboards.live --duration $(DURATION) $(if $(SAVE),--save $(SAVE)) $(if $(FAULT),--fault $(FAULT))
 
 dashboards-json: $(READY) ## Write the Grafana dashboards in deploy/grafana/dashboards from the code
-	$(BIN)/python -m nncache.deploy.grafana
+	$(BIN)/python -m tools.dashboards
 
 # Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
 .venv-proto/.installed: Makefile
@@ -200,4 +199,4 @@ proto: .venv-proto/.installed ## Generate the Hadoop RPC messages from their .pr
 
 clean: ## Remove what was made here (downloads of the test bed stay)
 	rm -rf .venv .venv-proto build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
-	find $(ROOMS) tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find nncache tools tests -name __pycache__ -type d -prune -exec rm -rf {} +

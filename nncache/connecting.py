@@ -1,4 +1,4 @@
-"""Proxies by name, for applications: `nncache.connect`. (nncache/connecting.py)"""
+"""Proxies by name, for applications: `nncache.connect`."""
 
 import random
 import threading

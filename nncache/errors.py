@@ -1,4 +1,4 @@
-"""Errors of this room: what ends a start, told in one line. (nncache/errors.py)"""
+"""Errors of this room: what ends a start, told in one line."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Log lines: one line each, with a UTC timestamp, on standard error. (nncache/logs.py)"""
+"""Log lines: one line each, with a UTC timestamp, on standard error."""
 
 import json
 import logging

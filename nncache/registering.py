@@ -1,4 +1,4 @@
-"""The service registry for applications: `nncache.open_registry`. (nncache/registering.py)"""
+"""The service registry for applications: `nncache.open_registry`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack

@@ -1,4 +1,4 @@
-"""HDFS's events for applications: `nncache.subscribe`. (nncache/subscribing.py)"""
+"""HDFS's events for applications: `nncache.subscribe`."""
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Where Kerberos can be had, and tickets as a client sends them. (tests/kerberos.py)"""
+"""Where Kerberos can be had, and tickets as a client sends them."""
 
 import base64
 import importlib.util

@@ -1,4 +1,4 @@
-"""Requests at a steady rate on kept connections, as from many pollers. (tests/nncache/steady_load.py)"""
+"""Requests at a steady rate on kept connections, as from many pollers."""
 
 import asyncio
 from collections import Counter

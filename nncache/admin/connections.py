@@ -1,4 +1,4 @@
-"""Bound the connections of an admin port: how many, whose, and for how long. (nncache/admin/connections.py)
+"""Bound the connections of an admin port: how many, whose, and for how long.
 
 Probes of this host have places of their own, so that clients elsewhere cannot make /health fail here. A connection that
 is refused is closed at once: the bound keeps the port from taking the files of the clients' port.

@@ -1,4 +1,4 @@
-"""Serve an admin port over TLS. (nncache/admin/over_tls.py)
+"""Serve an admin port over TLS.
 
 As the clients' port is (`nncache.proxy.clients.tls_listener`): handshakes are bounded before a connection is counted,
 and a certificate that is replaced is taken up.

@@ -1,4 +1,4 @@
-"""What the admin port of a proxy shows. (nncache/admin/proxy_pages.py)"""
+"""What the admin port of a proxy shows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

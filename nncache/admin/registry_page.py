@@ -1,4 +1,4 @@
-"""What is registered, as a page for a browser. (nncache/admin/registry_page.py)
+"""What is registered, as a page for a browser.
 
 A record is written by others, so all of it is text: MarkupSafe escapes what is put into a page, an address becomes a
 link only if it is of http or https, and the page's policy allows its own style and nothing else. Links are relative, so

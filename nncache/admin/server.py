@@ -1,4 +1,4 @@
-"""Serve a daemon's pages for operators and their tools, on a port of their own. (nncache/admin/server.py)
+"""Serve a daemon's pages for operators and their tools, on a port of their own.
 
 Texts that may name paths, users or addresses are for operators (`nncache.admin.access`): whole pages, what is wrong in
 the words of those whom it went wrong for, the state on the index. Probes and Prometheus get health, metrics, and of

@@ -1,4 +1,4 @@
-"""Who may see the pages of an admin port that show paths and users. (nncache/admin/settings.py)"""
+"""Who may see the pages of an admin port that show paths and users."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

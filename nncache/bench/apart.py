@@ -1,4 +1,4 @@
-"""A process of load beside the one that measures, with a pipe between the two. (bench/apart.py)"""
+"""A process of load beside the one that measures, with a pipe between the two."""
 
 import multiprocessing
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Do much work of one kind, a little of it at a time. (bench/at_once.py)"""
+"""Do much work of one kind, a little of it at a time."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable

@@ -1,4 +1,4 @@
-"""A client that does not poll: what its RPC calls take on a NameNode that others poll. (bench/bystander.py)
+"""A client that does not poll: what its RPC calls take on a NameNode that others poll.
 
 It calls checkAccess of a directory, which takes the namespace's read lock as most calls do, at a fixed rate, each on
 time whether or not the one before has been answered. Beside that it reads what the NameNode says of its RPC port.

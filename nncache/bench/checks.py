@@ -1,4 +1,4 @@
-"""What the figures of a run must be at least. (bench/checks.py)"""
+"""What the figures of a run must be at least."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One mode of a run: its files, its server, its pollers and its changes, in step. (bench/driving.py)"""
+"""One mode of a run: its files, its server, its pollers and its changes, in step."""
 
 import asyncio
 import threading

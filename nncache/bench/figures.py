@@ -1,4 +1,4 @@
-"""What a run comes out as: the figures of each mode, and what they must be at least. (bench/figures.py)"""
+"""What a run comes out as: the figures of each mode, and what they must be at least."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,4 +1,4 @@
-"""What the benchmark does not show, said in every report. (bench/limits.py)"""
+"""What the benchmark does not show, said in every report."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a run was made on: processor, memory, versions. (bench/machine.py)"""
+"""What a run was made on: processor, memory, versions."""
 
 import importlib.metadata
 import os

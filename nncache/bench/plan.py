@@ -1,4 +1,4 @@
-"""What each poller and the changer do, worked out from a workload and a seed. (bench/plan.py)
+"""What each poller and the changer do, worked out from a workload and a seed.
 
 Pure and quick, so that each process works it out alone: driver, executors and changer see the same plan.
 Needs nothing but the standard library: Spark's executors import it.

@@ -1,4 +1,4 @@
-"""A whole run: cluster, Spark, all modes, verdict and report. (bench/run.py)"""
+"""A whole run: cluster, Spark, all modes, verdict and report."""
 
 import datetime as dt
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an answer from memory costs with a cookie, with a token and over TLS. (bench/secured_hits.py)
+"""What an answer from memory costs with a cookie, with a token and over TLS.
 
 `make bench-secure`: one way after the other, round by round, in CPU of the server for each request as the operating
 system counts it. Beside them stand the same without any of that, and nginx with TLS and a cache.

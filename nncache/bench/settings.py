@@ -1,4 +1,4 @@
-"""What one run of the benchmark is to do. (bench/settings.py)"""
+"""What one run of the benchmark is to do."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The Spark session of a run. (bench/spark.py)"""
+"""The Spark session of a run."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The tables that a run leaves behind, as Parquet: their columns and units. (bench/tables.py)
+"""The tables that a run leaves behind, as Parquet: their columns and units.
 
 The files say the same: each column has its meaning as metadata (`description`), which pyarrow shows; pandas and Spark
 read the tables as they are. A run is a directory:

@@ -1,4 +1,4 @@
-"""Workloads as files: read, checked, listed. (bench/workload_files.py)"""
+"""Workloads as files: read, checked, listed."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Load by wrk, which asks what a script of it says. (bench/wrk.py)
+"""Load by wrk, which asks what a script of it says.
 
 `apt-get install wrk`. A script is Lua; its function `request` returns the bytes of the next request.
 """

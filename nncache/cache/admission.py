@@ -1,4 +1,4 @@
-"""Which replies to GETFILESTATUS may be kept. (cache/admission.py)"""
+"""Which replies to GETFILESTATUS may be kept."""
 
 from __future__ import annotations
 

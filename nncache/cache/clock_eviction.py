@@ -1,4 +1,4 @@
-"""A bound on memory that keeps what is asked for often, and charges each caller for it. (cache/clock_eviction.py)"""
+"""A bound on memory that keeps what is asked for often, and charges each caller for it."""
 
 from __future__ import annotations
 

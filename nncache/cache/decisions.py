@@ -1,4 +1,4 @@
-"""What the cache tells its shell to do, and what the shell reports back. (cache/decisions.py)"""
+"""What the cache tells its shell to do, and what the shell reports back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cache holds: outcomes and rights, each proven by the NameNode. (cache/entries.py)
+"""What the cache holds: outcomes and rights, each proven by the NameNode.
 
 An entry or grant lives in one `Directory` of the tree and is good only as long as that directory is
 still attached to the root; see `cache/tree.py`.

@@ -1,4 +1,4 @@
-"""Why a path is or is not answered from memory. (cache/explanation.py)"""
+"""Why a path is or is not answered from memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which paths may be kept. (cache/filters.py)"""
+"""Which paths may be kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each change makes the cache forget. (cache/forgetting.py)
+"""What each change makes the cache forget.
 
 `hadoop/changes.py` and `hadoop/effects.py` say what an event or a call can have changed; here stands what that costs.
 Nothing is ever updated or moved from one path to another: a moved tree can differ from what it was

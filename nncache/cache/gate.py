@@ -1,4 +1,4 @@
-"""How fresh the cache is known to be. (cache/gate.py)"""
+"""How fresh the cache is known to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be answered without asking the NameNode. (cache/metadata_cache.py)
+"""What may be answered without asking the NameNode.
 
 The deciding core: no socket, clock, task or log. Shells bring the time as `now` (seconds of one clock
 that never goes back), carry out what `lookup` returns and report back through `conclude`; the consumer

@@ -1,4 +1,4 @@
-"""What an operator may have forgotten on purpose: a path, all below it, or what a filter matches. (cache/purging.py)
+"""What an operator may have forgotten on purpose: a path, all below it, or what a filter matches.
 
 A purge is a change like those of the edits (`MetadataCache.apply`): entries and rights go, and replies under way are
 not kept.

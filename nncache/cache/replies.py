@@ -1,4 +1,4 @@
-"""Replies and header fields that many entries have in common, kept once. (cache/replies.py)"""
+"""Replies and header fields that many entries have in common, kept once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may see what, as the NameNode itself has proven it. (cache/rights.py)
+"""Who may see what, as the NameNode itself has proven it.
 
 GETFILESTATUS needs execute on every ancestor and nothing on the path itself (Hadoop 3.5.0
 `FSPermissionChecker.checkTraverse`), so one status serves all callers, and the right to see it belongs

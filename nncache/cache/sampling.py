@@ -1,4 +1,4 @@
-"""Choose some of the paths that are kept, by chance. (cache/sampling.py)"""
+"""Choose some of the paths that are kept, by chance."""
 
 from __future__ import annotations
 

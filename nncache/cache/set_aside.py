@@ -1,4 +1,4 @@
-"""Two-step writes that have no window now, but may need one later. (cache/set_aside.py)
+"""Two-step writes that have no window now, but may need one later.
 
 Either they concern no filter, or their caller had no right to carry out the second step when the redirect came.
 """

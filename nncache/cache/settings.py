@@ -1,4 +1,4 @@
-"""What an operator may choose about the cache. (cache/settings.py)"""
+"""What an operator may choose about the cache."""
 
 from __future__ import annotations
 

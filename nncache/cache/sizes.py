@@ -1,4 +1,4 @@
-"""What the cache's objects take of the process's memory. (cache/sizes.py)
+"""What the cache's objects take of the process's memory.
 
 Bytes of CPython 3.11 on 64 bits, with the rounding of its allocator (16 bytes) and the table slots that hold the
 object; a text's are those of the interpreter that runs. `tests/cache/test_store.py` compares them with what an

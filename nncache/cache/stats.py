@@ -1,4 +1,4 @@
-"""The cache's figures, counted in place; what is handed out is a copy. (cache/stats.py)"""
+"""The cache's figures, counted in place; what is handed out is a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept, and how it is forgotten: tree, memory bound and count of forgettings. (cache/store.py)"""
+"""What is kept, and how it is forgotten: tree, memory bound and count of forgettings."""
 
 from __future__ import annotations
 

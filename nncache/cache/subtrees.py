@@ -1,4 +1,4 @@
-"""Whether a path lies at or below one of many. (cache/subtrees.py)"""
+"""Whether a path lies at or below one of many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of directories that entries, grants and tickets live in. (cache/tree.py)
+"""The tree of directories that entries, grants and tickets live in.
 
 One question decides whether anything kept is still good: does the chain of parents from its directory
 end at the root? A change of a directory therefore forgets everything below it in one step, whatever

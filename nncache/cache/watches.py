@@ -1,4 +1,4 @@
-"""Paths that are watched: which of them a change may have changed. (cache/watches.py)
+"""Paths that are watched: which of them a change may have changed.
 
 Pure. A watch is touched at least once by each change that makes its path's status, or a right to see it, stale. It may
 be touched by others as well: who watches asks again, and finds that nothing has changed.

@@ -1,4 +1,4 @@
-"""Two-step writes whose second step never passes the proxy. (cache/windows.py)
+"""Two-step writes whose second step never passes the proxy.
 
 A redirected CREATE or APPEND is carried out by a DataNode, some time after the proxy has answered.
 Until its end is known, nothing that it makes stale may be served or kept (guarantee OwnWrites).

@@ -1,4 +1,4 @@
-"""Judge what answers at the addresses of the settings. (nncache/checks/about_addresses.py)
+"""Judge what answers at the addresses of the settings.
 
 Pure.
 """

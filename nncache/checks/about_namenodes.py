@@ -1,4 +1,4 @@
-"""Judge what the NameNodes say of themselves. (nncache/checks/about_namenodes.py)
+"""Judge what the NameNodes say of themselves.
 
 Pure.
 """

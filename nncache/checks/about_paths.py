@@ -1,4 +1,4 @@
-"""Judge which paths are meant. (nncache/checks/about_paths.py)
+"""Judge which paths are meant.
 
 Pure.
 """

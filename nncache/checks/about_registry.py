@@ -1,4 +1,4 @@
-"""Judge what the service registry holds of a daemon and of others. (nncache/checks/about_registry.py)
+"""Judge what the service registry holds of a daemon and of others.
 
 Pure.
 """

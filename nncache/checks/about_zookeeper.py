@@ -1,4 +1,4 @@
-"""Judge what ZooKeeper holds. (nncache/checks/about_zookeeper.py)
+"""Judge what ZooKeeper holds.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""See what answers at an address. (nncache/checks/contacts.py)
+"""See what answers at an address.
 
 Nothing but questions is sent: `GET /jmx`, ZooKeeper's `srvr`, the beginning of a TLS handshake. Each on a connection of
 its own, since a server that does not expect one closes it.

@@ -1,4 +1,4 @@
-"""What the probes find, as far as the checks need it. (nncache/checks/facts.py)"""
+"""What the probes find, as far as the checks need it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

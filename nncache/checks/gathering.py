@@ -1,4 +1,4 @@
-"""Gather all facts about a daemon's surroundings, independent servers at once. (nncache/checks/gathering.py)"""
+"""Gather all facts about a daemon's surroundings, independent servers at once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,4 +1,4 @@
-"""See what this host allows. (nncache/checks/host_probe.py)
+"""See what this host allows.
 
 An address is bound for a moment, not listened on: no client can connect meanwhile.
 """

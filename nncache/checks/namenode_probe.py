@@ -1,4 +1,4 @@
-"""Ask one NameNode on both its addresses. (nncache/checks/namenode_probe.py)
+"""Ask one NameNode on both its addresses.
 
 Everything is a read: of beans, of the configuration, of the root directory's status, of edits that were written.
 """

@@ -1,4 +1,4 @@
-"""Write docs/check.md from the table of checks: part of `make docs`. (nncache/checks/reference.py)"""
+"""Write docs/check.md from the table of checks: part of `make docs`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Read what the service registry holds of a daemon and of others. (nncache/checks/registry_probe.py)"""
+"""Read what the service registry holds of a daemon and of others."""
 
 import asyncio
 from collections.abc import Callable, Sequence

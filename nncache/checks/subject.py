@@ -1,4 +1,4 @@
-"""What is checked: the settings of a proxy or of a publisher. (nncache/checks/subject.py)"""
+"""What is checked: the settings of a proxy or of a publisher."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

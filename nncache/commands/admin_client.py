@@ -1,4 +1,4 @@
-"""Ask a daemon over its admin port, for `nncache explain`, `top` and `purge`. (nncache/commands/admin_client.py)"""
+"""Ask a daemon over its admin port, for `nncache explain`, `top` and `purge`."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""`nncache audit`: compare a proxy's answers from memory with the NameNode's. (nncache/commands/audit.py)"""
+"""`nncache audit`: compare a proxy's answers from memory with the NameNode's."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Ask the proxy and the NameNodes for `nncache audit`. (nncache/commands/audit_client.py)"""
+"""Ask the proxy and the NameNodes for `nncache audit`."""
 
 import http.client
 from collections.abc import Mapping

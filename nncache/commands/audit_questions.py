@@ -1,4 +1,4 @@
-"""Ask proxy and NameNode about the same path, and judge. (nncache/commands/audit_questions.py)
+"""Ask proxy and NameNode about the same path, and judge.
 
 The judge is that of the auditor in a proxy (`nncache.proxy.audit_judge`). All times in it are the proxy's: its
 `/explain` says what it held, and what was applied, at one moment of its clock. So neither the clock of this host nor a

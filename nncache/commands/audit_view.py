@@ -1,4 +1,4 @@
-"""Show what an audit has found. (nncache/commands/audit_view.py)"""
+"""Show what an audit has found."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""`nncache check proxy` and `nncache check publisher`: try the settings of a daemon. (nncache/commands/check.py)"""
+"""`nncache check proxy` and `nncache check publisher`: try the settings of a daemon."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Show what checks have come to: lines for people, JSON for programs. (nncache/commands/check_view.py)"""
+"""Show what checks have come to: lines for people, JSON for programs."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Run the probes of `nncache check` and show that they run. (nncache/commands/check_wiring.py)"""
+"""Run the probes of `nncache check` and show that they run."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""`nncache completion SHELL`: print what makes a shell complete the commands. (nncache/commands/completion.py)"""
+"""`nncache completion SHELL`: print what makes a shell complete the commands."""
 
 import click
 from click.shell_completion import get_completion_class

@@ -1,4 +1,4 @@
-"""`nncache dns`: read the settings and run. (nncache/commands/dns.py)"""
+"""`nncache dns`: read the settings and run."""
 
 from functools import partial
 from pathlib import Path

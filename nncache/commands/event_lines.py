@@ -1,4 +1,4 @@
-"""Write what a subscriber is told as lines, for people or for programs. (nncache/commands/event_lines.py)"""
+"""Write what a subscriber is told as lines, for people or for programs."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`nncache explain PATH`: ask a running proxy what it knows of a path. (nncache/commands/explain.py)"""
+"""`nncache explain PATH`: ask a running proxy what it knows of a path."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""`nncache filters`: which paths matter, and to whom. (nncache/commands/filters.py)
+"""`nncache filters`: which paths matter, and to whom.
 
 HDFS decides who may: only an administrator adds and removes, a filter's owner says who may subscribe to it.
 """

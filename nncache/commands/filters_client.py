@@ -1,4 +1,4 @@
-"""Change and show the filters in HDFS, for a command line. (nncache/commands/filters_client.py)"""
+"""Change and show the filters in HDFS, for a command line."""
 
 import json
 import sys

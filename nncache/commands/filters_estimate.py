@@ -1,4 +1,4 @@
-"""Say what a filter would match, from the NameNode's recent edits. (nncache/commands/filters_estimate.py)"""
+"""Say what a filter would match, from the NameNode's recent edits."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""How the plan of a file of filters looks: lines as of diff(1), or JSON. (nncache/commands/filters_file_view.py)"""
+"""How the plan of a file of filters looks: lines as of diff(1), or JSON."""
 
 from collections.abc import Iterator
 

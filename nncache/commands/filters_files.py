@@ -1,4 +1,4 @@
-"""Apply, compare and write files of filters, for a command line. (nncache/commands/filters_files.py)"""
+"""Apply, compare and write files of filters, for a command line."""
 
 import json
 import sys

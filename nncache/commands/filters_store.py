@@ -1,4 +1,4 @@
-"""Reach the filters in HDFS for one command, and say why where that fails. (nncache/commands/filters_store.py)"""
+"""Reach the filters in HDFS for one command, and say why where that fails."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

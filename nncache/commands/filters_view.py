@@ -1,4 +1,4 @@
-"""How filters look: a table on a terminal, columns and JSON elsewhere. (nncache/commands/filters_view.py)"""
+"""How filters look: a table on a terminal, columns and JSON elsewhere."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A command that takes a glob: a shell that expands it is found out. (nncache/commands/globbing.py)"""
+"""A command that takes a glob: a shell that expands it is found out."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""The commands, as `nncache --help` lists them. (nncache/commands/group.py)"""
+"""The commands, as `nncache --help` lists them."""
 
 import os
 import sys

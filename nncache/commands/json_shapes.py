@@ -1,4 +1,4 @@
-"""What each command prints with --json, as an example that its own code has made. (nncache/commands/json_shapes.py)"""
+"""What each command prints with --json, as an example that its own code has made."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Make command line options of the settings. (nncache/commands/options.py)
+"""Make command line options of the settings.
 
 Values are taken as text and read by `nncache/settings/keys.py`, as those of the file are: errors look the same.
 """

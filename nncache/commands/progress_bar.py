@@ -1,4 +1,4 @@
-"""Show on a terminal how far something is. (nncache/commands/progress_bar.py)"""
+"""Show on a terminal how far something is."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Find our daemons by name, and ask each for its state. (nncache/commands/proxies_view.py)"""
+"""Find our daemons by name, and ask each for its state."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""`nncache proxy`: read the settings and run. (nncache/commands/proxy.py)"""
+"""`nncache proxy`: read the settings and run."""
 
 from functools import partial
 from pathlib import Path

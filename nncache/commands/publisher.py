@@ -1,4 +1,4 @@
-"""`nncache publisher`: read the settings and run. (nncache/commands/publisher.py)"""
+"""`nncache publisher`: read the settings and run."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Write docs/commands.md from the commands themselves: `make docs`. (nncache/commands/reference.py)"""
+"""Write docs/commands.md from the commands themselves: `make docs`."""
 
 import inspect
 import re

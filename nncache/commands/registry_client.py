@@ -1,4 +1,4 @@
-"""What `nncache registry` does with a registry. (nncache/commands/registry_client.py)"""
+"""What `nncache registry` does with a registry."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""`nncache registry reaper`: delete the records of what YARN says has ended. (nncache/commands/registry_reaper.py)"""
+"""`nncache registry reaper`: delete the records of what YARN says has ended."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""What the commands about the registry print with --json, as examples. (nncache/commands/registry_shapes.py)"""
+"""What the commands about the registry print with --json, as examples."""
 
 import json
 from collections.abc import Iterable, Iterator

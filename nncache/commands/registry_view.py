@@ -1,4 +1,4 @@
-"""How entries of the registry look: lines for people and `awk`, JSON. (nncache/commands/registry_view.py)"""
+"""How entries of the registry look: lines for people and `awk`, JSON."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Tell one after the other what a subscription brings. (nncache/commands/subscription.py)"""
+"""Tell one after the other what a subscription brings."""
 
 from collections.abc import Callable
 from typing import NoReturn, assert_never

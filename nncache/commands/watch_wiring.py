@@ -1,4 +1,4 @@
-"""Build what `nncache watch` needs, and run it until a signal. (nncache/commands/watch_wiring.py)"""
+"""Build what `nncache watch` needs, and run it until a signal."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""ACLs of znodes, and their text as Hadoop writes it. (coordination/acl.py)
+"""ACLs of znodes, and their text as Hadoop writes it.
 
 Source: org.apache.zookeeper.ZooDefs.Perms; the text is that of `ha.zookeeper.acl` (org.apache.hadoop.util.ZKUtil,
 3.4.1): scheme:id:permissions, with the permissions c, d, r, w and a in any order.

@@ -1,4 +1,4 @@
-"""The connection to ZooKeeper, made again and again. (coordination/connection.py)
+"""The connection to ZooKeeper, made again and again.
 
 It distrusts silence, by its own clock: see `coordination/session_expiry.py`.
 """

@@ -1,4 +1,4 @@
-"""What can go wrong between this process and ZooKeeper. (coordination/errors.py)
+"""What can go wrong between this process and ZooKeeper.
 
 Named after org.apache.zookeeper.KeeperException (ZooKeeper 3.8).
 """

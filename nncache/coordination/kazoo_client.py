@@ -1,4 +1,4 @@
-"""One KazooClient from its start to its end, as the event loop sees it. (coordination/kazoo_client.py)
+"""One KazooClient from its start to its end, as the event loop sees it.
 
 Read with kazoo 2.11, some of whose ways are held off here:
 - A call made while there is no connection waits in kazoo's queue and goes out over the next one, long after it has

@@ -1,4 +1,4 @@
-"""What kazoo would write into the log, and what of it matters. (coordination/kazoo_log.py)
+"""What kazoo would write into the log, and what of it matters.
 
 kazoo tells of every attempt to connect, several times a second while there is no server. What matters is said once, by
 `coordination/connection.py`.

@@ -1,4 +1,4 @@
-"""What logs in at ZooKeeper, as its connection sees it. (coordination/login.py)
+"""What logs in at ZooKeeper, as its connection sees it.
 
 `nncache.coordination.sasl` makes them.
 """

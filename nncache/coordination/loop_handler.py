@@ -1,4 +1,4 @@
-"""kazoo's threads meet the event loop here, and nowhere else. (coordination/loop_handler.py)
+"""kazoo's threads meet the event loop here, and nowhere else.
 
 A handler is kazoo's own seam for how a client runs what it runs (kazoo.interfaces.IHandler, kazoo 2.11). Its stock
 handler calls back on two threads, completions on one and watches on the other, so that it is not known which came

@@ -1,4 +1,4 @@
-"""Read many znodes in one call of ZooKeeper. (coordination/many_reads.py)
+"""Read many znodes in one call of ZooKeeper.
 
 The call is multiRead of ZooKeeper 3.6 (ZOOKEEPER-1407, `MultiOperationRecord` and `MultiResponse`), which kazoo 2.11
 does not have. A server answers each read by itself, so that one refused read costs no other. One call for a hundred

@@ -1,4 +1,4 @@
-"""Log in at ZooKeeper by SASL, with Kerberos or with a password. (coordination/sasl.py)
+"""Log in at ZooKeeper by SASL, with Kerberos or with a password.
 
 kazoo takes a mechanism of PyPI's pure-sasl by its name. Those here are two of pure-sasl's registry: Kerberos by this
 service's own identity, so that tickets are renewed and a replaced keytab is taken up (pure-sasl's own needs another C

@@ -1,4 +1,4 @@
-"""A session with ZooKeeper for asyncio, over kazoo. (coordination/session.py)
+"""A session with ZooKeeper for asyncio, over kazoo.
 
 The real thing behind `coordination/zookeeper.py`.
 """

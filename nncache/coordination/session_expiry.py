@@ -1,4 +1,4 @@
-"""When to give up a session that cannot be taken up again. (coordination/session_expiry.py)
+"""When to give up a session that cannot be taken up again.
 
 Sans-I/O: `coordination/session.py` tells it what happens to the connection, and starts again when it says so.
 

@@ -1,4 +1,4 @@
-"""Settings: where ZooKeeper is, and how long it may be silent. (coordination/settings.py)"""
+"""Settings: where ZooKeeper is, and how long it may be silent."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The figures of this room, counted in place; what is handed out is a copy. (coordination/stats.py)"""
+"""The figures of this room, counted in place; what is handed out is a copy."""
 
 from dataclasses import dataclass
 

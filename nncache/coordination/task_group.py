@@ -1,4 +1,4 @@
-"""Do several things at the same time, and end together. (coordination/task_group.py)"""
+"""Do several things at the same time, and end together."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable

@@ -1,4 +1,4 @@
-"""How ZooKeeper's servers are reached over TLS, and whom of them this client believes. (coordination/tls.py)
+"""How ZooKeeper's servers are reached over TLS, and whom of them this client believes.
 
 Its settings are ZooKeeper's own client's (ZKConfig of 3.8: ssl.trustStore.*, ssl.keyStore.*), as PEM. Host names are
 checked always; ZooKeeper's client does so by default, kazoo does not.

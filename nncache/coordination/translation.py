@@ -1,4 +1,4 @@
-"""Between kazoo's values and exceptions and this room's. (coordination/translation.py)"""
+"""Between kazoo's values and exceptions and this room's."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never

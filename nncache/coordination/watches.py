@@ -1,4 +1,4 @@
-"""Looks at single paths, over watches that fire once. (coordination/watches.py)
+"""Looks at single paths, over watches that fire once.
 
 A ZooKeeper watch says once that something has changed, not what, and is lost with the connection: kazoo, unlike
 ZooKeeper's own client, does not set it again. So a look is read, waits for news, and is read again.

@@ -1,4 +1,4 @@
-"""What the rooms above need of ZooKeeper. (coordination/zookeeper.py)
+"""What the rooms above need of ZooKeeper.
 
 Shapes and values; `nncache.coordination.session.Session` is the real thing.
 """

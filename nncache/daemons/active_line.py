@@ -1,4 +1,4 @@
-"""What the log says of who is active. (nncache/daemons/active_line.py)"""
+"""What the log says of who is active."""
 
 from nncache.daemons.news import News
 from nncache.hadoop.election_view import Active

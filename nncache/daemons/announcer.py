@@ -1,4 +1,4 @@
-"""Say in the log what an operator waits for: who is active, what the daemon does. (nncache/daemons/announcer.py)
+"""Say in the log what an operator waits for: who is active, what the daemon does.
 
 The beginning of a bad state is a WARNING, its end is INFO. A state that comes and goes all the time is not said each
 time: there is a bucket of lines. `nncache.proxy.log_throttle` would not do: the last state must be said in the end.

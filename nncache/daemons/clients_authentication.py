@@ -1,4 +1,4 @@
-"""Build what authenticates clients in the proxy itself. (nncache/daemons/clients_authentication.py)"""
+"""Build what authenticates clients in the proxy itself."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Keep the zone of DNS as the registry is. (nncache/daemons/dns_following.py)"""
+"""Keep the zone of DNS as the registry is."""
 
 import asyncio
 from collections.abc import AsyncIterator

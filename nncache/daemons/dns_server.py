@@ -1,4 +1,4 @@
-"""Listen for messages of DNS on UDP and TCP, within bounds. (nncache/daemons/dns_server.py)
+"""Listen for messages of DNS on UDP and TCP, within bounds.
 
 Sources: RFC 1035 section 4.2 for both transports, RFC 7766 for connections that carry several messages.
 """

@@ -1,4 +1,4 @@
-"""State of the DNS daemon: whether what it answers is what is registered. (nncache/daemons/dns_situation.py)"""
+"""State of the DNS daemon: whether what it answers is what is registered."""
 
 from dataclasses import dataclass
 from typing import Literal

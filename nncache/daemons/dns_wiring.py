@@ -1,4 +1,4 @@
-"""Build the parts of the DNS daemon and run them. (nncache/daemons/dns_wiring.py)
+"""Build the parts of the DNS daemon and run them.
 
 It starts whether or not ZooKeeper is there.
 """

@@ -1,4 +1,4 @@
-"""Build what serves filters' events to clients of HTTP. (nncache/daemons/event_streams.py)"""
+"""Build what serves filters' events to clients of HTTP."""
 
 from collections.abc import Callable
 from typing import Final

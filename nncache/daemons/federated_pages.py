@@ -1,4 +1,4 @@
-"""What the admin port of a proxy shows of several namespaces. (nncache/daemons/federated_pages.py)"""
+"""What the admin port of a proxy shows of several namespaces."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

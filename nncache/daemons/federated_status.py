@@ -1,4 +1,4 @@
-"""What operators see of several namespaces together. (nncache/daemons/federated_status.py)
+"""What operators see of several namespaces together.
 
 Pure. The documents are those of one namespace, with the sums of all, and what each says of itself beside them.
 """

@@ -1,4 +1,4 @@
-"""Find filters in force by what an operator calls them. (nncache/daemons/filters_named.py)"""
+"""Find filters in force by what an operator calls them."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Name some of the paths that the cache holds, for `nncache audit`. (nncache/daemons/held_paths.py)"""
+"""Name some of the paths that the cache holds, for `nncache audit`."""
 
 import random
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Name the machine that this process runs on. (nncache/daemons/host.py)"""
+"""Name the machine that this process runs on."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Work beside the requests: reclaiming what was forgotten, collecting garbage. (nncache/daemons/housekeeping.py)"""
+"""Work beside the requests: reclaiming what was forgotten, collecting garbage."""
 
 import asyncio
 import gc
@@ -44,7 +44,7 @@ async def tend_collector() -> None:
     """Look once at all that has grown old since the last look, forever, and then never again.
 
     So each look costs what is new, a few milliseconds, and not what is kept. A cycle that is still in use when it is
-    looked at, and dies later, is not found: on uvloop connections and flights make none (tests/nncache/
+    looked at, and dies later, is not found: on uvloop connections and flights make none (tests/
     test_housekeeping.py).
     """
     while True:

@@ -1,4 +1,4 @@
-"""Say in the log if the NameNodes do not let this service act for its clients. (nncache/daemons/impersonation_trial.py)
+"""Say in the log if the NameNodes do not let this service act for its clients.
 
 Beside the requests: the start does not wait for it, and does not fail by it.
 """

@@ -1,4 +1,4 @@
-"""The NameNodes as operators see them. (nncache/daemons/namenodes_shown.py)"""
+"""The NameNodes as operators see them."""
 
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.ha_state import HaState

@@ -1,4 +1,4 @@
-"""What a proxy serves: one namespace, or several. (nncache/daemons/namespaces_served.py)
+"""What a proxy serves: one namespace, or several.
 
 With one, nothing stands between the clients' connections and the parts of the namespace; with several, the choice among
 them (`nncache.proxy.federated`).

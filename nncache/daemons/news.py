@@ -1,4 +1,4 @@
-"""A change of a daemon's state that its log tells of. (nncache/daemons/news.py)"""
+"""A change of a daemon's state that its log tells of."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Forget the request targets that yarl remembers: they may hold delegation tokens. (nncache/daemons/parsed_urls.py)
+"""Forget the request targets that yarl remembers: they may hold delegation tokens.
 
 yarl 1.x, with which aiohttp parses each request target, keeps the last 128 of them in caches of its own, in clear and
 for as long as no others come. They have no public name: `yarl.cache_configure` is for those of host names.

@@ -1,4 +1,4 @@
-"""Run a proxy as a process: what its start reads, and its signals. (nncache/daemons/proxy_process.py)"""
+"""Run a proxy as a process: what its start reads, and its signals."""
 
 from collections.abc import Callable
 from functools import partial

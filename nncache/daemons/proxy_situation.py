@@ -1,4 +1,4 @@
-"""State of a proxy for operators: who is active, and why the gate is closed. (nncache/daemons/proxy_situation.py)"""
+"""State of a proxy for operators: who is active, and why the gate is closed."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The document at `/status` of a proxy: all that its page and `nncache top` show. (nncache/daemons/proxy_status.py)
+"""The document at `/status` of a proxy: all that its page and `nncache top` show.
 
 Pure. Described in docs/status.md; times are Unix seconds, durations seconds, rates a second.
 """

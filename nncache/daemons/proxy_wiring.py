@@ -1,4 +1,4 @@
-"""Build the parts of a proxy from all rooms and run them. (nncache/daemons/proxy_wiring.py)
+"""Build the parts of a proxy from all rooms and run them.
 
 One event loop, one task group for the work in the background, one order of ending: clients first, then the
 questions under way to the NameNode, then the watch over the NameNodes and their changes.

@@ -1,4 +1,4 @@
-"""State of a publisher for operators: whether it publishes, or why not. (nncache/daemons/publisher_situation.py)"""
+"""State of a publisher for operators: whether it publishes, or why not."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The document at `/status` of a publisher: all that its page shows. (nncache/daemons/publisher_status.py)
+"""The document at `/status` of a publisher: all that its page shows.
 
 Pure. Described in docs/status.md; times are Unix seconds, durations seconds, rates a second.
 """

@@ -1,4 +1,4 @@
-"""Build the parts of a publisher from all rooms and run them. (nncache/daemons/publisher_wiring.py)
+"""Build the parts of a publisher from all rooms and run them.
 
 It starts whether or not ZooKeeper and the NameNodes are there, and says on its pages what it waits for.
 Its pages come first: their address is a part of its identity, for those who look for the leader.

@@ -1,4 +1,4 @@
-"""Forget what an operator says, and write down that it was. (nncache/daemons/purging.py)"""
+"""Forget what an operator says, and write down that it was."""
 
 import logging
 from collections.abc import Callable, Mapping

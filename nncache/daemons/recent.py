@@ -1,4 +1,4 @@
-"""What a daemon did lately: totals of the last minutes, and turns for better and worse. (nncache/daemons/recent.py)
+"""What a daemon did lately: totals of the last minutes, and turns for better and worse.
 
 Pure: the wiring looks every so often and hands in what it saw. What comes and goes between two looks is not seen.
 """

@@ -1,4 +1,4 @@
-"""What is registered of a daemon, and what a proxy serves of the registry. (nncache/daemons/registered.py)"""
+"""What is registered of a daemon, and what a proxy serves of the registry."""
 
 from collections.abc import Sequence
 from importlib.metadata import version

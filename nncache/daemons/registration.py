@@ -1,4 +1,4 @@
-"""Keep a daemon registered for as long as it serves. (nncache/daemons/registration.py)
+"""Keep a daemon registered for as long as it serves.
 
 Its entry is permanent: a crash leaves it, a restart replaces it, and a clean stop removes it before anything else ends.
 """

@@ -1,4 +1,4 @@
-"""Tell those who wait which entries of the registry change. (nncache/daemons/registry_follower.py)"""
+"""Tell those who wait which entries of the registry change."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Where a proxy finds what clients ask of the registry. (nncache/daemons/registry_source.py)"""
+"""Where a proxy finds what clients ask of the registry."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Read the settings again at SIGHUP. (nncache/daemons/reloader.py)"""
+"""Read the settings again at SIGHUP."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which settings a daemon takes over while it runs. (nncache/daemons/reloading.py)
+"""Which settings a daemon takes over while it runs.
 
 Pure. The others are read at the start only: each is part of what was built then.
 """

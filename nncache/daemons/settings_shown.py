@@ -1,4 +1,4 @@
-"""The settings in force as operators see them: secrets are masked. (nncache/daemons/settings_shown.py)"""
+"""The settings in force as operators see them: secrets are masked."""
 
 import dataclasses
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a proxy logs when it begins to serve. (nncache/daemons/start_lines.py)"""
+"""What a proxy logs when it begins to serve."""
 
 import logging
 from functools import partial

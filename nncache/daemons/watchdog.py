@@ -1,4 +1,4 @@
-"""Name what holds the event loop, since nothing is answered or applied meanwhile. (nncache/daemons/watchdog.py)
+"""Name what holds the event loop, since nothing is answered or applied meanwhile.
 
 The loop beats; a thread looks whether it does, and if not, what the loop's thread is doing. Requests cost nothing more.
 Code is named only for time in which the loop's thread ran or was blocked. While it was ready to run and other

@@ -1,4 +1,4 @@
-"""The chapters of the story: what is done, under the eyes of polling clients. (demo/chapters.py)"""
+"""The chapters of the story: what is done, under the eyes of polling clients."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""`python -m nncache.demo`: from nothing to a running system, its story, and its end. (demo/command.py)"""
+"""`python -m nncache.demo`: from nothing to a running system, its story, and its end."""
 
 import asyncio
 import http.client

@@ -1,4 +1,4 @@
-"""How many calls have reached the NameNode, by its own count. (demo/counter.py)"""
+"""How many calls have reached the NameNode, by its own count."""
 
 import asyncio
 from typing import Final

@@ -1,4 +1,4 @@
-"""A channel that claims to have read every change and delivers none. (demo/dropping_stream.py)
+"""A channel that claims to have read every change and delivers none.
 
 Never for use: with it the story must fail, which shows that its checks can.
 """

@@ -1,4 +1,4 @@
-"""Options of the demo, from the environment. (demo/options.py)"""
+"""Options of the demo, from the environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Something breaks while clients poll, and is mended. (demo/outages.py)"""
+"""Something breaks while clients poll, and is mended."""
 
 import asyncio
 import time

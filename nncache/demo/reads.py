@@ -1,4 +1,4 @@
-"""Clients that poll the proxy, and what they were answered. (demo/reads.py)
+"""Clients that poll the proxy, and what they were answered.
 
 Times are seconds of `time.monotonic`.
 """

@@ -1,4 +1,4 @@
-"""A secured system, for the story of `make demo SECURE=1`: KDC, NameNode, proxy with TLS, clients. (demo/secured.py)"""
+"""A secured system, for the story of `make demo SECURE=1`: KDC, NameNode, proxy with TLS, clients."""
 
 import asyncio
 import base64

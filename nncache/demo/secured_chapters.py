@@ -1,4 +1,4 @@
-"""The chapters of `make demo SECURE=1`: alice's ticket decides what she sees. (demo/secured_chapters.py)"""
+"""The chapters of `make demo SECURE=1`: alice's ticket decides what she sees."""
 
 import json
 from http import HTTPStatus

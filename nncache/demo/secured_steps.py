@@ -1,4 +1,4 @@
-"""The steps of the secured story: what should be seen, what was seen. (demo/secured_steps.py)
+"""The steps of the secured story: what should be seen, what was seen.
 
 Pure: each judgement takes answers and returns a Step.
 """

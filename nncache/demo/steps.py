@@ -1,4 +1,4 @@
-"""Steps of the story: what was expected, what was seen, and whether they agree. (demo/steps.py)
+"""Steps of the story: what was expected, what was seen, and whether they agree.
 
 Pure. Times are seconds; each judgement takes what was seen and returns a Step.
 """

@@ -1,4 +1,4 @@
-"""The running system that the story needs: cluster, publisher, proxy, and their clients. (demo/system.py)"""
+"""The running system that the story needs: cluster, publisher, proxy, and their clients."""
 
 import asyncio
 import shlex

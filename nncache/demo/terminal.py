@@ -1,4 +1,4 @@
-"""How the story looks: calm on a terminal, plain lines elsewhere. (demo/terminal.py)"""
+"""How the story looks: calm on a terminal, plain lines elsewhere."""
 
 import textwrap
 import time

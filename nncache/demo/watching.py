@@ -1,4 +1,4 @@
-"""Make a change while clients poll, and note what they see of it. (demo/watching.py)"""
+"""Make a change while clients poll, and note what they see of it."""
 
 import time
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Read "host:port", the way in which every address of a NameNode is written in the settings. (hadoop/addresses.py)"""
+"""Read "host:port", the way in which every address of a NameNode is written in the settings."""
 
 MAX_PORT = 65535
 

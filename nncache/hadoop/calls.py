@@ -1,4 +1,4 @@
-"""What a WebHDFS request asks for. (hadoop/calls.py)
+"""What a WebHDFS request asks for.
 
 There are two readers, because a misreading costs differently. `parse_plain` decides what the cache may answer: it takes
 only what every release reads in the same way. `parse_call` decides what a forwarded request may have changed: it never

@@ -1,4 +1,4 @@
-"""What can happen to a path, as far as anybody who remembers its status must know. (hadoop/change.py)
+"""What can happen to a path, as far as anybody who remembers its status must know.
 
 A change names what may have become stale, not what happened: `nncache.hadoop.changes` says which event brings which,
 `nncache.hadoop.effects` which call.

@@ -1,4 +1,4 @@
-"""What an event makes stale: the one table. (hadoop/changes.py)
+"""What an event makes stale: the one table.
 
 `hadoop/effects.py` says the same of calls. Source: the measured table "What each event can have changed" (Hadoop 3.4.1
 and 3.5.0). Where something is not certain the answer is the larger one: a change too many costs a call to the NameNode,

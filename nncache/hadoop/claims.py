@@ -1,4 +1,4 @@
-"""Decide which of several NameNodes that say they are active became so last. (hadoop/claims.py)
+"""Decide which of several NameNodes that say they are active became so last.
 
 Pure. A NameNode that was stopped and goes on says that it is active until it is fenced, and with QuorumJournalManager
 alone that is at its next write: reads of it would go back in time. Clocks of different hosts are compared only where

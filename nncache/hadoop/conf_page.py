@@ -1,4 +1,4 @@
-"""Read what a Hadoop daemon's `/conf` answers: its effective configuration. (hadoop/conf_page.py)
+"""Read what a Hadoop daemon's `/conf` answers: its effective configuration.
 
 Pure. Source: org.apache.hadoop.conf.ConfServlet of Hadoop 3.4.1 and 3.5.0, asked with `Accept: application/json`.
 """

@@ -1,4 +1,4 @@
-"""Read `core-site.xml` and `hdfs-site.xml` as Hadoop's own daemons do. (hadoop/configuration.py)
+"""Read `core-site.xml` and `hdfs-site.xml` as Hadoop's own daemons do.
 
 Later resources win over earlier ones unless those say `final`; `${name}` and `${env.NAME}` stand for other values;
 `xi:include` brings other files in. Hadoop's `*-default.xml` are part of its jars: who reads a value states its default.

@@ -1,4 +1,4 @@
-"""What a cluster's configuration says about its NameNodes. (hadoop/configured_namenodes.py)
+"""What a cluster's configuration says about its NameNodes.
 
 Source: org.apache.hadoop.hdfs.DFSUtil, DFSUtilClient and HAUtil, 3.5.0.
 """

@@ -1,4 +1,4 @@
-"""Try whether this service may act for others at a NameNode: one `doas`. (hadoop/doas_trial.py)
+"""Try whether this service may act for others at a NameNode: one `doas`.
 
 What is asked changes nothing: the home directory of a user, who need not exist.
 """

@@ -1,4 +1,4 @@
-"""What a forwarded call has made stale, as far as its reply tells. (hadoop/effects.py)
+"""What a forwarded call has made stale, as far as its reply tells.
 
 `hadoop/changes.py` says the same of events. Source: the measured table "Operation -> events and changed statuses"
 (Hadoop 3.4.1 and 3.5.0); docs/decisions/0013 says why what is in doubt is left to the events.

@@ -1,4 +1,4 @@
-"""Decide which NameNode is the active one, from what each says of itself. (hadoop/election_view.py)
+"""Decide which NameNode is the active one, from what each says of itself.
 
 Pure: `nncache.hadoop.pool` asks the NameNodes and feeds the answers in. Nothing is elected here: who is active is
 the NameNodes' own business, and this is what can be seen of it from outside.

@@ -1,4 +1,4 @@
-"""Where one of our own sockets listens, as the settings write it. (hadoop/endpoint.py)"""
+"""Where one of our own sockets listens, as the settings write it."""
 
 from dataclasses import dataclass
 

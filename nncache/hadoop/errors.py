@@ -1,4 +1,4 @@
-"""The error tree of this room. (hadoop/errors.py)
+"""The error tree of this room.
 
 The first branch says whose fault it is. A RemoteException of a NameNode is data (`remote_exception.py`), not one of
 these.

@@ -1,4 +1,4 @@
-"""Write HDFS inotify events as JSON, and read them. (hadoop/event_json.py)
+"""Write HDFS inotify events as JSON, and read them.
 
 Keys and values are the words of `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0): `{"type": "CREATE",
 "iNodeType": "FILE", "path": "/a"}`. A field at its default (see `events.py`) is left out. Modes are octal text, as

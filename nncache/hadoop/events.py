@@ -1,4 +1,4 @@
-"""HDFS inotify events, as values. (hadoop/events.py)
+"""HDFS inotify events, as values.
 
 Names follow `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0) and inotify.proto; enum values are the wire's own.
 What Java's API gives as null is "", 0 or () here, as on the wire. Times are ms since the epoch, sizes bytes.

@@ -1,4 +1,4 @@
-"""The two replies of GETFILESTATUS that are worth keeping: a status, and "does not exist". (hadoop/filestatus.py)
+"""The two replies of GETFILESTATUS that are worth keeping: a status, and "does not exist".
 
 Source: `JsonUtil.toJsonString(HdfsFileStatus, boolean)` and `ExceptionHandler`, Hadoop 3.4.1 and 3.5.0.
 """

@@ -1,4 +1,4 @@
-"""Tell globs that match less than they seem to. (hadoop/glob_pitfalls.py)
+"""Tell globs that match less than they seem to.
 
 Pure. What Hadoop makes of a glob is in `nncache.hadoop.glob_syntax`.
 """

@@ -1,4 +1,4 @@
-r"""Read Hadoop's glob syntax. (hadoop/glob_syntax.py)
+r"""Read Hadoop's glob syntax.
 
 `*` any characters, `?` one, `[a-z]` one of a set, `[^a]` or `[!a]` one outside it, `{a,b}` either, `\c` the character
 c. All of it stays within one name of the path; an alternative of braces may hold a "/", and is then expanded first.

@@ -1,4 +1,4 @@
-"""Tell how general a glob is. (hadoop/glob_wildcards.py)
+"""Tell how general a glob is.
 
 Pure. What Hadoop makes of a glob is in `nncache.hadoop.glob_syntax`.
 """

@@ -1,4 +1,4 @@
-"""Match canonical paths against many globs at once. (hadoop/globs.py)
+"""Match canonical paths against many globs at once.
 
 All globs of a set share one automaton. Its states are worked out when a path first needs them and remembered, so
 matching costs one dictionary look-up per character of the path, whether there are ten globs or a thousand.

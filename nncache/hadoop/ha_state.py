@@ -1,4 +1,4 @@
-"""What a NameNode is among its peers. (hadoop/ha_state.py)
+"""What a NameNode is among its peers.
 
 Source: org.apache.hadoop.ha.HAServiceProtocol.HAServiceState of Hadoop 3.4.1 and 3.5.0.
 """

@@ -1,4 +1,4 @@
-"""Say in one line why an HTTP server gave no answer. (hadoop/http_failure.py)"""
+"""Say in one line why an HTTP server gave no answer."""
 
 import os
 import socket

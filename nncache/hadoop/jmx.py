@@ -1,4 +1,4 @@
-"""Read what a NameNode says of itself over JMX, which any user may ask. (hadoop/jmx.py)
+"""Read what a NameNode says of itself over JMX, which any user may ask.
 
 Source: org.apache.hadoop.jmx.JMXJsonServlet, org.apache.hadoop.hdfs.server.namenode.{NameNodeStatusMXBean,
 NameNodeMXBean} of Hadoop 3.4.1 and 3.5.0. The attributes used here are computed when they are asked for; those of

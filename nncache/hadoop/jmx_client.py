@@ -1,4 +1,4 @@
-"""Ask one NameNode over JMX what it is and how far its log has come. (hadoop/jmx_client.py)
+"""Ask one NameNode over JMX what it is and how far its log has come.
 
 With the name of the service's user, which any NameNode with simple authentication accepts; without a name it answers
 401 where `hadoop.http.authentication.simple.anonymous.allowed` is false. `nncache.hadoop.jmx` reads the replies.

@@ -1,4 +1,4 @@
-"""Which namespace holds a path: a mount table, as that of ViewFs. (hadoop/mounts.py)
+"""Which namespace holds a path: a mount table, as that of ViewFs.
 
 Source: org.apache.hadoop.fs.viewfs.InodeTree, 3.5.0, for links whose target is the path at which they are mounted: each
 namespace has its part of one tree, and no path is another one there (docs/decisions/0024).

@@ -1,4 +1,4 @@
-"""Settings: which NameNodes there are, as whom to ask them, and how patiently. (hadoop/namenode_settings.py)"""
+"""Settings: which NameNodes there are, as whom to ask them, and how patiently."""
 
 import getpass
 import os

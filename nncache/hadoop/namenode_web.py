@@ -1,4 +1,4 @@
-"""How the web servers of NameNodes are reached: over plain HTTP, or over HTTPS. (hadoop/namenode_web.py)
+"""How the web servers of NameNodes are reached: over plain HTTP, or over HTTPS.
 
 The only place that says whose certificates are believed. Host names are checked as RFC 9110, section 4.3.4, asks for.
 """

@@ -1,4 +1,4 @@
-"""Which namespace a NameNode serves, and whether both its addresses lead to it. (hadoop/namespace.py)
+"""Which namespace a NameNode serves, and whether both its addresses lead to it.
 
 Pure. Source: org.apache.hadoop.hdfs.server.protocol.NamespaceInfo of Hadoop 3.4.1 and 3.5.0; docs/decisions/0012.
 """

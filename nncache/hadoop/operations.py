@@ -1,4 +1,4 @@
-"""The one table of WebHDFS operations. (hadoop/operations.py)
+"""The one table of WebHDFS operations.
 
 Source: `GetOpParam`, `PutOpParam`, `PostOpParam`, `DeleteOpParam` of Hadoop 3.4.1 and 3.5.0, whose names are the same.
 An operation that is not here is forwarded all the same; `nncache.hadoop.effects` then assumes the worst of it.

@@ -1,4 +1,4 @@
-"""What a reply tells about the effect of its call. (hadoop/outcomes.py)
+"""What a reply tells about the effect of its call.
 
 Source: `NamenodeWebHdfsMethods`, `ExceptionHandler`, `FSDirMkdirOp`; replies and namespace compared on Hadoop 3.5.0.
 """

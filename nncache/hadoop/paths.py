@@ -1,4 +1,4 @@
-"""Canonical HDFS paths, and how a WebHDFS request target spells them. (hadoop/paths.py)
+"""Canonical HDFS paths, and how a WebHDFS request target spells them.
 
 A canonical path is an absolute `str` with "/" between its names, no empty name and no trailing slash; "/" is the root.
 It is what inotify events carry and the only spelling that serves as a key.

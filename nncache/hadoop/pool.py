@@ -1,4 +1,4 @@
-"""Keep an eye on the NameNodes of one nameservice: which is the active one, and how to ask it. (hadoop/pool.py)
+"""Keep an eye on the NameNodes of one nameservice: which is the active one, and how to ask it.
 
 The shell around `nncache.hadoop.election_view`: it asks every NameNode over JMX, in a loop.
 """

@@ -1,4 +1,4 @@
-"""Who may act for whom, and from where: the rules `hadoop.proxyuser.NAME.*`. (hadoop/proxy_users.py)
+"""Who may act for whom, and from where: the rules `hadoop.proxyuser.NAME.*`.
 
 Pure. Source: DefaultImpersonationProvider, AccessControlList and MachineList of Hadoop 3.5.0, against which
 `tests/contracts/test_authentication_rules.py` holds this. The groups of a user are known to a NameNode alone, so a rule

@@ -1,4 +1,4 @@
-"""What the second step of a two-step write writes, as the reply to the first one says. (hadoop/redirects.py)
+"""What the second step of a two-step write writes, as the reply to the first one says.
 
 The redirect names the path, not the request: the NameNode writes its Location with Java's `URI.toASCIIString`
 (`NamenodeWebHdfsMethods.redirectURI`, 3.4.1 and 3.5.0), which puts the URI into normalization form C, after it has read

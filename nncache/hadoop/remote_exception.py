@@ -1,4 +1,4 @@
-"""What a NameNode says when it refuses, over WebHDFS or RPC, and what to make of it. (hadoop/remote_exception.py)
+"""What a NameNode says when it refuses, over WebHDFS or RPC, and what to make of it.
 
 Source: `org.apache.hadoop.hdfs.web.JsonUtil.toJsonString(Exception)`, `org.apache.hadoop.util.HttpExceptionUtils`.
 """

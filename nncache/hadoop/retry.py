@@ -1,4 +1,4 @@
-"""Decide what may be asked again after a failure. (hadoop/retry.py)
+"""Decide what may be asked again after a failure.
 
 Pure. The rule: a read may be repeated; anything else only if it is certain that nothing was done.
 """

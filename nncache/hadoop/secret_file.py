@@ -1,4 +1,4 @@
-"""See whether others may read a file with a secret, and whether it was replaced. (hadoop/secret_file.py)"""
+"""See whether others may read a file with a secret, and whether it was replaced."""
 
 import os
 import stat

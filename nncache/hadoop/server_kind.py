@@ -1,4 +1,4 @@
-"""Recognise which kind of server answers at an address, by the reply to `GET /jmx`. (hadoop/server_kind.py)
+"""Recognise which kind of server answers at an address, by the reply to `GET /jmx`.
 
 Pure. Source: org.apache.hadoop.ipc.Server (RECEIVED_HTTP_REQ_RESPONSE), org.apache.hadoop.jmx.JMXJsonServlet of Hadoop
 3.4.1 and 3.5.0; RFC 8446, section 5.1, for TLS; the ZooKeeper administrator's guide for four-letter words.

@@ -1,4 +1,4 @@
-"""What every frozen settings class raises when a value makes no sense. (hadoop/settings.py)"""
+"""What every frozen settings class raises when a value makes no sense."""
 
 from nncache.hadoop.errors import HadoopError
 

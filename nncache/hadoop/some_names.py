@@ -1,4 +1,4 @@
-"""A text that names a few of what may be thousands, for log lines, errors and tables. (nncache/hadoop/some_names.py)"""
+"""A text that names a few of what may be thousands, for log lines, errors and tables."""
 
 from collections.abc import Sequence
 from typing import Final

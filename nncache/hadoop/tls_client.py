@@ -1,4 +1,4 @@
-"""Whose certificates a client believes. (hadoop/tls_client.py)"""
+"""Whose certificates a client believes."""
 
 import ssl
 

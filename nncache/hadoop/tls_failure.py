@@ -1,4 +1,4 @@
-"""Say in one line why there is no TLS connection to a server, and what to do. (hadoop/tls_failure.py)
+"""Say in one line why there is no TLS connection to a server, and what to do.
 
 Source of the codes: x509_vfy.h and sslerr.h of OpenSSL 3.
 """

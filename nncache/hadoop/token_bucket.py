@@ -1,4 +1,4 @@
-"""How much may be done: so much a second, and a bucket for bursts. (hadoop/token_bucket.py)"""
+"""How much may be done: so much a second, and a bucket for bursts."""
 
 
 class TokenBucket:

@@ -1,4 +1,4 @@
-"""What HDFS takes for the name of a user. (hadoop/users.py)
+"""What HDFS takes for the name of a user.
 
 Which names a NameNode takes is for its own configuration to say (`dfs.webhdfs.user.provider.user.pattern`, HDFS-4983):
 digits first, `@`, a blank, a backslash. Here stands what no configuration can allow: a user's name may be that of a

@@ -1,4 +1,4 @@
-"""The mount table that a cluster's clients use, from their `core-site.xml`. (hadoop/viewfs.py)
+"""The mount table that a cluster's clients use, from their `core-site.xml`.
 
 Source: org.apache.hadoop.fs.viewfs.InodeTree, Constants and ConfigUtil, 3.5.0. A proxy gives each namespace its part of
 one tree, so that a link must lead to the path at which it is mounted (docs/decisions/0024).

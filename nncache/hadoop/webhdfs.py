@@ -1,4 +1,4 @@
-"""A small WebHDFS client: for the filters, the test bed, the demo and the tests. (hadoop/webhdfs.py)
+"""A small WebHDFS client: for the filters, the test bed, the demo and the tests.
 
 Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an ordinary client sends: the user in
 `user.name`, data in a second step to the DataNode that the first step's redirect names.

@@ -1,4 +1,4 @@
-"""Carry WebHDFS calls to the NameNode that answers them, and to DataNodes. (hadoop/webhdfs_transport.py)"""
+"""Carry WebHDFS calls to the NameNode that answers them, and to DataNodes."""
 
 import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""How long to wait before trying again. (invalidation/backoff.py)"""
+"""How long to wait before trying again."""
 
 from typing import Final
 

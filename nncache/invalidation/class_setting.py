@@ -1,4 +1,4 @@
-"""Load the class that a setting names: a built-in one, or anybody's. (invalidation/class_setting.py)"""
+"""Load the class that a setting names: a built-in one, or anybody's."""
 
 import importlib
 from collections.abc import Mapping

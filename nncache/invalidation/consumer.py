@@ -1,4 +1,4 @@
-"""Keep a cache true to a stream of events. (invalidation/consumer.py)"""
+"""Keep a cache true to a stream of events."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The direct channel: one proxy reads the NameNode's edits itself, no ZooKeeper needed. (invalidation/direct.py)"""
+"""The direct channel: one proxy reads the NameNode's edits itself, no ZooKeeper needed."""
 
 from collections import deque
 

@@ -1,4 +1,4 @@
-"""What can go wrong between the NameNode's edits and the cache. (invalidation/errors.py)"""
+"""What can go wrong between the NameNode's edits and the cache."""
 
 from enum import Enum, auto
 from typing import Final

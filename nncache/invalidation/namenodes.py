@@ -1,4 +1,4 @@
-"""What this room asks of the pool of NameNodes and of one NameNode. (invalidation/namenodes.py)"""
+"""What this room asks of the pool of NameNodes and of one NameNode."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol

@@ -1,4 +1,4 @@
-"""See that the active NameNode's two addresses lead to one namespace. (invalidation/same_namespace.py)"""
+"""See that the active NameNode's two addresses lead to one namespace."""
 
 from typing import Final
 

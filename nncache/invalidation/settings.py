@@ -1,4 +1,4 @@
-"""What an operator may choose about learning of changes. (invalidation/settings.py)"""
+"""What an operator may choose about learning of changes."""
 
 from dataclasses import dataclass, field
 

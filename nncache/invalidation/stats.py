@@ -1,4 +1,4 @@
-"""The figures of this room, counted in place; what is handed out is a copy. (invalidation/stats.py)"""
+"""The figures of this room, counted in place; what is handed out is a copy."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The stream of HDFS events that a cache or any application follows. (invalidation/stream.py)
+"""The stream of HDFS events that a cache or any application follows.
 
 A channel is a class with this shape, chosen by name in the settings. The counterpart in Hadoop is
 org.apache.hadoop.hdfs.DFSInotifyEventInputStream, which needs Java, superuser rights and up to a minute.

@@ -1,4 +1,4 @@
-"""What a proxy has done to authenticate its clients. (nncache/metrics/authentication_rows.py)"""
+"""What a proxy has done to authenticate its clients."""
 
 from nncache.metrics.metric import Metric, counter
 from nncache.proxy.termination.stats import TICKETS

@@ -1,4 +1,4 @@
-"""What only the DNS daemon has. (nncache/metrics/dns_rows.py)"""
+"""What only the DNS daemon has."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What streams of events a proxy serves. (nncache/metrics/event_rows.py)"""
+"""What streams of events a proxy serves."""
 
 from nncache.metrics.metric import Metric, counter, gauge
 from nncache.proxy.events.stream import STREAM_ENDS

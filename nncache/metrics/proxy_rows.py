@@ -1,4 +1,4 @@
-"""What only a proxy has. (nncache/metrics/proxy_rows.py)"""
+"""What only a proxy has."""
 
 from collections.abc import Mapping
 from typing import Final

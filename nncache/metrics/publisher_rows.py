@@ -1,4 +1,4 @@
-"""What only a publisher has. (nncache/metrics/publisher_rows.py)"""
+"""What only a publisher has."""
 
 from nncache.metrics.metric import Metric, counter, gauge, moment
 

@@ -1,4 +1,4 @@
-"""What a proxy serves of the service registry, and whether a daemon is in it. (nncache/metrics/registry_rows.py)"""
+"""What a proxy serves of the service registry, and whether a daemon is in it."""
 
 from nncache.metrics.metric import Metric, counter, gauge
 from nncache.proxy.registry_endpoint import REGISTRY_ANSWERS

@@ -1,4 +1,4 @@
-"""What several daemons have, or may have. (nncache/metrics/shared_rows.py)"""
+"""What several daemons have, or may have."""
 
 from nncache.metrics.metric import Metric, counter, gauge, moment
 

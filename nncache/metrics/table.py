@@ -1,4 +1,4 @@
-"""The table of all metrics. (nncache/metrics/table.py)
+"""The table of all metrics.
 
 The rooms count in plain integers and hand out frozen `Stats` values; nothing here runs on the way of a request.
 docs/metrics.md is generated from this table (`make docs`), and a test sees to it that no figure of a room is missing.

@@ -1,4 +1,4 @@
-"""The reply that an answer to a plain GETFILESTATUS becomes. (proxy/answers.py)"""
+"""The reply that an answer to a plain GETFILESTATUS becomes."""
 
 from collections import Counter
 from http import HTTPStatus

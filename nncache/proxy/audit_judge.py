@@ -1,4 +1,4 @@
-"""Say what another answer of the NameNode means for one that was given from memory. (proxy/audit_judge.py)
+"""Say what another answer of the NameNode means for one that was given from memory.
 
 Sans-I/O. `nncache.proxy.auditor` asks inside a proxy, `nncache audit` from outside.
 """

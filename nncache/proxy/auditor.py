@@ -1,4 +1,4 @@
-"""Asks the NameNode again about some of the answers from memory, and compares. (proxy/auditor.py)
+"""Asks the NameNode again about some of the answers from memory, and compares.
 
 A difference is no fault by itself: the path may have changed between the answer and the question. So the cache is asked
 once more when all that the NameNode's reply can show has been applied (`FreshnessGate.seen_as_of`, G2): if it still

@@ -1,4 +1,4 @@
-"""What the headers of a read ask of the cache. (proxy/cache_directives.py)
+"""What the headers of a read ask of the cache.
 
 The target of a plain read has been vetted by `nncache.hadoop.calls.parse_plain`; here its headers are.
 Whatever could make a NameNode answer in another way leaves the cache out of it; of what authenticates, cookies are read

@@ -1,4 +1,4 @@
-"""How a call was handled, and how `Cache-Status` says so. (proxy/cache_status.py)
+"""How a call was handled, and how `Cache-Status` says so.
 
 Format: RFC 9211. The one table of all reasons; a reason is also the label of a metric.
 

@@ -1,4 +1,4 @@
-"""How many calls may go to the NameNodes at a time, and how many a second. (proxy/call_limits.py)
+"""How many calls may go to the NameNodes at a time, and how many a second.
 
 Answers from memory are none of these. Addresses and callers count apart, as HDFS's FairCallQueue counts users.
 """

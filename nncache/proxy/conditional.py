@@ -1,4 +1,4 @@
-"""What a request wishes to know only once, and how long it would wait for more. (proxy/conditional.py)
+"""What a request wishes to know only once, and how long it would wait for more.
 
 Pure. `If-None-Match`: RFC 9110, section 13.1.2; `Prefer: wait`: RFC 7240, section 4.3.
 """

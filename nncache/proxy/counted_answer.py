@@ -1,4 +1,4 @@
-"""Answer a request that is not about WebHDFS, and count it as any other. (proxy/counted_answer.py)"""
+"""Answer a request that is not about WebHDFS, and count it as any other."""
 
 from collections.abc import Awaitable, Callable
 

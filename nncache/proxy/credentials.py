@@ -1,4 +1,4 @@
-"""What authenticates a plain read, and what a NameNode's reply proves of it. (proxy/credentials.py)
+"""What authenticates a plain read, and what a NameNode's reply proves of it.
 
 The NameNode authenticates; nncache remembers that it has accepted exactly these bytes. A reply proves its credential
 only where it says nothing of another one: `docs/decisions/0018` has the rules and what each of them prevents.

@@ -1,4 +1,4 @@
-"""What can go wrong in this room, by whose fault it is. (proxy/errors.py)
+"""What can go wrong in this room, by whose fault it is.
 
 Each error knows the reply that it becomes; only `proxy/clients/error_replies.py` writes that reply.
 A RemoteException of the NameNode is not an error here: it is a reply, passed on byte for byte.

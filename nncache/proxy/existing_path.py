@@ -1,4 +1,4 @@
-"""What is there already where a call is about to write. (proxy/existing_path.py)
+"""What is there already where a call is about to write.
 
 MKDIRS, CREATE and CREATESYMLINK make missing ancestors, and what they make costs all that is kept below it.
 A directory in the place of the path itself costs nothing: MKDIRS then makes nothing, and the NameNode

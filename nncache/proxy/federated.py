@@ -1,4 +1,4 @@
-"""Several namespaces behind one server of clients. (proxy/federated.py)
+"""Several namespaces behind one server of clients.
 
 Each has its own front end, table of known heads and quick way to its NameNodes; here is nothing but the choice among
 them, which `nncache.proxy.routing` makes from the request's target alone. The mount table stays as it is while the

@@ -1,4 +1,4 @@
-"""Questions on their way to the NameNode, each shared by all who may share it. (proxy/flights.py)
+"""Questions on their way to the NameNode, each shared by all who may share it.
 
 A flight outlives the client for whom it was begun, so that a poller who hangs up costs no other caller the answer. It
 is a task of its own, unless `nncache.proxy.plain_fills` has asked and brings the reply. It ends in exactly one

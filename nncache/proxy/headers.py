@@ -1,4 +1,4 @@
-"""Which header fields travel on, and which of them a cached reply repeats. (proxy/headers.py)
+"""Which header fields travel on, and which of them a cached reply repeats.
 
 Deliberately absent: no `Via` and no `Server` of ours is added (guarantee Verbatim: what passes through is
 unchanged); the front end is a gateway, to its clients it *is* the NameNode's WebHDFS address.

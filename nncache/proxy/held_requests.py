@@ -1,4 +1,4 @@
-"""A request that is held, as its connection sees it when aiohttp has gone. (proxy/held_requests.py)
+"""A request that is held, as its connection sees it when aiohttp has gone.
 
 Of a request that waits nothing of aiohttp is needed: no task, no parser, no request. Its connection goes back to what
 serves known requests (`nncache.proxy.clients.quick_connection`), and this has what its answer is made of.

@@ -1,4 +1,4 @@
-"""Which paths, callers and addresses ask most, over the last minutes. (proxy/hottest.py)
+"""Which paths, callers and addresses ask most, over the last minutes.
 
 An observer of `nncache.proxy.traffic`. Nothing of a target's query is kept but the names of users.
 """

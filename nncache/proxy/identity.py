@@ -1,4 +1,4 @@
-"""Who asks, as far as the NameNode would tell callers apart. (proxy/identity.py)"""
+"""Who asks, as far as the NameNode would tell callers apart."""
 
 import hashlib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""How much a client and a NameNode may take of the proxy. (proxy/limits.py)"""
+"""How much a client and a NameNode may take of the proxy."""
 
 import resource
 from dataclasses import dataclass, field

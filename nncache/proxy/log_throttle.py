@@ -1,4 +1,4 @@
-"""Warnings that any client can provoke, written seldom. (proxy/log_throttle.py)"""
+"""Warnings that any client can provoke, written seldom."""
 
 import logging
 from typing import Final

@@ -1,4 +1,4 @@
-"""What goes to a NameNode and what comes back, as values. (proxy/messages.py)"""
+"""What goes to a NameNode and what comes back, as values."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

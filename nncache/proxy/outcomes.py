@@ -1,4 +1,4 @@
-"""What a NameNode's reply to a read is to the cache. (proxy/outcomes.py)"""
+"""What a NameNode's reply to a read is to the cache."""
 
 from typing import assert_never
 

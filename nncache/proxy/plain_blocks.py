@@ -1,4 +1,4 @@
-"""Blocks of header fields that a plain call may have. (proxy/plain_blocks.py)
+"""Blocks of header fields that a plain call may have.
 
 A block is what stands behind a request line, with the empty line. It is known once the ordinary path has parsed and
 vetted it, byte for byte; what it says of itself is not asked again.

@@ -1,4 +1,4 @@
-"""Reads that are passed on without a parser, a task or a queue. (proxy/plain_calls.py)
+"""Reads that are passed on without a parser, a task or a queue.
 
 Most calls of a cluster are GETs that change nothing and are not answered from memory, from clients that say the same of
 themselves each time. Such a request has a target of harmless characters and a block of header fields that the ordinary

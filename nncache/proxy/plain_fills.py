@@ -1,4 +1,4 @@
-"""Reads that may be kept, asked without a parser, a task or a queue. (proxy/plain_fills.py)
+"""Reads that may be kept, asked without a parser, a task or a queue.
 
 As `nncache.proxy.plain_calls` passes on what is never kept, so this asks about paths of which nothing is known: under
 the ticket that the cache gives for it, as a flight that others may join. The reply goes to the cache first, then to the

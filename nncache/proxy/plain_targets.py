@@ -1,4 +1,4 @@
-"""What the target of a plain call asks for. (proxy/plain_targets.py)
+"""What the target of a plain call asks for.
 
 It is read by the same functions as on the ordinary path; what is read again and again is remembered: targets of what
 is never kept, and of GETFILESTATUS, whose paths are many, the queries.

@@ -1,4 +1,4 @@
-"""What reads and writes need of the rest of the system. (proxy/ports.py)
+"""What reads and writes need of the rest of the system.
 
 Shapes only: the wiring fits the real parts in, tests fit fakes in. Every method that waits has a
 deadline of its own or is given one by its caller.

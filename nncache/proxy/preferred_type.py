@@ -1,4 +1,4 @@
-"""Whether a request would rather have a page than data. (proxy/preferred_type.py)
+"""Whether a request would rather have a page than data.
 
 Pure. `Accept`: RFC 9110, section 12.5.1.
 """

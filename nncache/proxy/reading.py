@@ -1,4 +1,4 @@
-"""What a request is, before the cache is asked. (proxy/reading.py)
+"""What a request is, before the cache is asked.
 
 Pure. It is read in one place, no matter what says who asks: the request itself, a delegation token, or the proxy.
 """

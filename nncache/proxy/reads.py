@@ -1,4 +1,4 @@
-"""Answer GETFILESTATUS: from memory, by sharing a question, or by asking. (proxy/reads.py)
+"""Answer GETFILESTATUS: from memory, by sharing a question, or by asking.
 
 The cache decides, this carries out.
 """

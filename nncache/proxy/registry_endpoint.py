@@ -1,4 +1,4 @@
-"""GET /v1/registry/PATH: what is registered, for clients of HTTP. (proxy/registry_endpoint.py)
+"""GET /v1/registry/PATH: what is registered, for clients of HTTP.
 
 Read-only, and for every client: the registry is world-readable by design.
 """

@@ -1,4 +1,4 @@
-"""Whose question about a subtree of the registry is answered when. (proxy/registry_turns.py)"""
+"""Whose question about a subtree of the registry is answered when."""
 
 import asyncio
 from collections import Counter

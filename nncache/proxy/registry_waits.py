@@ -1,4 +1,4 @@
-"""Requests for the registry, held until their answer differs or their time is over. (proxy/registry_waits.py)
+"""Requests for the registry, held until their answer differs or their time is over.
 
 Nothing is answered with what was known when the wait began. One follower of the registry says which entries change; all
 who wait for the same are a group, for which the registry is read once after a change. So a client that waits costs

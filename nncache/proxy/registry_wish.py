@@ -1,4 +1,4 @@
-"""What a request for the service registry asks for. (proxy/registry_wish.py)
+"""What a request for the service registry asks for.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""Which namespace a request is about, where a proxy stands in front of several. (proxy/routing.py)
+"""Which namespace a request is about, where a proxy stands in front of several.
 
 Pure. The rules are those of ViewFs (org.apache.hadoop.fs.viewfs.ViewFileSystem, 3.5.0), and so are the classes of what
 is refused. What cannot be read for certain is refused as well: NameNodes could differ about it, and here each could be

@@ -1,4 +1,4 @@
-"""Look at a few of many requests, chosen by chance, each of which stands for as many. (proxy/sampling.py)"""
+"""Look at a few of many requests, chosen by chance, each of which stands for as many."""
 
 import random
 from typing import Final

@@ -1,4 +1,4 @@
-"""What an operator may choose about the front end. (proxy/settings.py)"""
+"""What an operator may choose about the front end."""
 
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Shares of what is bounded: of connections, and of calls. (proxy/shares.py)
+"""Shares of what is bounded: of connections, and of calls.
 
 Pure. A holder may take one more as long as it holds less than `GREED` times what is left free (the dynamic threshold
 of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one holder alone gets seven eighths, many

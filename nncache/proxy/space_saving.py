@@ -1,4 +1,4 @@
-"""The most frequent names of a stream, in a bounded number of counters. (proxy/space_saving.py)
+"""The most frequent names of a stream, in a bounded number of counters.
 
 Source: Metwally, Agrawal, El Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data Streams", 2005
 (Space-Saving), with weights that decay as in Cormode, Shkapenyuk, Srivastava, Xu, "Forward Decay", 2009: a name counts

@@ -1,4 +1,4 @@
-"""Which request targets are WebHDFS. (proxy/targets.py)
+"""Which request targets are WebHDFS.
 
 A NameNode serves other things beside it on the same port (/jmx, /conf, /logs, /imagetransfer); a proxy for
 WebHDFS must not become a way to them.

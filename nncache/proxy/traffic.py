@@ -1,4 +1,4 @@
-"""What became of each request: counted once, timed, and shown to observers. (proxy/traffic.py)
+"""What became of each request: counted once, timed, and shown to observers.
 
 Hits of the fast path are counted there; of these only a sample is seen here, each of which stands for several.
 """

@@ -1,4 +1,4 @@
-"""Work of which a bounded part is done in each turn of the event loop. (proxy/turns.py)
+"""Work of which a bounded part is done in each turn of the event loop.
 
 What comes in between two turns goes first: a crowd does not stop those who have nothing to do with it.
 """

@@ -1,4 +1,4 @@
-"""Who waits for one path as one caller, and the questions that are put for them. (proxy/wait_groups.py)
+"""Who waits for one path as one caller, and the questions that are put for them.
 
 `nncache.proxy.waiting` decides; here is what it keeps. A request waits in a task of its own, or is kept without one.
 """

@@ -1,4 +1,4 @@
-"""Reads that are held until their answer would differ, or their time is over. (proxy/waiting.py)
+"""Reads that are held until their answer would differ, or their time is over.
 
 Nothing is answered here with what was known when the wait began: at its end `Reads` answers, as it would answer a
 request that comes just then. What a NameNode said to a question that was put for several waiters goes to those alone

@@ -1,4 +1,4 @@
-"""Pass calls through, and forget what they make stale before their answer goes out. (proxy/writes.py)
+"""Pass calls through, and forget what they make stale before their answer goes out.
 
 The guarantee OwnWrites, step by step:
 

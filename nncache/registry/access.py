@@ -1,4 +1,4 @@
-"""Who may do what with an entry: the ACLs of the design, and what is wrong with others. (registry/access.py)
+"""Who may do what with an entry: the ACLs of the design, and what is wrong with others.
 
 Source: the design's security section; `RegistrySecurity` and `RegistryAdminService` of Hadoop 3.5.0. Hadoop gives users
 the right to write their home entry; the design does not, and it is followed.

@@ -1,4 +1,4 @@
-"""Where an address of an endpoint leads, as another client has written it. (registry/addresses.py)
+"""Where an address of an endpoint leads, as another client has written it.
 
 Any text may stand there: what is no address is None here, never an error.
 """

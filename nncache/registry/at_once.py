@@ -1,4 +1,4 @@
-"""Many calls of ZooKeeper at the same time, but not too many. (registry/at_once.py)"""
+"""Many calls of ZooKeeper at the same time, but not too many."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar

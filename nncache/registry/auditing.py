@@ -1,4 +1,4 @@
-"""What is wrong in a registry: records, names and ACLs. (registry/auditing.py)"""
+"""What is wrong in a registry: records, names and ACLs."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Where the cluster's own configuration says that the registry is, and who may write it. (registry/configured.py)
+"""Where the cluster's own configuration says that the registry is, and who may write it.
 
 Source: `RegistryConstants`, `RegistrySecurity` and `CuratorService` of Hadoop 3.5.0; the connect string is that of
 ZooKeeper's `ConnectStringParser`.

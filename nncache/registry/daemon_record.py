@@ -1,4 +1,4 @@
-"""How our own daemons are registered. (registry/daemon_record.py)"""
+"""How our own daemons are registered."""
 
 import re
 from collections.abc import Mapping

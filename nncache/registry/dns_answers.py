@@ -1,4 +1,4 @@
-"""Answer the messages of DNS from a zone. (registry/dns_answers.py)
+"""Answer the messages of DNS from a zone.
 
 Sans-I/O: bytes in, bytes out. dnspython reads and writes the messages. Sources: RFC 1035; RFC 2308 (what is not there),
 RFC 6891 (EDNS), RFC 8482 (ANY), RFC 9619 (one question).

@@ -1,4 +1,4 @@
-"""What an entry and an API are called in DNS. (registry/dns_names.py)
+"""What an entry and an API are called in DNS.
 
 Sources: RFC 1035 for names, RFC 2782 for `_service._protocol`; `BaseServiceRecordProcessor` of Hadoop 3.5.0, whose
 RegistryDNS calls an instance INSTANCE.USER.DOMAIN, and `ContainerServiceRecordProcessor` for containers.

@@ -1,4 +1,4 @@
-"""Settings: how the registry is served as DNS. (registry/dns_settings.py)"""
+"""Settings: how the registry is served as DNS."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,4 +1,4 @@
-"""What is known of the registry, as the names of a zone of DNS. (registry/dns_zone.py)
+"""What is known of the registry, as the names of a zone of DNS.
 
 Sources: RFC 1034 for zones, RFC 8020 for names without records above others. Messages of DNS are dns_answers.py's.
 """

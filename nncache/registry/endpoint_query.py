@@ -1,4 +1,4 @@
-"""Which records a search finds: by a field of an endpoint. (registry/endpoint_query.py)"""
+"""Which records a search finds: by a field of an endpoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Entries as they were read. (registry/entry.py)"""
+"""Entries as they were read."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What can go wrong with an operation of the registry. (registry/errors.py)
+"""What can go wrong with an operation of the registry.
 
 Named after the exceptions of Hadoop's registry (org.apache.hadoop.registry.client.exceptions and org.apache.hadoop.fs,
 Hadoop 3.5.0). Each knows the path that it is about, below the registry's root.

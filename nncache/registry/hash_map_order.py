@@ -1,4 +1,4 @@
-"""The order in which a HashMap of Java holds strings. (registry/hash_map_order.py)
+"""The order in which a HashMap of Java holds strings.
 
 Hadoop keeps the attributes of a record in a HashMap of capacity 4 and writes them in its order: a record that is
 written in the same order here is the same, byte for byte, after Hadoop has read it and written it again.

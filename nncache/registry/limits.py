@@ -1,4 +1,4 @@
-"""What a record that is bound may hold. (registry/limits.py)
+"""What a record that is bound may hold.
 
 The design asks for strict limits in the client, so that records stay binding information: low ones on addressType,
 protocol and api, longer ones on description and addresses, and one on the number of addresses. Its author left the

@@ -1,4 +1,4 @@
-"""Names of entries, and the names of users as entries. (registry/names.py)
+"""Names of entries, and the names of users as entries.
 
 Sources: RFC 1123 section 2.1 and RFC 1035 section 2.3.4 for labels; `RegistryUtils.homePathForUser` and
 `RegistryPathUtils.encodeForRegistry` of Hadoop 3.5.0 for users. Those call java.net.IDN, which is IDNA of RFC 3490, as

@@ -1,4 +1,4 @@
-"""The registry's operations, on ZooKeeper. (registry/operations.py)
+"""The registry's operations, on ZooKeeper.
 
 What `RegistryOperations` of Hadoop 3.5.0 does, with the same meanings, and more: a version, by which a write can be
 kept from undoing another client's.

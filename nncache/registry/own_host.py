@@ -1,4 +1,4 @@
-"""By which host clients reach a daemon of this machine. (registry/own_host.py)"""
+"""By which host clients reach a daemon of this machine."""
 
 import socket
 from typing import Final

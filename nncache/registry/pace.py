@@ -1,4 +1,4 @@
-"""How fast one client changes the registry. (registry/pace.py)
+"""How fast one client changes the registry.
 
 The design asks for it: ZooKeeper writes each change to the disks of all its servers, for all its users.
 """

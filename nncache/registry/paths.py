@@ -1,4 +1,4 @@
-"""Paths of the registry, below its root. (registry/paths.py)
+"""Paths of the registry, below its root.
 
 Rules for what is made are those of the design: every element is a label of a host name. What other clients have made
 can be read and deleted whatever its name is, as Hadoop's own client checks nothing but what ZooKeeper does

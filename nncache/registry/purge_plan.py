@@ -1,4 +1,4 @@
-"""Which entries go when an application, an attempt or a container has ended. (registry/purge_plan.py)
+"""Which entries go when an application, an attempt or a container has ended.
 
 Source of the rule: `SelectByYarnPersistence` and `RegistryAdminService.purge` of Hadoop 3.5.0. Stricter than that: what
 cannot be read, and what is below an entry that goes but belongs to something else, is kept and named.

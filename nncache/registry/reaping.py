@@ -1,4 +1,4 @@
-"""Delete the records of what YARN says has ended. (registry/reaping.py)
+"""Delete the records of what YARN says has ended.
 
 Everything that is read, or answered, in between is held against what was read first: nothing goes on doubt.
 """

@@ -1,4 +1,4 @@
-"""Service records: how to reach a service. (registry/record.py)
+"""Service records: how to reach a service.
 
 Sources: the design of Hadoop's registry (YARN-913) and org.apache.hadoop.registry.client.types of Hadoop 3.5.0.
 """

@@ -1,4 +1,4 @@
-"""Service records as the bytes that Hadoop writes and reads. (registry/record_json.py)
+"""Service records as the bytes that Hadoop writes and reads.
 
 Source: `JsonSerDeser`, `ServiceRecord`, `Endpoint` and `RegistryTypeUtils.validateServiceRecord` of Hadoop 3.5.0, and
 what its Jackson does; tests/registry/test_hadoop_client.py compares both. Differences, all of them about what Hadoop

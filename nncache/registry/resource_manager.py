@@ -1,4 +1,4 @@
-"""Ask YARN's ResourceManagers, of which one is active, over their REST API. (registry/resource_manager.py)
+"""Ask YARN's ResourceManagers, of which one is active, over their REST API.
 
 Source: RMWebAppFilter of Hadoop 3.5.0: a standby answers /ws/v1/cluster/info itself and sends all other questions to
 the active one (307), where it knows which that is.

@@ -1,4 +1,4 @@
-"""Settings: where the registry is, and who may write it. (registry/settings.py)"""
+"""Settings: where the registry is, and who may write it."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Long work that lets other work go on. (registry/slices.py)"""
+"""Long work that lets other work go on."""
 
 import asyncio
 from collections.abc import Callable

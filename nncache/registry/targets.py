@@ -1,4 +1,4 @@
-"""What Prometheus scrapes, of what is registered. (registry/targets.py)
+"""What Prometheus scrapes, of what is registered.
 
 The form is that of its HTTP service discovery (Prometheus 2.28, `http_sd_config`). A record is written by others: what
 it says becomes a target only if Prometheus can scrape it over http or https, and of one record the first are taken.

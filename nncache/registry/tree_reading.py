@@ -1,4 +1,4 @@
-"""Everything below a path of the registry, as it was read. (registry/tree_reading.py)
+"""Everything below a path of the registry, as it was read.
 
 A tree is read level by level, a hundred znodes a call, and `paths.MAX_ELEMENTS` levels. That is no snapshot: what other
 clients change meanwhile may be seen or not. Data that a search cannot match are dropped as they come; records are

@@ -1,4 +1,4 @@
-"""Follow a subtree of the registry: what is there, then what changes. (registry/tree_watch.py)
+"""Follow a subtree of the registry: what is there, then what changes.
 
 One watch of ZooKeeper on each entry's data and one on its children, set again after each change, as Curator's TreeCache
 does for Hadoop's own registry DNS. Such a watch says that something has changed, not what: of several changes of one

@@ -1,4 +1,4 @@
-"""What YARN's ResourceManager says of an application, an attempt or a container. (registry/yarn_states.py)
+"""What YARN's ResourceManager says of an application, an attempt or a container.
 
 Sans-I/O: `judge` returns a verdict, or the page that must be read first. Sources, Hadoop 3.5.0 and 3.4.1:
 RMWebServices and its AppInfo, AppAttemptInfo, ContainerInfo and ClusterInfo; ClientRMService; and

@@ -1,4 +1,4 @@
-r"""A request as a line of an access log. (nncache/request_logs/access_lines.py)
+r"""A request as a line of an access log.
 
 Nothing of a request can end a line or a field: what is written bare consists of harmless characters, what is quoted of
 visible ASCII without quote and backslash; all other bytes become `\xHH`, as Apache and nginx write them.

@@ -1,4 +1,4 @@
-"""An access log: which requests are in it, and how. (nncache/request_logs/access_log.py)"""
+"""An access log: which requests are in it, and how."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An audit log: what was refused, and what operators did. (nncache/request_logs/audit_log.py)"""
+"""An audit log: what was refused, and what operators did."""
 
 from nncache.clock import boottime, unix_time_of_boot
 from nncache.proxy.traffic import Exchange, Result

@@ -1,4 +1,4 @@
-"""The id by which one request is found again in several logs. (nncache/request_logs/request_id.py)
+"""The id by which one request is found again in several logs.
 
 A client's own `X-Request-Id` goes to the NameNode like every other field, but no further: its audit log shows a caller
 context only of RPC calls (`CallerContext` in the RPC header). `NamenodeWebHdfsMethods` and the `ExternalCall` that it

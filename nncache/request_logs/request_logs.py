@@ -1,4 +1,4 @@
-"""All logs of requests that the settings ask for. (nncache/request_logs/request_logs.py)"""
+"""All logs of requests that the settings ask for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

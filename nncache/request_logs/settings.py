@@ -1,4 +1,4 @@
-"""What an operator may choose about access log and audit log. (nncache/request_logs/settings.py)"""
+"""What an operator may choose about access log and audit log."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal

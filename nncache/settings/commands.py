@@ -1,4 +1,4 @@
-"""The settings of each command: one form each, one flat TOML file for all. (nncache/settings/commands.py)"""
+"""The settings of each command: one form each, one flat TOML file for all."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

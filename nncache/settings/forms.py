@@ -1,4 +1,4 @@
-"""What one command may be told: a form, filled in from a TOML file and from flags. (nncache/settings/forms.py)
+"""What one command may be told: a form, filled in from a TOML file and from flags.
 
 A form is a frozen dataclass whose fields are components; its `__post_init__` says what must fit together.
 """

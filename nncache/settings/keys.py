@@ -1,4 +1,4 @@
-"""Read settings: one key per dataclass field of a component, the same in TOML and as a flag. (nncache/settings/keys.py)
+"""Read settings: one key per dataclass field of a component, the same in TOML and as a flag.
 
 A component is a frozen dataclass beside the code it steers; its fields name the keys, carry their meaning
 (`metadata["help"]`) and default, and its `__post_init__` says what is allowed. Nothing is written down twice.

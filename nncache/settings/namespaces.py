@@ -1,4 +1,4 @@
-"""Several namespaces in one settings file: their tables, and which of them is meant. (nncache/settings/namespaces.py)
+"""Several namespaces in one settings file: their tables, and which of them is meant.
 
 `[namespaces.NAME]` holds the keys of one namespace, `[mounts]` says what each holds; where there is no `[mounts]`, the
 mount table of the cluster's `core-site.xml` does. A key at the top holds for every namespace whose table does not have

@@ -1,4 +1,4 @@
-"""The page of what `Cache-Status` says, from the table of all reasons. (nncache/settings/reasons_page.py)"""
+"""The page of what `Cache-Status` says, from the table of all reasons."""
 
 from typing import Final
 

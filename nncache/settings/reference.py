@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that are made from tables of the code: `make docs`. (nncache/settings/reference.py)"""
+"""Write the pages of docs/ that are made from tables of the code: `make docs`."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Where the servers of a cluster listen. (testbed/addresses.py)"""
+"""Where the servers of a cluster listen."""
 
 from dataclasses import dataclass
 from typing import Self

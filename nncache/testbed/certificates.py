@@ -1,4 +1,4 @@
-"""A certificate authority, and certificates as Java and OpenSSL read them. (testbed/certificates.py)"""
+"""A certificate authority, and certificates as Java and OpenSSL read them."""
 
 import ssl
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Three ZooKeeper servers that agree, of which a test may kill one. (testbed/ensemble.py)"""
+"""Three ZooKeeper servers that agree, of which a test may kill one."""
 
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a user types first at a cluster with Kerberos or TLS. (testbed/first_steps.py)"""
+"""What a user types first at a cluster with Kerberos or TLS."""
 
 import shlex
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a cluster with HTTPS has beside others: configuration keys and stores. (testbed/https.py)"""
+"""What a cluster with HTTPS has beside others: configuration keys and stores."""
 
 from collections.abc import Mapping
 from pathlib import Path

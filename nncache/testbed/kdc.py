@@ -1,4 +1,4 @@
-"""A Kerberos KDC (MIT) on this machine: its principals, their keytabs and their tickets. (testbed/kdc.py)"""
+"""A Kerberos KDC (MIT) on this machine: its principals, their keytabs and their tickets."""
 
 import os
 import re

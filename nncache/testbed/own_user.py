@@ -1,4 +1,4 @@
-"""Who runs the test bed. (testbed/own_user.py)"""
+"""Who runs the test bed."""
 
 import getpass
 import os

@@ -1,4 +1,4 @@
-"""What runs for as long as its `with` block lasts. (testbed/running.py)"""
+"""What runs for as long as its `with` block lasts."""
 
 from abc import ABC, abstractmethod
 from typing import Self

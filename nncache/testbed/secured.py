@@ -1,4 +1,4 @@
-"""What a cluster with Kerberos has beside others: configuration keys, principals, secrets. (testbed/secured.py)"""
+"""What a cluster with Kerberos has beside others: configuration keys, principals, secrets."""
 
 import secrets
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whom the servers and the users of a cluster trust: its KDC and its certificate authority. (testbed/trust.py)"""
+"""Whom the servers and the users of a cluster trust: its KDC and its certificate authority."""
 
 import tempfile
 from collections.abc import Iterator

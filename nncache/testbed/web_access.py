@@ -1,4 +1,4 @@
-"""Ask the web port of a server, as a user whom it believes. (testbed/web_access.py)"""
+"""Ask the web port of a server, as a user whom it believes."""
 
 import base64
 import hashlib

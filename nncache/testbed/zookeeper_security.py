@@ -1,4 +1,4 @@
-"""What a ZooKeeper that knows its clients reads beside others. (testbed/zookeeper_security.py)"""
+"""What a ZooKeeper that knows its clients reads beside others."""
 
 from dataclasses import dataclass
 from pathlib import Path

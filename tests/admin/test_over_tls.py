@@ -17,7 +17,7 @@ from nncache.hadoop.endpoint import Endpoint
 from nncache.proxy.clients import tls_listener
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
 from nncache.testbed.certificates import Authority
-from tests.nncache.admin.test_server import Awake
+from tests.admin.test_server import Awake
 from tests.patience import HANG_S
 from tests.proxy.wire import until
 

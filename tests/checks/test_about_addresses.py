@@ -5,7 +5,7 @@ import pytest
 from nncache.checks.about_addresses import addresses
 from nncache.checks.facts import Contact, Facts, Trouble
 from nncache.hadoop.server_kind import ServerKind
-from tests.nncache.checks.samples import ON_ZOOKEEPER, PAIR, contacts, of_proxy, told
+from tests.checks.samples import ON_ZOOKEEPER, PAIR, contacts, of_proxy, told
 
 RIGHT = {"nn1:9870": ServerKind.NAMENODE_HTTP, "nn1:8020": ServerKind.HADOOP_RPC}
 

@@ -5,7 +5,7 @@ import pytest
 from nncache.checks.about_configuration import PROXY_SERVERS, RETAINED, proxy_servers, retention
 from nncache.checks.facts import Contact, Facts
 from nncache.hadoop.server_kind import ServerKind
-from tests.nncache.checks.samples import ON_ZOOKEEPER, ONE, namenode, of_proxy, of_publisher, told
+from tests.checks.samples import ON_ZOOKEEPER, ONE, namenode, of_proxy, of_publisher, told
 
 
 def with_conf(conf: dict[str, str]) -> Facts:

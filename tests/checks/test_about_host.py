@@ -7,7 +7,7 @@ import pytest
 from nncache.checks.about_host import access, certificates, identity, limits, listen, staleness
 from nncache.checks.facts import CertificateFound, Contact, HostFound, NameNodeFound
 from nncache.hadoop.server_kind import ServerKind
-from tests.nncache.checks.samples import ON_ZOOKEEPER, ONE, PAIR, of_proxy, of_publisher, told
+from tests.checks.samples import ON_ZOOKEEPER, ONE, PAIR, of_proxy, of_publisher, told
 
 IDENTITY = {"principal": "nncache/_HOST@R", "keytab": "/k"}
 LOGIN = "no Kerberos ticket for nncache/h@R: the keytab /k holds no key of it"

@@ -21,7 +21,7 @@ from nncache.checks.facts import NameNodeFound, Read
 from nncache.hadoop.doas_trial import Trial
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.server_kind import ServerKind
-from tests.nncache.checks.samples import (
+from tests.checks.samples import (
     ON_ZOOKEEPER,
     ONE,
     OURS,

@@ -4,7 +4,7 @@ from nncache.checks.about_paths import filters, globs
 from nncache.checks.facts import StoredFound
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.filters.trust import Distrust
-from tests.nncache.checks.samples import ON_ZOOKEEPER, of_proxy, of_publisher, published, told
+from tests.checks.samples import ON_ZOOKEEPER, of_proxy, of_publisher, published, told
 
 
 def in_force(name: str, glob: str) -> PublishedFilter:

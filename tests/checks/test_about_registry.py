@@ -11,7 +11,7 @@ from nncache.hadoop.server_kind import ServerKind
 from nncache.registry.access import READABLE
 from nncache.registry.daemon_record import PROXY, PUBLISHER, Daemon
 from nncache.registry.record import ServiceRecord
-from tests.nncache.checks.samples import of_proxy, of_publisher, told
+from tests.checks.samples import of_proxy, of_publisher, told
 
 FLAGS = {"registry": True, "zookeeper": ("zk1:2181",), "channel": "direct", "listen": "p:80"}
 SECURE = {

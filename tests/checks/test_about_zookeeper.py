@@ -6,7 +6,7 @@ from nncache.checks.about_zookeeper import acls, nameservice, publisher, session
 from nncache.checks.facts import Facts, ZooKeeperFound
 from nncache.coordination.acl import ALL, OPEN, AclEntry, Right
 from nncache.invalidation.publisher.identity import PublisherIdentity
-from tests.nncache.checks.samples import (
+from tests.checks.samples import (
     ON_ZOOKEEPER,
     ONE,
     THEIRS,

@@ -12,8 +12,8 @@ from nncache.checks.contacts import contact
 from nncache.checks.facts import Contact, Trouble
 from nncache.hadoop.server_kind import ServerKind
 from nncache.testbed.certificates import Authority
-from tests.nncache.commands.planted import greeting, http_server, silent, socket_server, tls
-from tests.nncache.processes import free_address
+from tests.commands.planted import greeting, http_server, silent, socket_server, tls
+from tests.processes import free_address
 from tests.tls import server_context, web_of
 
 

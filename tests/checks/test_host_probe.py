@@ -12,10 +12,10 @@ from nncache.hadoop.server_kind import ServerKind
 from nncache.settings.commands import PROXY, PUBLISHER
 from nncache.settings.forms import Form
 from nncache.testbed.certificates import Authority
-from tests.nncache.admin_port import answering
-from tests.nncache.checks.samples import ON_ZOOKEEPER, subject
-from tests.nncache.commands.planted import http_server
-from tests.nncache.processes import free_address
+from tests.admin_port import answering
+from tests.checks.samples import ON_ZOOKEEPER, subject
+from tests.commands.planted import http_server
+from tests.processes import free_address
 from tests.tls import server_context
 
 

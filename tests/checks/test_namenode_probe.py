@@ -12,7 +12,7 @@ from nncache.checks.namenode_probe import ask_over_http, ask_over_rpc
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.ha_state import HaState
 from nncache.testbed import Cluster
-from tests.nncache.commands.planted import http_server, silent, socket_server
+from tests.commands.planted import http_server, silent, socket_server
 
 
 def over_http(address: str, user: str = "hdfs") -> NameNodeFound:

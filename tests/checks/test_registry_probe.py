@@ -8,7 +8,7 @@ from nncache.registry.daemon_record import PLACE, PROXY, Daemon
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
-from tests.nncache.processes import free_address
+from tests.processes import free_address
 from tests.registry.worlds import fake_registry
 
 OURS = Daemon(kind=PROXY, host="p", port=80, webhdfs=("http://p:80/webhdfs/v1",), admin="http://p:81/")

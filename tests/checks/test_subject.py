@@ -1,7 +1,7 @@
 """The settings of both daemons, as the checks ask for them."""
 
 from nncache.settings.commands import PROXY, PUBLISHER
-from tests.nncache.checks.samples import ON_ZOOKEEPER, subject
+from tests.checks.samples import ON_ZOOKEEPER, subject
 
 
 def test_a_proxy_that_reads_the_edits() -> None:

@@ -5,7 +5,7 @@ import pytest
 from nncache.checks.facts import HostFound
 from nncache.checks.finding import Finding, Verdict, failed, ok, skipped, warning
 from nncache.checks.table import CHECKS, Result, exit_code, judged
-from tests.nncache.checks.samples import of_proxy, of_publisher
+from tests.checks.samples import of_proxy, of_publisher
 
 
 def test_each_check_says_something_whatever_is_found() -> None:

@@ -21,7 +21,7 @@ from nncache.registry.daemon_record import PLACE, PROXY, Daemon
 from nncache.registry.record import ServiceRecord
 from nncache.testbed import Cluster
 from tests.coordination.worlds import connected
-from tests.nncache.processes import free_address
+from tests.processes import free_address
 from tests.registry.worlds import place_of_its_own
 from tests.service import Service
 

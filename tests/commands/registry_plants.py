@@ -1,6 +1,6 @@
 """Mistakes about the service registry that are planted, and what `nncache check` must say of each."""
 
-from tests.nncache.commands.plants import FIRST, PROXY_ON, Plant
+from tests.commands.plants import FIRST, PROXY_ON, Plant
 
 REGISTERS = (
     f"{PROXY_ON} {FIRST} --glob /user/* --channel direct --registry --zookeeper {{zookeeper}} "

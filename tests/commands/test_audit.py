@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from nncache.commands.audit import audit
 from nncache.commands.audit_questions import Questions
 from nncache.commands.group import nncache
-from tests.nncache.processes import free_address
+from tests.processes import free_address
 
 
 class World:

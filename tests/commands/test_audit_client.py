@@ -6,9 +6,9 @@ from nncache.commands.admin_client import AdminPort
 from nncache.commands.audit_client import HttpSides, is_hit, proxy_of
 from nncache.commands.audit_questions import Read
 from nncache.hadoop.endpoint import Endpoint, parse_endpoint
-from tests.nncache.admin_port import answering
-from tests.nncache.commands.planted import http_server
-from tests.nncache.processes import free_address
+from tests.admin_port import answering
+from tests.commands.planted import http_server
+from tests.processes import free_address
 
 ADMIN = Endpoint("proxy7", 9872)
 

@@ -26,7 +26,7 @@ from nncache.settings.forms import Form
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, webhdfs
-from tests.nncache.commands.planted import (
+from tests.commands.planted import (
     World,
     checked,
     greeting,
@@ -36,7 +36,7 @@ from tests.nncache.commands.planted import (
     socket_server,
     tls,
 )
-from tests.nncache.commands.plants import (
+from tests.commands.plants import (
     DIRECT,
     FIRST,
     ON_ZOOKEEPER,
@@ -44,9 +44,9 @@ from tests.nncache.commands.plants import (
     PROXY_ON,
     PUBLISHER_ON,
 )
-from tests.nncache.commands.registry_plants import IN_THE_REGISTRY, REGISTERS
-from tests.nncache.processes import free_address
+from tests.commands.registry_plants import IN_THE_REGISTRY, REGISTERS
 from tests.patience import SLACK_S
+from tests.processes import free_address
 from tests.registry.worlds import place_of_its_own
 from tests.service import NAMESERVICE, Service
 

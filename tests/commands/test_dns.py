@@ -28,8 +28,8 @@ from nncache.registry.operations import Registry
 from nncache.settings.commands import DNS
 from nncache.testbed import Cluster
 from tests.coordination.worlds import connected
-from tests.nncache.processes import fetched, free_address, running
 from tests.patience import HANG_S
+from tests.processes import fetched, free_address, running
 
 SERVICE = "nncache.services.registry.example"
 SRV = f"_webhdfs._tcp.{SERVICE}"

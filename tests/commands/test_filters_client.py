@@ -16,7 +16,7 @@ from nncache.invalidation.filters.filter_file import encode_filters
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.settings.commands import SettingsOfFilters
 from nncache.testbed import Cluster
-from tests.nncache.commands.a_terminal import on_a_terminal
+from tests.commands.a_terminal import on_a_terminal
 
 
 def test_a_silent_namenode_says_what_to_do() -> None:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from nncache.commands.options import given, with_settings
 from nncache.errors import ConfigurationError
 from nncache.settings.keys import keys_of
-from tests.nncache.settings.test_keys import Engine
+from tests.settings.test_keys import Engine
 
 
 def run(*arguments: str) -> dict[str, object]:

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from nncache.commands.progress_bar import bar
-from tests.nncache.commands.a_terminal import on_a_terminal
+from tests.commands.a_terminal import on_a_terminal
 
 
 def test_no_bar_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from nncache.errors import RegistryCommandError
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, Daemon
 from nncache.testbed import Cluster
 from tests.coordination.worlds import connected, remove
-from tests.nncache.processes import free_address
+from tests.processes import free_address
 
 REPLIES = {
     "/good/ready": (200, b'{"ready": true}'),

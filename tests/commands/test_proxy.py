@@ -12,7 +12,7 @@ from nncache.commands.options import given
 from nncache.commands.proxy import ESSENTIAL, proxy
 from nncache.settings.commands import PROXY, load_settings
 from nncache.testbed import Cluster
-from tests.nncache.processes import fetched, free_address, running, said
+from tests.processes import fetched, free_address, running, said
 
 OF_THE_NAMENODE = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020"
 START = (

@@ -18,8 +18,8 @@ from nncache.commands.publisher import ESSENTIAL, publisher
 from nncache.settings.commands import PUBLISHER, load_settings
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
-from tests.nncache.processes import Running, fetched, free_address, running, said
 from tests.patience import HANG_S
+from tests.processes import Running, fetched, free_address, running, said
 
 START = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020 --zookeeper 127.0.0.1:2181"
 

@@ -18,8 +18,8 @@ from nncache.errors import ConfigurationError, RegistryCommandError
 from nncache.registry.record import ServiceRecord
 from nncache.testbed import Cluster
 from tests.coordination.worlds import connected, remove
-from tests.nncache.processes import NNCACHE, free_address
 from tests.patience import HANG_S
+from tests.processes import NNCACHE, free_address
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 
 ENDED = "application_1408631738011_0001"

@@ -17,9 +17,9 @@ from typing import Self
 import pytest
 
 from nncache.testbed import Cluster
-from tests.nncache.processes import fetched, free_address, running
-from tests.nncache.steady_load import SteadyLoad
 from tests.patience import HANG_S
+from tests.processes import fetched, free_address, running
+from tests.steady_load import SteadyLoad
 
 RELOADS = 100
 CLIENTS = 8

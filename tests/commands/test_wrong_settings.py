@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.planted import Report, checked
+from tests.commands.plants import FILES, PLANTS, SITES, WRONG_SETTINGS
+from tests.commands.registry_plants import IN_THE_REGISTRY
 from tests.hadoop.site_files import prop, site
-from tests.nncache.commands.planted import Report, checked
-from tests.nncache.commands.plants import FILES, PLANTS, SITES, WRONG_SETTINGS
-from tests.nncache.commands.registry_plants import IN_THE_REGISTRY
-from tests.nncache.processes import free_address
+from tests.processes import free_address
 
 ADDRESSES = {"superuser": "hdfs", "filters": "/filters", "http": "a:1", "rpc": "a:2"}
 

@@ -9,8 +9,8 @@ import pytest
 
 from nncache.daemons.dns_server import HELD_BYTES, DnsServer
 from nncache.hadoop.endpoint import Endpoint
-from tests.nncache.processes import free_address
 from tests.patience import HANG_S
+from tests.processes import free_address
 
 LOOPBACK = Endpoint("127.0.0.1", 0)
 

@@ -26,8 +26,8 @@ from nncache.registry.tree_watch import Change, Gap
 from nncache.settings.commands import DNS, SettingsOfDns, load_settings
 from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected
-from tests.nncache.processes import free_address
 from tests.patience import HANG_S
+from tests.processes import free_address
 from tests.registry.worlds import WEBHDFS
 
 pytestmark = pytest.mark.usefixtures("collector")

@@ -9,7 +9,7 @@ from nncache.cache.store import Forgotten
 from nncache.daemons.federated_status import federated_status, gate_of, readiness_of, total_of
 from nncache.daemons.recent import Recent, Totals
 from nncache.settings.commands import SettingsOfProxy
-from tests.nncache.daemons.test_proxy_status import SEEN, TOTALS
+from tests.daemons.test_proxy_status import SEEN, TOTALS
 
 SETTINGS = SettingsOfProxy()
 WELL = ProxyReadiness(is_listening=True, active="a:1", is_gate_open=True, gate="open")

@@ -14,8 +14,8 @@ from nncache.clock import boottime
 from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.hadoop.mounts import MountTable
 from nncache.settings.federation import Federation
-from tests.nncache.daemons.test_proxy_wiring import answers, settings
-from tests.nncache.fake_namenode import FakeNameNode
+from tests.daemons.test_proxy_wiring import answers, settings
+from tests.fake_namenode import FakeNameNode
 
 pytestmark = pytest.mark.usefixtures("collector")
 

@@ -11,8 +11,8 @@ from nncache.daemons.proxy_process import loaded_again, run_proxy
 from nncache.errors import ConfigurationError, StartError
 from nncache.hadoop.mounts import MountTable
 from nncache.settings.federation import Federation
-from tests.nncache.daemons.test_proxy_wiring import settings
-from tests.nncache.processes import free_address
+from tests.daemons.test_proxy_wiring import settings
+from tests.processes import free_address
 
 
 def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,8 @@ from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.errors import StartError
 from nncache.metrics.table import METRICS
 from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
-from tests.nncache.fake_namenode import FakeNameNode
-from tests.nncache.processes import free_address
+from tests.fake_namenode import FakeNameNode
+from tests.processes import free_address
 from tests.proxy.wire import RawNameNode, is_silent, until
 
 pytestmark = pytest.mark.usefixtures("collector")

@@ -19,8 +19,8 @@ from nncache.daemons.publisher_wiring import PublisherSystem, run_publisher
 from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
 from nncache.settings.commands import PUBLISHER, SettingsOfPublisher, load_settings
-from tests.nncache.fake_namenode import FakeNameNode
-from tests.nncache.processes import free_address
+from tests.fake_namenode import FakeNameNode
+from tests.processes import free_address
 
 pytestmark = pytest.mark.usefixtures("collector")
 

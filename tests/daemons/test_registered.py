@@ -21,8 +21,8 @@ from nncache.settings.commands import PROXY, PUBLISHER, load_settings
 from nncache.settings.federation import Federation
 from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected
-from tests.nncache.processes import free_address
 from tests.patience import HANG_S
+from tests.processes import free_address
 from tests.registry.worlds import WEBHDFS
 
 pytestmark = pytest.mark.usefixtures("collector")

@@ -27,8 +27,8 @@ from nncache.registry.record import ServiceRecord
 from nncache.registry.settings import RegistrySettings
 from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected
-from tests.nncache.processes import free_address
 from tests.patience import HANG_S
+from tests.processes import free_address
 
 DAEMON = Daemon(kind=PROXY, host="h", port=1, webhdfs=("http://h:1/webhdfs/v1",), admin="http://h:2/")
 

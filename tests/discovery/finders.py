@@ -1,4 +1,4 @@
-"""All that finds a proxy by name, each as its users have it. (tests/discovery/finders.py)"""
+"""All that finds a proxy by name, each as its users have it."""
 
 import http.client
 import json
@@ -17,8 +17,8 @@ from nncache.registry.daemon_record import PLACE
 from nncache.registry.paths import name_of
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.prometheus import Prometheus
-from tests.nncache.processes import free_address, running
 from tests.patience import HANG_S
+from tests.processes import free_address, running
 
 DOMAIN: Final = "registry.example"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import coverage
 import pytest
 
-from tests.house.tree import ROOT, acts, shown, sources
+from tests.house.tree import PACKAGE, ROOT, acts, shown, sources
 
 CONTRACT = "deciders"
 """The contract of import-linter that lists them: modules without a socket, a task or a clock."""
@@ -58,16 +58,15 @@ def core() -> tuple[Path, ...]:
 
 def _files(name: str) -> tuple[Path, ...]:
     """Return the files of a module, or those of a package that do anything."""
-    place = name.removeprefix("nncache.").replace(".", "/")
+    place = name.replace(".", "/")
     if (ROOT / place).is_dir():
         return tuple(path for path in sources(place) if path.name != "__init__.py" and acts(path))
-    path = ROOT / f"{place}.py"
-    return (path if path.exists() else ROOT / "nncache" / f"{place}.py",)
+    return (ROOT / f"{place}.py",)
 
 
 def own_test(module: Path) -> Path:
     """Return the test file that mirrors the module."""
-    return ROOT / "tests" / module.relative_to(ROOT).with_name(f"test_{module.name}")
+    return ROOT / "tests" / module.relative_to(PACKAGE).with_name(f"test_{module.name}")
 
 
 @cache
@@ -82,7 +81,7 @@ class ByFile:
     def __init__(self, tracer: coverage.Coverage) -> None:
         self._tracer = tracer
         self._file: Path | None = None
-        self._by_properties = {own_test(ROOT / name) for name in BY_PROPERTIES}
+        self._by_properties = {own_test(PACKAGE / name) for name in BY_PROPERTIES}
 
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
         """Name the context after the file; a switch stores what was seen, so not at every test."""

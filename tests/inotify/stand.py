@@ -1,4 +1,4 @@
-"""An inotify service whose every part can be broken by itself. (tests/inotify/stand.py)
+"""An inotify service whose every part can be broken by itself.
 
 Each publisher reaches ZooKeeper and the NameNode through relays of its own, and so does the proxy ZooKeeper, and those
 who follow a filter over HTTP the proxy; the other subscribers and the observer go straight.

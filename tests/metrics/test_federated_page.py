@@ -6,7 +6,7 @@ from nncache.metrics.federated_page import FederatedCollector
 from nncache.metrics.metric import ROOMS
 from nncache.metrics.page import MetricsPage
 from nncache.metrics.table import METRICS
-from tests.nncache.figures import made_up
+from tests.figures import made_up
 
 OF_PROCESS = frozenset({"admin", "loop", "request_logs", "server", "termination", "tls"})
 

@@ -12,7 +12,7 @@ from nncache.metrics.metric import Daemon
 from nncache.metrics.page import MetricsPage, family
 from nncache.metrics.table import METRICS
 from nncache.proxy.traffic import BOUNDS_S, POSSIBLE, UNTIMED, Durations, Result, TrafficStats
-from tests.nncache.figures import made_up
+from tests.figures import made_up
 from tests.patience import HANG_S
 
 

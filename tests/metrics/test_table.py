@@ -8,7 +8,7 @@ import pytest
 
 from nncache.metrics.metric import ROOMS, Daemon, Metric
 from nncache.metrics.table import METRICS
-from tests.nncache.figures import made_up
+from tests.figures import made_up
 
 
 def leaves(stats: object, prefix: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Somebody tries to be another, or to stay who they no longer are. (tests/model/credential_plots.py)
+"""Somebody tries to be another, or to stay who they no longer are.
 
 In each of them alice has what she may see answered from memory, by a credential; then another one is tried. What a
 NameNode would say to that is known from `tests/model/vault.py`; from memory nothing else may come.

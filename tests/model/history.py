@@ -1,4 +1,4 @@
-"""One seeded history of the whole system, told and judged. (tests/model/history.py)"""
+"""One seeded history of the whole system, told and judged."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Plots: acts of several steps that random ones rarely make up, each against one rule. (tests/model/plots.py)
+"""Plots: acts of several steps that random ones rarely make up, each against one rule.
 
 A plot runs beside whatever else happens; what clients are told in it is judged like all else.
 """

@@ -1,4 +1,4 @@
-"""Who is authenticated by what, as a NameNode with Kerberos decides it. (tests/model/vault.py)
+"""Who is authenticated by what, as a NameNode with Kerberos decides it.
 
 Source: what WebHDFS of 3.4.1 and 3.5.0 was seen to answer. Beside that it still believes `user.name`, so that secured
 and other clients are told in one history.

@@ -1,4 +1,4 @@
-"""Plots about writes through the proxy, above all those whose second step passes it by. (tests/model/write_plots.py)"""
+"""Plots about writes through the proxy, above all those whose second step passes it by."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What may happen to all lanes at once, each by its name. (tests/races/model_troubles.py)"""
+"""What may happen to all lanes at once, each by its name."""
 
 import asyncio
 import random

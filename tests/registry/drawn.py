@@ -1,4 +1,4 @@
-"""Records as drawn by lot, here and with Hadoop's classes. (tests/registry/drawn.py)"""
+"""Records as drawn by lot, here and with Hadoop's classes."""
 
 import random
 from typing import Any

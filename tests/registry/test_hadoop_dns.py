@@ -18,8 +18,8 @@ from nncache.registry.operations import Registry
 from nncache.testbed import Cluster
 from nncache.testbed.jars import REGISTRY_CLIENT
 from tests.contracts.hadoop_jvm import hadoop_jvm
-from tests.nncache.processes import free_address
 from tests.patience import HANG_S
+from tests.processes import free_address
 from tests.registry.test_dns_records import container, labels
 from tests.registry.worlds import real_registry
 

@@ -21,8 +21,8 @@ from nncache.testbed.spec import REALM
 from nncache.testbed.yarn import Yarn, call
 from tests.cluster import HADOOP
 from tests.kerberos import need_gssapi
-from tests.nncache.processes import NNCACHE
 from tests.patience import HANG_S
+from tests.processes import NNCACHE
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 from tests.registry.worlds import real_registry
 

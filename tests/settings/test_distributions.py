@@ -11,7 +11,7 @@ from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP
 from tests.hadoop.layouts import DISTRIBUTIONS, Addresses
-from tests.nncache.processes import fetched
+from tests.processes import fetched
 
 
 @dataclass(frozen=True, slots=True)

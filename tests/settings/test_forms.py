@@ -10,7 +10,7 @@ import pytest
 from nncache.errors import ConfigurationError
 from nncache.hadoop.settings import SettingError
 from nncache.settings.forms import Form, Loading, Supplement
-from tests.nncache.settings.test_keys import Engine
+from tests.settings.test_keys import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

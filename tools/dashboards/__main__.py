@@ -1,5 +1,5 @@
-"""`python -m nncache.deploy.grafana`: `make dashboards-json`."""
+"""`python -m tools.dashboards`: `make dashboards-json`."""
 
-from nncache.deploy.grafana.files import write
+from tools.dashboards.files import write
 
 write()

@@ -1,4 +1,4 @@
-"""The dashboard JSON that Grafana 10.1 and later import, built with its Foundation SDK. (deploy/grafana/classic.py)"""
+"""The dashboard JSON that Grafana 10.1 and later import, built with its Foundation SDK."""
 
 from typing import Final, TypeAlias
 
@@ -8,7 +8,7 @@ from grafana_foundation_sdk.models import common as looks
 from grafana_foundation_sdk.models import dashboard as parts
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-from nncache.deploy.grafana.panel import Board, Panel, Query
+from tools.dashboards.panel import Board, Panel, Query
 
 SOURCE: Final = parts.DataSourceRef(type_val="prometheus", uid="${datasource}")
 ALL: Final = parts.VariableOption(selected=True, text="All", value="$__all")

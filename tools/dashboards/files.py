@@ -1,15 +1,15 @@
-"""The dashboards' files, as they should be. (deploy/grafana/files.py)"""
+"""The dashboards' files, as they should be."""
 
 from pathlib import Path
 from typing import Final
 
-from nncache.deploy.grafana.boards.fleet import FLEET
-from nncache.deploy.grafana.boards.inotify import INOTIFY
-from nncache.deploy.grafana.boards.namenode import NAMENODE
-from nncache.deploy.grafana.boards.proxy import PROXY
-from nncache.deploy.grafana.classic import json_of
+from tools.dashboards.boards.fleet import FLEET
+from tools.dashboards.boards.inotify import INOTIFY
+from tools.dashboards.boards.namenode import NAMENODE
+from tools.dashboards.boards.proxy import PROXY
+from tools.dashboards.classic import json_of
 
-DIRECTORY: Final = Path(__file__).resolve().parent / "dashboards"
+DIRECTORY: Final = Path(__file__).resolve().parents[2] / "deploy" / "grafana" / "dashboards"
 
 BOARDS: Final = (FLEET, PROXY, INOTIFY, NAMENODE)
 

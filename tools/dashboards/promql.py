@@ -1,4 +1,4 @@
-"""PromQL of the table of metrics: a query can name nothing that is not there. (deploy/grafana/promql.py)"""
+"""PromQL of the table of metrics: a query can name nothing that is not there."""
 
 from typing import Final
 

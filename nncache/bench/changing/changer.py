@@ -1,4 +1,4 @@
-"""Make the changes of a workload on time, and write down each with its acknowledgement. (bench/changing/changer.py)
+"""Make the changes of a workload on time, and write down each with its acknowledgement.
 
 A process of its own, so that no other work makes a time stamp late:
 

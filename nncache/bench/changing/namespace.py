@@ -1,4 +1,4 @@
-"""The files of a workload at the NameNode: laid out, changed, asked for. (bench/changing/namespace.py)
+"""The files of a workload at the NameNode: laid out, changed, asked for.
 
 Everything goes to the NameNode itself, as its superuser, past any proxy; what a path is from then on is asked for as
 one of those who poll it.

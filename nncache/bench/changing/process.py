@@ -1,4 +1,4 @@
-"""The changer as a process beside the driver. (bench/changing/process.py)"""
+"""The changer as a process beside the driver."""
 
 import subprocess
 import sys

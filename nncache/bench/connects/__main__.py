@@ -1,4 +1,4 @@
-"""`python -m nncache.bench.connects`. (bench/connects/__main__.py)"""
+"""`python -m nncache.bench.connects`."""
 
 from nncache.bench.connects.command import main
 

@@ -1,4 +1,4 @@
-"""What a round of connects must show. (bench/connects/figures.py)
+"""What a round of connects must show.
 
 Pure. A round is one storm of connects on one proxy, with pollers that were connected before it.
 """

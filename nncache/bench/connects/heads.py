@@ -1,4 +1,4 @@
-"""What is asked, and what shows that it was answered from memory. (bench/connects/heads.py)"""
+"""What is asked, and what shows that it was answered from memory."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Kept connections that poll while others connect, from a process of their own. (bench/connects/pollers.py)
+"""Kept connections that poll while others connect, from a process of their own.
 
 Each asks every PERIOD_S, whatever became of the others. What a poll took counts from when it was due, so that a
 stalled server is not asked less often for it; how late this process itself was is reported as well.

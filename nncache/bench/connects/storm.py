@@ -1,4 +1,4 @@
-"""Many connects at once, each with one request, from a process of its own. (bench/connects/storm.py)
+"""Many connects at once, each with one request, from a process of its own.
 
 One thread and one epoll: what a connect costs here competes with the server for the machine's cores. The connections
 stay open until all have their answers, and then end together.

@@ -1,4 +1,4 @@
-"""`python -m nncache.bench.events`. (bench/events/__main__.py)"""
+"""`python -m nncache.bench.events`."""
 
 from nncache.bench.events.command import main
 

@@ -1,4 +1,4 @@
-"""One picture of a run: all that happened on one axis of time. (bench/events/chart.py)"""
+"""One picture of a run: all that happened on one axis of time."""
 
 import textwrap
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Poll at a steady rate, whatever becomes of the server. (bench/events/polling.py)"""
+"""Poll at a steady rate, whatever becomes of the server."""
 
 import asyncio
 from itertools import count

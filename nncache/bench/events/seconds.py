@@ -1,4 +1,4 @@
-"""A run, second by second: what became of the polls, and what the NameNodes were asked. (bench/events/seconds.py)
+"""A run, second by second: what became of the polls, and what the NameNodes were asked.
 
 Pure. All times are seconds since the first poll was due.
 """

@@ -1,4 +1,4 @@
-"""`python -m nncache.bench.growth`. (bench/growth/__main__.py)"""
+"""`python -m nncache.bench.growth`."""
 
 from nncache.bench.growth.command import main
 

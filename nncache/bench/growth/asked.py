@@ -1,4 +1,4 @@
-"""What is asked for, as scripts for wrk. (bench/growth/asked.py)
+"""What is asked for, as scripts for wrk.
 
 Pure. Asked for again and again are directories; what else is in the cache is paths that do not exist, asked for once.
 """

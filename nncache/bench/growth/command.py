@@ -1,4 +1,4 @@
-"""Measure how the CPU for each hit grows: `make bench-growth`. (bench/growth/command.py)
+"""Measure how the CPU for each hit grows: `make bench-growth`.
 
 Starts a real NameNode and, for each size, an nncache of its own; where connections grow also nginx, and the least that
 Python can do (the floor). Loads them in turn, all others idle; prints a table, leaves a chart and the rounds in a

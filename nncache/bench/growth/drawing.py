@@ -1,4 +1,4 @@
-"""A chart of how the CPU for each hit grows. (bench/growth/drawing.py)"""
+"""A chart of how the CPU for each hit grows."""
 
 from collections.abc import Sequence
 from pathlib import Path

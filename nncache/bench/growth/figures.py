@@ -1,4 +1,4 @@
-"""Rounds of load at several sizes, and how the CPU for each hit may grow with them. (bench/growth/figures.py)
+"""Rounds of load at several sizes, and how the CPU for each hit may grow with them.
 
 Pure. In a round each size is measured once, one right after the other, and what counts is its CPU for each hit by that
 of the smallest size in the same round: how fast the machine is at the moment cancels out.

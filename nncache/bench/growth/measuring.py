@@ -1,4 +1,4 @@
-"""Load on one server of one size, and what a hit costs it. (bench/growth/measuring.py)
+"""Load on one server of one size, and what a hit costs it.
 
 All connections are open before the first request. The server's own count of what it has answered is read twice while
 the load goes on, together with its CPU time: what it costs to begin connections is not in it.

@@ -1,4 +1,4 @@
-"""The servers of one growth, all sizes beside each other, one of them under load at a time. (bench/growth/stand.py)"""
+"""The servers of one growth, all sizes beside each other, one of them under load at a time."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager

@@ -1,4 +1,4 @@
-"""`python -m nncache.bench.inotify`. (bench/inotify/__main__.py)"""
+"""`python -m nncache.bench.inotify`."""
 
 from nncache.bench.inotify.command import main
 

@@ -1,4 +1,4 @@
-"""What was measured of an inotify service, and whether that is what is promised. (bench/inotify/figures.py)"""
+"""What was measured of an inotify service, and whether that is what is promised."""
 
 import math
 from collections.abc import Sequence

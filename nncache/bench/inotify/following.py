@@ -1,4 +1,4 @@
-"""Subscribers of filters, and what each received, and when. (bench/inotify/following.py)"""
+"""Subscribers of filters, and what each received, and when."""
 
 import asyncio
 import threading

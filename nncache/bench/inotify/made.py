@@ -1,4 +1,4 @@
-"""What was made, by the NameNode's own edits. (bench/inotify/made.py)"""
+"""What was made, by the NameNode's own edits."""
 
 import asyncio
 import time

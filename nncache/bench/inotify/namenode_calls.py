@@ -1,4 +1,4 @@
-"""How many calls a NameNode has answered. (bench/inotify/namenode_calls.py)"""
+"""How many calls a NameNode has answered."""
 
 import json
 import urllib.request

@@ -1,4 +1,4 @@
-"""A tenant that floods its filter, beside one that does not. (bench/inotify/overload.py)"""
+"""A tenant that floods its filter, beside one that does not."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""How late each poller saw each change. (bench/judge/lateness.py)
+"""How late each poller saw each change.
 
 The rule is in `bench/judge/__init__.py`.
 """

@@ -1,4 +1,4 @@
-"""Reduce what a client that does not poll, and the RPC server, measured in one mode. (bench/judge/others.py)"""
+"""Reduce what a client that does not poll, and the RPC server, measured in one mode."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Quantiles of times by HDR histograms. (bench/judge/quantiles.py)
+"""Quantiles of times by HDR histograms.
 
 Their buckets are at most 0.1 % wide: a histogram of ten or of ten million times has the same size, and the tail is as
 exact as the middle.

@@ -1,4 +1,4 @@
-"""Reduce the tables of one mode to its figures. (bench/judge/reduction.py)
+"""Reduce the tables of one mode to its figures.
 
 The rules are in `bench/judge/__init__.py`.
 """

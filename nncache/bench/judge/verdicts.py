@@ -1,4 +1,4 @@
-"""Judge each reply by the states that its path went through. (bench/judge/verdicts.py)
+"""Judge each reply by the states that its path went through.
 
 The rules are in `bench/judge/__init__.py`: states, verdicts, open files.
 """

@@ -1,4 +1,4 @@
-"""A poller's HTTP/1.1 client: one connection, one request at a time, little CPU. (bench/polling/client.py)
+"""A poller's HTTP/1.1 client: one connection, one request at a time, little CPU.
 
 It behaves as ordinary clients do: a connection is kept; one that the server closed meanwhile is opened again for the
 next request; a GET whose connection broke before its reply was complete is repeated once on a new one

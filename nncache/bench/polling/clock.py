@@ -1,4 +1,4 @@
-"""The clock of a run, and how far this host's is off against it. (bench/polling/clock.py)
+"""The clock of a run, and how far this host's is off against it.
 
 Source: RFC 5905, section 8 (offset and delay); of several samples the one with the shortest round trip is best.
 """

@@ -1,4 +1,4 @@
-"""The driver's part: send the tasks out, bring home what they saw, write it down. (bench/polling/collect.py)"""
+"""The driver's part: send the tasks out, bring home what they saw, write it down."""
 
 import atexit
 import importlib

@@ -1,4 +1,4 @@
-"""The driver's side: it tells tasks the time, and they tell it how far they are. (bench/polling/conductor.py)
+"""The driver's side: it tells tasks the time, and they tell it how far they are.
 
 A server of lines: `clock` is answered with the driver's time; a JSON object is one task's progress and gets no answer.
 It binds to loopback by default and trusts every client that connects: bind it only where all are trusted.

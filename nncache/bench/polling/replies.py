@@ -1,4 +1,4 @@
-"""HTTP replies as a poller reads them: bytes in, values out, no socket. (bench/polling/replies.py)
+"""HTTP replies as a poller reads them: bytes in, values out, no socket.
 
 Made for small replies that arrive in one piece: one search of the head for each field that matters.
 Source: RFC 9112, sections 6 and 7.1 (length of a body, chunks); RFC 9211 (`Cache-Status`).

@@ -1,4 +1,4 @@
-"""What pollers saw, gathered in columns. (bench/polling/rows.py)
+"""What pollers saw, gathered in columns.
 
 Arrays of numbers, since one process gathers millions of polls: about 60 bytes each.
 """

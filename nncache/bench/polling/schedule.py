@@ -1,4 +1,4 @@
-"""When each poll is due, and what comes of it: an open loop. (bench/polling/schedule.py)
+"""When each poll is due, and what comes of it: an open loop.
 
 A poll is due at its time, however long the one before it takes; if that still awaits its reply, the next is sent as
 soon as it has come, and counts from when it was due all the same. So a server that stops for a second is seen to be

@@ -1,4 +1,4 @@
-"""One Spark task: its share of the pollers, from beginning to end. (bench/polling/task.py)
+"""One Spark task: its share of the pollers, from beginning to end.
 
 Runs in a Python process of an executor, so it needs only the standard library, pyarrow and the bench package; with
 uvloop, if that is there, a poll costs about half the CPU.

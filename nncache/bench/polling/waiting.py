@@ -1,4 +1,4 @@
-"""Pollers that wait for another answer in place of polling: `Prefer: wait`. (bench/polling/waiting.py)
+"""Pollers that wait for another answer in place of polling: `Prefer: wait`.
 
 Each asks for its path's status, and then for another one than that, again and again: RFC 7240, section 4.3, with the
 `ETag` of the answer before. A wait that is not granted is asked for again after a pause.

@@ -1,4 +1,4 @@
-"""What all charts of a report have in common: size, title, footer, colours, names. (bench/report/canvas.py)
+"""What all charts of a report have in common: size, title, footer, colours, names.
 
 Their style is in charts.mplstyle.
 """

@@ -1,4 +1,4 @@
-"""The charts of a run. (bench/report/charts.py)
+"""The charts of a run.
 
 Their style is in charts.mplstyle.
 """

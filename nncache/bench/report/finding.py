@@ -1,4 +1,4 @@
-"""What a run found, in a sentence made from its figures. (bench/report/finding.py)"""
+"""What a run found, in a sentence made from its figures."""
 
 import math
 from collections.abc import Callable, Iterable

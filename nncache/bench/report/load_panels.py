@@ -1,4 +1,4 @@
-"""What reaches the NameNode, and what that costs: bars from zero, a row a mode. (bench/report/load_panels.py)"""
+"""What reaches the NameNode, and what that costs: bars from zero, a row a mode."""
 
 import math
 from collections.abc import Mapping

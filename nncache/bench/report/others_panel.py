@@ -1,4 +1,4 @@
-"""What clients that do not poll meet at the NameNode: a row a mode. (bench/report/others_panel.py)"""
+"""What clients that do not poll meet at the NameNode: a row a mode."""
 
 import math
 from typing import Final

@@ -1,4 +1,4 @@
-"""The report as one page of HTML that needs nothing beside it. (bench/report/page.py)"""
+"""The report as one page of HTML that needs nothing beside it."""
 
 import base64
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them. (bench/report/rounding.py)"""
+"""Numbers as a reader wants them."""
 
 import math
 from typing import Final

@@ -1,4 +1,4 @@
-"""The share of the NameNode's calls that a cache saves, measured and computed. (bench/report/savings.py)"""
+"""The share of the NameNode's calls that a cache saves, measured and computed."""
 
 import math
 from collections.abc import Callable

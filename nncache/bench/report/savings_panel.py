@@ -1,4 +1,4 @@
-"""What a cache saves the NameNode: a group of bars for each poll period. (bench/report/savings_panel.py)"""
+"""What a cache saves the NameNode: a group of bars for each poll period."""
 
 import math
 from collections.abc import Sequence

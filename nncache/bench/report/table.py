@@ -1,4 +1,4 @@
-"""The report of a run as Markdown, and as text for a terminal. (bench/report/table.py)"""
+"""The report of a run as Markdown, and as text for a terminal."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Write the report of a run into its directory, and read its figures again. (bench/report/write.py)"""
+"""Write the report of a run into its directory, and read its figures again."""
 
 from dataclasses import dataclass
 from pathlib import Path

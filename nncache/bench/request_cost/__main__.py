@@ -1,4 +1,4 @@
-"""`python -m nncache.bench.request_cost`. (bench/request_cost/__main__.py)"""
+"""`python -m nncache.bench.request_cost`."""
 
 from nncache.bench.request_cost.command import main
 

@@ -1,4 +1,4 @@
-"""Measure what a request costs, by its shape: `make bench-http`. (bench/request_cost/command.py)
+"""Measure what a request costs, by its shape: `make bench-http`.
 
 Starts a real NameNode, nncache, nginx and HAProxy, and loads them in turn; prints a table, leaves a chart and the
 rounds in a directory, and exits with 1 when a figure falls short.

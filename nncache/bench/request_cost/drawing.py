@@ -1,4 +1,4 @@
-"""A chart of requests per CPU-second, by shape and server. (bench/request_cost/drawing.py)"""
+"""A chart of requests per CPU-second, by shape and server."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rounds of load on several servers, and what they must show. (bench/request_cost/figures.py)
+"""Rounds of load on several servers, and what they must show.
 
 Pure. A round is one server under one shape of load for some seconds; CPU is that of the serving process and its
 children, so that how busy the machine is counts little, and the servers take turns, so that it counts for all.

@@ -1,4 +1,4 @@
-"""The least that Python can do: one answer for one head, by a dict, on uvloop. (bench/request_cost/floor.py)
+"""The least that Python can do: one answer for one head, by a dict, on uvloop.
 
     python -m nncache.bench.request_cost.floor HOST PORT NAMENODE
 

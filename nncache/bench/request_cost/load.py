@@ -1,4 +1,4 @@
-"""Load of each shape on a server, for some seconds. (bench/request_cost/load.py)
+"""Load of each shape on a server, for some seconds.
 
 `wrk` asks where connections are kept; where each request has its own, a few threads of this process do: they cost more
 than the server, which is all the same, since its CPU alone counts.

@@ -1,4 +1,4 @@
-"""What servers use up, by their own word and the operating system's. (bench/servers/counters.py)"""
+"""What servers use up, by their own word and the operating system's."""
 
 import json
 import urllib.request

@@ -1,4 +1,4 @@
-"""nncache as its operators run it: filters, publisher and proxy, each a process. (bench/servers/nncache.py)"""
+"""nncache as its operators run it: filters, publisher and proxy, each a process."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a server has answered so far and what it holds, by its own count. (bench/servers/progress.py)"""
+"""What a server has answered so far and what it holds, by its own count."""
 
 import re
 from collections.abc import Mapping

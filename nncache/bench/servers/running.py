@@ -1,4 +1,4 @@
-"""A server that pollers are pointed at, as long as it runs. (bench/servers/running.py)"""
+"""A server that pollers are pointed at, as long as it runs."""
 
 import os
 import tempfile

@@ -1,1 +1,1 @@
-"""What clients that wait with `Prefer: wait` see, and what they cost. (bench/waiting/__init__.py)"""
+"""What clients that wait with `Prefer: wait` see, and what they cost."""

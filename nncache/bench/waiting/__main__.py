@@ -1,4 +1,4 @@
-"""`python -m nncache.bench.waiting`. (bench/waiting/__main__.py)"""
+"""`python -m nncache.bench.waiting`."""
 
 from nncache.bench.waiting.command import main
 

@@ -1,4 +1,4 @@
-"""Connections that wait, all of one process. (bench/waiting/clients.py)
+"""Connections that wait, all of one process.
 
 The process that measures has it connect, ask, and return what was answered, over a pipe. It reads on all connections
 with one epoll, and notes when an answer was there on the monotonic clock that all processes of a host share.

@@ -1,4 +1,4 @@
-"""What clients that wait must see, and what they may cost. (bench/waiting/figures.py)
+"""What clients that wait must see, and what they may cost.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""One server, and clients that wait there: what they cost, and what they see. (bench/waiting/measuring.py)"""
+"""One server, and clients that wait there: what they cost, and what they see."""
 
 import asyncio
 import time

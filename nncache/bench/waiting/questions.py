@@ -1,4 +1,4 @@
-"""What is waited for, and what an answer says. (bench/waiting/questions.py)
+"""What is waited for, and what an answer says.
 
 Pure. Each series has files of its own, which do not exist before it; some callers wait for each of them.
 """

@@ -1,4 +1,4 @@
-"""Files that appear, and when the NameNode said so. (bench/waiting/writer.py)"""
+"""Files that appear, and when the NameNode said so."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Say what to do about what Kerberos reports. (hadoop/kerberos/advice.py)
+"""Say what to do about what Kerberos reports.
 
 Pure. The texts are those of MIT krb5's libraries (krb5_err.et, kdb5_err.et, sendto_kdc.c; seen with 1.20.1), which
 C programs print untranslated unless they call setlocale for messages, as Python does not. The numbers that come with

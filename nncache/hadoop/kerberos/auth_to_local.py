@@ -1,4 +1,4 @@
-"""Map Kerberos principals to short names as a NameNode does. (hadoop/kerberos/auth_to_local.py)
+"""Map Kerberos principals to short names as a NameNode does.
 
 Pure. Source: `hadoop.security.auth_to_local` and org.apache.hadoop.security.authentication.util.KerberosName of Hadoop
 3.5.0, its mechanism `hadoop`, against which `tests/contracts/test_authentication_rules.py` holds this. A rule that

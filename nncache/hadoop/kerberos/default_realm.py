@@ -1,4 +1,4 @@
-"""Ask libkrb5 for this host's default realm. (hadoop/kerberos/default_realm.py)"""
+"""Ask libkrb5 for this host's default realm."""
 
 import ctypes
 from typing import Final

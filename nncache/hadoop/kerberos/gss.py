@@ -1,4 +1,4 @@
-"""Speak GSS-API: the one place that knows PyPI's gssapi. (hadoop/kerberos/gss.py)
+"""Speak GSS-API: the one place that knows PyPI's gssapi.
 
 It is imported when it is first needed, since only secured clusters need it. Everything here blocks, and what may ask
 the KDC blocks for up to 50 s when that is silent: `nncache.hadoop.kerberos.threads` carries it.

@@ -1,4 +1,4 @@
-"""The service's own Kerberos identity: who it is, and a context for each connection. (hadoop/kerberos/identity.py)"""
+"""The service's own Kerberos identity: who it is, and a context for each connection."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Credential caches in this process's memory, and their end. (hadoop/kerberos/memory_cache.py)
+"""Credential caches in this process's memory, and their end.
 
 GSS-API has no call that destroys a credential cache, and a daemon gets a new ticket every few hours for years: what
 was got before would stay. So libkrb5, which gssapi has loaded, is asked itself.

@@ -1,4 +1,4 @@
-"""Read names of Kerberos principals, with Hadoop's `_HOST`. (hadoop/kerberos/principal.py)
+"""Read names of Kerberos principals, with Hadoop's `_HOST`.
 
 Pure. Source: org.apache.hadoop.security.SecurityUtil and SaslRpcClient.getServerPrincipal of Hadoop 3.4.1 and 3.5.0.
 """

@@ -1,4 +1,4 @@
-"""The principals for which a service of ours accepts tickets, and their keys. (hadoop/kerberos/services.py)"""
+"""The principals for which a service of ours accepts tickets, and their keys."""
 
 import socket
 from collections.abc import Iterable

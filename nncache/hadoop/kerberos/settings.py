@@ -1,4 +1,4 @@
-"""Settings: the service's own Kerberos identity. (hadoop/kerberos/settings.py)"""
+"""Settings: the service's own Kerberos identity."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Carry what may wait for the KDC away from the event loop. (hadoop/kerberos/threads.py)
+"""Carry what may wait for the KDC away from the event loop.
 
 A silent KDC blocks a call of libkrb5 for about 50 s, and nothing can end it earlier. The threads are daemons: the
 process does not wait for them when it ends.

@@ -1,4 +1,4 @@
-"""Have a valid ticket at hand, and renew it in time. (hadoop/kerberos/tickets.py)
+"""Have a valid ticket at hand, and renew it in time.
 
 With a keytab a ticket is got again at half its life, or when the keytab is replaced, beside the one in use: while the
 KDC is away the old one serves as long as it is valid, and with it the tickets for servers that lie in the same cache.

@@ -1,4 +1,4 @@
-"""See that a secured NameNode's WebHDFS asks who is there. (hadoop/kerberos/web_guard.py)
+"""See that a secured NameNode's WebHDFS asks who is there.
 
 Without `hadoop.http.authentication.type=kerberos`, which is not the default, a NameNode that wants Kerberos over RPC
 starts without a word, and believes any `user.name` over HTTP (seen with Hadoop 3.4.1 and 3.5.0). What it then answers

@@ -1,4 +1,4 @@
-"""Log in at the web servers of NameNodes: SPNEGO once, then the cookie. (hadoop/kerberos/web_login.py)
+"""Log in at the web servers of NameNodes: SPNEGO once, then the cookie.
 
 Source: RFC 4559; org.apache.hadoop.security.authentication.server.{KerberosAuthenticationHandler,AuthenticationFilter}
 of Hadoop 3.4.1 and 3.5.0, measured there: the cookie is that of the very NameNode, lasts 10 hours and is not renewed by

@@ -1,4 +1,4 @@
-"""Ask NameNodes as those who asked us: a bounded number of connections, each as one user. (hadoop/rpc/callers.py)"""
+"""Ask NameNodes as those who asked us: a bounded number of connections, each as one user."""
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""Call one NameNode over Hadoop RPC: one shared connection, made again when it is lost. (hadoop/rpc/connection.py)"""
+"""Call one NameNode over Hadoop RPC: one shared connection, made again when it is lost."""
 
 import asyncio
 import os

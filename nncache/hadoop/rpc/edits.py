@@ -1,4 +1,4 @@
-"""Read the reply of getEditsFromTxid. (hadoop/rpc/edits.py)
+"""Read the reply of getEditsFromTxid.
 
 Source: inotify.proto and org.apache.hadoop.hdfs.protocolPB.PBHelperClient of Hadoop 3.4.1 and 3.5.0.
 What cannot be read whole is refused whole: an event that is passed over would leave stale answers behind.

@@ -1,4 +1,4 @@
-"""Turn bytes of a Hadoop RPC connection into frames, and messages into bytes. (hadoop/rpc/framing.py)
+"""Turn bytes of a Hadoop RPC connection into frames, and messages into bytes.
 
 Sans-I/O: `nncache.hadoop.rpc.wire` reads and writes. Source: org.apache.hadoop.ipc.{Client,Server,RpcConstants}
 of Hadoop 3.4.1 and 3.5.0, measured there.

@@ -1,4 +1,4 @@
-"""Say who calls, at the start of a Hadoop RPC connection. (hadoop/rpc/handshake.py)
+"""Say who calls, at the start of a Hadoop RPC connection.
 
 This is the seam for authentication. A `Handshake` is sans-I/O and lives as long as one connection:
 `nncache.hadoop.rpc.wire` sends what it returns and feeds it every frame until it is complete. SIMPLE needs one

@@ -1,4 +1,4 @@
-"""Write the envelopes of Hadoop RPC calls, and read those of replies. (hadoop/rpc/messages.py)
+"""Write the envelopes of Hadoop RPC calls, and read those of replies.
 
 Sans-I/O. Source: RpcHeader.proto, ProtobufRpcEngine.proto and IpcConnectionContext.proto of Hadoop 3.4.1
 and 3.5.0, whose field numbers `proto/rpc_header.proto` repeats.

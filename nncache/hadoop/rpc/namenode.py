@@ -1,4 +1,4 @@
-"""Ask one NameNode over Hadoop RPC. (hadoop/rpc/namenode.py)
+"""Ask one NameNode over Hadoop RPC.
 
 Source: ClientNamenodeProtocol.proto of Hadoop 3.4.1 and 3.5.0, measured there.
 """

@@ -1,4 +1,4 @@
-"""Change the namespace of one NameNode over Hadoop RPC. (hadoop/rpc/namespace_edits.py)
+"""Change the namespace of one NameNode over Hadoop RPC.
 
 For many changes in a row: one connection for all of them, and a third of what WebHDFS costs the NameNode. Nothing here
 needs a DataNode. Source: ClientNamenodeProtocol.proto and xattr.proto of Hadoop 3.4.1 and 3.5.0.

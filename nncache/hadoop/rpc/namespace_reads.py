@@ -1,4 +1,4 @@
-"""Read many directories and attributes of one NameNode over Hadoop RPC. (hadoop/rpc/namespace_reads.py)
+"""Read many directories and attributes of one NameNode over Hadoop RPC.
 
 A hundred directories take one call (HDFS-13616, since Hadoop 3.3.0). Source: ClientNamenodeProtocol.proto, hdfs.proto
 and xattr.proto of Hadoop 3.4.1 and 3.5.0.

@@ -1,4 +1,4 @@
-"""Say with Kerberos who calls, at the start of a Hadoop RPC connection. (hadoop/rpc/sasl.py)
+"""Say with Kerberos who calls, at the start of a Hadoop RPC connection.
 
 Sans-I/O. Source: org.apache.hadoop.security.{SaslRpcClient,SaslRpcServer} and org.apache.hadoop.ipc.Server of Hadoop
 3.4.1 and 3.5.0, measured there; RFC 4752 for the last two messages, in which the two sides agree on the protection.

@@ -1,4 +1,4 @@
-"""As whom a NameNode is asked over RPC. (hadoop/rpc/user.py)"""
+"""As whom a NameNode is asked over RPC."""
 
 from dataclasses import dataclass
 

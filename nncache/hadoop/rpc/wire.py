@@ -1,4 +1,4 @@
-"""Carry calls and replies over one TCP connection to a NameNode. (hadoop/rpc/wire.py)
+"""Carry calls and replies over one TCP connection to a NameNode.
 
 A `Wire` lives once: it opens, carries any number of calls at a time, and closes. No task belongs to it;
 the event loop feeds it bytes and it settles the futures of those who wait. While Kerberos is asked for a token, in

@@ -1,4 +1,4 @@
-"""Count and tell what should not be in the channel's znodes, each once. (invalidation/channel/bad_znodes.py)"""
+"""Count and tell what should not be in the channel's znodes, each once."""
 
 import logging
 from typing import Final

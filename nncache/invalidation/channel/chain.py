@@ -1,4 +1,4 @@
-"""Follow a stream's records and notice every gap. (invalidation/channel/chain.py)
+"""Follow a stream's records and notice every gap.
 
 Sans-I/O. Each record names the one before it, so a gap is known exactly, where the design of HDFS-8940 guesses it
 from "no overlap".

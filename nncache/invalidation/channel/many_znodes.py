@@ -1,4 +1,4 @@
-"""Read many znodes, of which some may be hostile. (invalidation/channel/many_znodes.py)
+"""Read many znodes, of which some may be hostile.
 
 Anybody whom ZooKeeper's ACLs let create a znode chooses what it holds, how large it is and who may read it.
 """

@@ -1,4 +1,4 @@
-"""Read and write filters as they are in force. (invalidation/channel/published_filters.py)"""
+"""Read and write filters as they are in force."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""Read what was added to a stream of records. (invalidation/channel/reader.py)
+"""Read what was added to a stream of records.
 
 The shell over `channel.chain`. A notification says only that the stream's value has changed: several records may be
 behind it, and some may be gone again. So the newest is read, and from record to record back to the position.

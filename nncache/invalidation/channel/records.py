@@ -1,4 +1,4 @@
-"""Read and write what the channel's znodes hold. (invalidation/channel/records.py)
+"""Read and write what the channel's znodes hold.
 
 JSON, for applications in any language. `chain` stands for one continuous run of a stream and is replaced whenever
 continuity is given up; `previous` is the record before (or, for the first, where the stream begins), so a gap is

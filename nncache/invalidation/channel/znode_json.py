@@ -1,4 +1,4 @@
-"""What all JSON in the channel's znodes has in common. (invalidation/channel/znode_json.py)
+"""What all JSON in the channel's znodes has in common.
 
 What cannot be read whole is refused whole, and so is another `version`; keys that are not known here are ignored
 (docs/releasing.md).

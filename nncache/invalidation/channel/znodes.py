@@ -1,4 +1,4 @@
-"""Where in ZooKeeper's tree what stands. (invalidation/channel/znodes.py)
+"""Where in ZooKeeper's tree what stands.
 
 Below the root, for each nameservice NS:
 

@@ -1,4 +1,4 @@
-"""Call one incarnation of the active NameNode, and believe no other. (invalidation/edits/confirmed_namenode.py)
+"""Call one incarnation of the active NameNode, and believe no other.
 
 The shell over `incarnation`: it knows when connections change and has the pool's probes confirm who is at their end.
 """

@@ -1,4 +1,4 @@
-"""Follow the NameNode's edits page by page and notice every gap. (invalidation/edits/cursor.py)
+"""Follow the NameNode's edits page by page and notice every gap.
 
 Sans-I/O. The NameNode reports neither a purged transaction (the page simply begins later than asked) nor a log
 that went back (it looks idle); the Java client checks the first, and no client the second. Both are checked here.

@@ -1,4 +1,4 @@
-"""Which answers may be believed: those of the one NameNode incarnation followed. (invalidation/edits/incarnation.py)
+"""Which answers may be believed: those of the one NameNode incarnation followed.
 
 Sans-I/O. An RPC reply does not say which process sent it, and a restarted one may have lost what its predecessor
 showed. A TCP connection, however, ends with its process. So: connect, confirm over JMX who is active (start time,

@@ -1,4 +1,4 @@
-"""Read the edits of the active NameNode, page by page, paced and without end. (invalidation/edits/poller.py)
+"""Read the edits of the active NameNode, page by page, paced and without end.
 
 The shell over `edits_cursor` and `pacing`, on a `ConfirmedNameNode`. The direct channel reads through it from the
 present end on, a publisher from its checkpoint.

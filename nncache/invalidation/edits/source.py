@@ -1,4 +1,4 @@
-"""A source of edits: transactions in order, and how far it has read. (invalidation/edits/source.py)
+"""A source of edits: transactions in order, and how far it has read.
 
 The seam between channels and publishers above and what reads the edits below: today `poller.py`, which asks the
 NameNode; the log's own segments or JournalNodes have room here.

@@ -1,4 +1,4 @@
-"""Say which filters are refused, and why. (invalidation/filters/admission.py)
+"""Say which filters are refused, and why.
 
 Pure. The limits are for what is new: a filter that is in force stays in force when a limit is made stricter, as
 Kubernetes does with a ResourceQuota. Without that an operator's slip would take filters away from all tenants.

@@ -1,4 +1,4 @@
-"""What a filter is, and how HDFS keeps it. (invalidation/filters/definition.py)
+"""What a filter is, and how HDFS keeps it.
 
 Named after the INotifyPathFilterInfo of HDFS-8940. Each of its facts has one place: an extended attribute of the
 filter's directory, or a file `definition.json` in it, holds name and glob; a directory, `subscribers`, belongs to the

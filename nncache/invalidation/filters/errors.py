@@ -1,4 +1,4 @@
-"""What can go wrong with filters. (invalidation/filters/errors.py)
+"""What can go wrong with filters.
 
 Each message is one sentence for the user of the command; what HDFS said about it is part of it.
 """

@@ -1,4 +1,4 @@
-"""Say what must be done for HDFS to have the filters of a file. (invalidation/filters/file_plan.py)
+"""Say what must be done for HDFS to have the filters of a file.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""Filters as one readable file, to be kept in git. (invalidation/filters/filter_file.py)
+"""Filters as one readable file, to be kept in git.
 
 Pure. The file is TOML, one table for each filter:
 

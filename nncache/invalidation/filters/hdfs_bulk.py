@@ -1,4 +1,4 @@
-"""Carry out a plan of many filters in HDFS. (invalidation/filters/hdfs_bulk.py)"""
+"""Carry out a plan of many filters in HDFS."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the filters ask of HDFS, and what its refusals mean to them. (invalidation/filters/hdfs_calls.py)"""
+"""What the filters ask of HDFS, and what its refusals mean to them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Read filters from HDFS. (invalidation/filters/hdfs_reader.py)"""
+"""Read filters from HDFS."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""Keep the filters in HDFS, whose permissions say who may change what. (invalidation/filters/hdfs_store.py)
+"""Keep the filters in HDFS, whose permissions say who may change what.
 
     PATH/NAME                    its attribute `user.nncache.definition` is what only an administrator may change
     PATH/NAME/definition.json    instead of it, where older releases wrote one, or HDFS does not take the attribute

@@ -1,4 +1,4 @@
-"""HDFS as one user, many changes at a time. (invalidation/filters/quick_hdfs.py)
+"""HDFS as one user, many changes at a time.
 
 What changes the namespace alone goes to the active NameNode over RPC, all the rest over WebHDFS.
 """

@@ -1,4 +1,4 @@
-"""Read what many filters consist of, in few calls, before each is looked at. (invalidation/filters/read_ahead.py)
+"""Read what many filters consist of, in few calls, before each is looked at.
 
 WebHDFS needs up to three calls for each filter, over HTTP. Here a hundred directories take one call of RPC, and only
 the definitions one each. What could not be read ahead is asked as before.

@@ -1,4 +1,4 @@
-"""Where the filters are kept, and which there may be. (invalidation/filters/settings.py)"""
+"""Where the filters are kept, and which there may be."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Say which filters others than administrators can write: they are not believed. (invalidation/filters/trust.py)
+"""Say which filters others than administrators can write: they are not believed.
 
 Pure. A filter opens its events to its subscribers, whatever HDFS's permissions say of the paths that it matches. So it
 is believed only if administrators alone can make it: each directory from the root to the filter's own belongs to an

@@ -1,4 +1,4 @@
-"""Read which filters are in force. (invalidation/follower/filter_set.py)"""
+"""Read which filters are in force."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

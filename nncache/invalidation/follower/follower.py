@@ -1,4 +1,4 @@
-"""One run of the stream for caches: records, filters and probes. (invalidation/follower/follower.py)
+"""One run of the stream for caches: records, filters and probes.
 
 Three tasks read and queue; the stream's user takes from the queue. So records are read while filters are, coverage
 comes while ZooKeeper is away, and an iteration that is cancelled has lost nothing.

@@ -1,4 +1,4 @@
-"""Say as of when a stream of records covers every change. (invalidation/follower/freshness.py)
+"""Say as of when a stream of records covers every change.
 
 Sans-I/O. The pool says how far the active NameNode's log had come at a moment (`nncache.hadoop.election_view.Probe`);
 the stream says how far it has got. Neither knows how the records travel, so whatever stops on the way, wherever,

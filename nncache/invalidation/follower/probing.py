@@ -1,4 +1,4 @@
-"""Learn from the pool how fresh a position is, sooner when coverage is waited for. (invalidation/follower/probing.py)
+"""Learn from the pool how fresh a position is, sooner when coverage is waited for.
 
 The shell over `nncache.invalidation.follower.freshness`.
 """

@@ -1,4 +1,4 @@
-"""The channel through ZooKeeper: a proxy follows what a publisher writes. (invalidation/follower/stream.py)"""
+"""The channel through ZooKeeper: a proxy follows what a publisher writes."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Say who may do what with each znode that a publisher writes. (invalidation/publisher/access.py)
+"""Say who may do what with each znode that a publisher writes.
 
 Sans-I/O. ZooKeeper inherits nothing: each znode has an ACL of its own, and DELETE and CREATE are rights to the parent.
 

@@ -1,4 +1,4 @@
-"""Give znodes the ACLs that they must have. (invalidation/publisher/acl_repair.py)
+"""Give znodes the ACLs that they must have.
 
 ZooKeeper sets ACLs one by one, in no transaction: each setting names the version of the ACL that was read, so that one
 that arrives late changes nothing.

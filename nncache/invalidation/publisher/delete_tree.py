@@ -1,4 +1,4 @@
-"""Delete znodes with all that is below them. (invalidation/publisher/delete_tree.py)"""
+"""Delete znodes with all that is below them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeAlias

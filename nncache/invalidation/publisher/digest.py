@@ -1,4 +1,4 @@
-"""Say the changes of many transactions in few words. (invalidation/publisher/digest.py)
+"""Say the changes of many transactions in few words.
 
 Sans-I/O. What a digest says makes at least that stale which was added to it, and no more while it is within its limit;
 a job that commits ten thousand files becomes one change of their directory.

@@ -1,4 +1,4 @@
-"""Lead the publishers of a nameservice, or stand by. (invalidation/publisher/election.py)
+"""Lead the publishers of a nameservice, or stand by.
 
 As HDFS's own ActiveStandbyElector does (org.apache.hadoop.ha, 3.x): who holds an ephemeral lock leads. The transaction
 that takes the lock also counts the epoch up. Every write of a leader checks that the epoch is still its own, so a

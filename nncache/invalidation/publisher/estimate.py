@@ -1,4 +1,4 @@
-"""Say from edits of the past what a filter would match. (invalidation/publisher/estimate.py)
+"""Say from edits of the past what a filter would match.
 
 Sans-I/O. Time is that of the events: most have the NameNode's time of the change. Its limit is judged by the rule that
 the publisher goes by.

@@ -1,4 +1,4 @@
-"""Hold the filters' events until they are published, in bounded memory. (invalidation/publisher/event_buffer.py)
+"""Hold the filters' events until they are published, in bounded memory.
 
 Sans-I/O. When it is full, the filter with the most events in it loses the later half of them: those of a filter that
 has few wait no longer, and none of them is lost, as long as others have more.

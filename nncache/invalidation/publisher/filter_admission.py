@@ -1,4 +1,4 @@
-"""Leave out of the filters in HDFS those that are refused. (invalidation/publisher/filter_admission.py)
+"""Leave out of the filters in HDFS those that are refused.
 
 The rules are those of `nncache.invalidation.filters.admission`. What is refused is treated like a broken definition:
 what is published of it stays. What others may have written (`nncache.invalidation.filters.trust`) is refused, too, and

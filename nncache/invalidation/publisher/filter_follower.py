@@ -1,4 +1,4 @@
-"""Know the filters as HDFS has them. (invalidation/publisher/filter_follower.py)
+"""Know the filters as HDFS has them.
 
 The shell over `filter_pacing`, which says when to read which.
 """

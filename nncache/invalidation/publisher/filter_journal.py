@@ -1,4 +1,4 @@
-"""What was published of each filter, and how their set changed. (invalidation/publisher/filter_journal.py)
+"""What was published of each filter, and how their set changed.
 
 Pure; for operators. It outlasts the publisher's runs.
 """

@@ -1,4 +1,4 @@
-"""How many events a filter may have: a flood costs its own subscribers alone. (invalidation/publisher/filter_limits.py)
+"""How many events a filter may have: a flood costs its own subscribers alone.
 
 Sans-I/O. A filter has a bucket of events, filled by time. Edits that are read late, after an outage or by a publisher
 that has just begun, bring the events of a longer time: until all is read, buckets fill without a bound.

@@ -1,4 +1,4 @@
-"""When to read which filter again. (invalidation/publisher/filter_pacing.py)
+"""When to read which filter again.
 
 Sans-I/O. The first change of a filter after a quiet time is read at once. A filter that keeps changing is read less
 and less often, and only that filter: its owner can make the publisher ask the NameNode, and write to ZooKeeper, no

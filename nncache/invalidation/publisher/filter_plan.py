@@ -1,4 +1,4 @@
-"""Say how the published filters must change to be those of HDFS. (invalidation/publisher/filter_plan.py)
+"""Say how the published filters must change to be those of HDFS.
 
 Sans-I/O. A filter whose glob changes is another one for caches, under another id. Its subscribers are told in their
 stream, which goes on. A filter that was made again with another glob or owner begins again, as one does whose znodes

@@ -1,4 +1,4 @@
-"""Who publishes, as the others see it. (invalidation/publisher/identity.py)"""
+"""Who publishes, as the others see it."""
 
 from dataclasses import asdict, dataclass
 

@@ -1,4 +1,4 @@
-"""Leave where they are the znodes that cannot be deleted. (invalidation/publisher/left_znodes.py)
+"""Leave where they are the znodes that cannot be deleted.
 
 Anybody whom ZooKeeper's ACLs let create a znode can put others below it and hide them: then no other client deletes it.
 """

@@ -1,4 +1,4 @@
-"""Say which changes concern a cache, and which events a subscriber. (invalidation/publisher/narrowing.py)
+"""Say which changes concern a cache, and which events a subscriber.
 
 A cache needs more than the changes of matching paths: a change may be one of what lies below its path, and a child's
 is the only sign that the directory's own status changed. It needs nothing else: it keeps outcomes of matching paths

@@ -1,4 +1,4 @@
-"""Where a publisher's records go. (invalidation/publisher/output_stream.py)
+"""Where a publisher's records go.
 
 The counterpart of `nncache.invalidation.stream`: the InotifyEventOutputStream of HDFS-8940, named in the settings.
 """

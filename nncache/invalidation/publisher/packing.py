@@ -1,4 +1,4 @@
-"""Put operations into as few transactions of ZooKeeper as they fit into. (invalidation/publisher/packing.py)
+"""Put operations into as few transactions of ZooKeeper as they fit into.
 
 Sans-I/O.
 """

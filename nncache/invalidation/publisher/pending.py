@@ -1,4 +1,4 @@
-"""Put together what the next records say. (invalidation/publisher/pending.py)
+"""Put together what the next records say.
 
 Sans-I/O. Transactions are matched as soon as they are read, with the filters in force then; what matches nothing is
 not kept.

@@ -1,4 +1,4 @@
-"""Make every znode with its ACL. (invalidation/publisher/protected_session.py)
+"""Make every znode with its ACL.
 
 The one place where a publisher's znodes get their ACLs: what writes them need not think of it.
 """

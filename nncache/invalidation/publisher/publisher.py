@@ -1,4 +1,4 @@
-"""Publish the edits of one nameservice, for as long as the process lives. (invalidation/publisher/publisher.py)"""
+"""Publish the edits of one nameservice, for as long as the process lives."""
 
 import asyncio
 import logging

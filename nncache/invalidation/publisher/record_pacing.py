@@ -1,4 +1,4 @@
-"""When to publish the next record. (invalidation/publisher/record_pacing.py)
+"""When to publish the next record.
 
 Sans-I/O. A change after a quiet time is published at once. Under load, records are spaced out and each carries more:
 the write rate is bounded by time, not by what happens in HDFS.

@@ -1,4 +1,4 @@
-"""Find where publishing goes on, and tell everybody what was missed. (invalidation/publisher/resume.py)"""
+"""Find where publishing goes on, and tell everybody what was missed."""
 
 import logging
 from collections.abc import Callable, Mapping

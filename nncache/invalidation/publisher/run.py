@@ -1,4 +1,4 @@
-"""One run of a publisher: read, match, write. (invalidation/publisher/run.py)
+"""One run of a publisher: read, match, write.
 
 Three tasks, one for each thing that takes its time: the edits, ZooKeeper, the filters in HDFS. What they share changes
 between awaits only.

@@ -1,4 +1,4 @@
-"""What an operator may choose about publishing. (invalidation/publisher/settings.py)"""
+"""What an operator may choose about publishing."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,4 +1,4 @@
-"""The figures of a publisher, counted in place; what is handed out is a copy. (invalidation/publisher/stats.py)"""
+"""The figures of a publisher, counted in place; what is handed out is a copy."""
 
 import math
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Plan what a publisher writes to ZooKeeper. (invalidation/publisher/write_plan.py)
+"""Plan what a publisher writes to ZooKeeper.
 
 Sans-I/O. A multi is carried out as a whole or not at all. Where one does not hold all of a publication, the filters'
 records go first, each multi under a check of `.cache`, and `.cache` goes last: it never claims what is not there.

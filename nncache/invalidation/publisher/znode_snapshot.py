@@ -1,4 +1,4 @@
-"""Read a nameservice's znodes. (invalidation/publisher/znode_snapshot.py)"""
+"""Read a nameservice's znodes."""
 
 from collections.abc import Mapping
 from dataclasses import replace

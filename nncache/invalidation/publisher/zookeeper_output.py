@@ -1,4 +1,4 @@
-"""Publish through ZooKeeper. (invalidation/publisher/zookeeper_output.py)
+"""Publish through ZooKeeper.
 
 The shell over `tree_reading` and `tree`, which decide what is there and what is written. Named after the
 ZKInotifyEventOutputStream of HDFS-8940.

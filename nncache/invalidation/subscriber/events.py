@@ -1,4 +1,4 @@
-"""The stream of one filter's events, for any application. (invalidation/subscriber/events.py)
+"""The stream of one filter's events, for any application.
 
 The counterpart of org.apache.hadoop.hdfs.DFSInotifyEventInputStream, without superuser rights, without Java and
 without asking the NameNode anything.

@@ -1,4 +1,4 @@
-"""Notice that ZooKeeper or the publisher is away for too long. (invalidation/subscriber/outages.py)"""
+"""Notice that ZooKeeper or the publisher is away for too long."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""Say where a subscriber's stream may begin. (invalidation/subscriber/starting_point.py)
+"""Say where a subscriber's stream may begin.
 
 Sans-I/O. Whether the records behind that point are still there shows when they are read: each names the one before.
 """

@@ -1,4 +1,4 @@
-"""Follow a filter past gaps and outages: one stream after the other. (invalidation/subscriber/subscription.py)"""
+"""Follow a filter past gaps and outages: one stream after the other."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Lets connections become aiohttp's a few in each turn of the event loop. (proxy/clients/arrivals.py)
+"""Lets connections become aiohttp's a few in each turn of the event loop.
 
 libuv reads every socket that is ready before anything else has its turn. A request of which nothing is known takes
 fifty times as long as one that is, so of a crowd that asks the same all would be parsed before the first one is

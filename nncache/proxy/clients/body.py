@@ -1,4 +1,4 @@
-"""A request's body, read from the client part by part. (proxy/clients/body.py)"""
+"""A request's body, read from the client part by part."""
 
 import asyncio
 

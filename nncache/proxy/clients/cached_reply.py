@@ -1,4 +1,4 @@
-"""A kept reply as an answer: a response, or bytes for the fast path. (proxy/clients/cached_reply.py)
+"""A kept reply as an answer: a response, or bytes for the fast path.
 
 Both have the same fields in the same order; a test compares.
 """

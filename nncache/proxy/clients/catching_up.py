@@ -1,4 +1,4 @@
-"""Accepts the connects that a busy event loop leaves waiting. (proxy/clients/catching_up.py)
+"""Accepts the connects that a busy event loop leaves waiting.
 
 libuv accepts one connection in each turn of the loop (libuv#3696). While thousands of connections ask without a pause,
 a turn lasts as long as it takes to answer all of them, and who is new would wait in the kernel for minutes.

@@ -1,4 +1,4 @@
-"""The chunks of a request's body, taken apart before aiohttp's parser sees them. (proxy/clients/chunks.py)
+"""The chunks of a request's body, taken apart before aiohttp's parser sees them.
 
 That parser takes the last trailer field of a chunked body for the first field of the next request (seen with 3.14.5):
 behind a proxy that shares connections, one client would write another's header. So it is given the same body in chunks

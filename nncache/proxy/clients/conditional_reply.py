@@ -1,4 +1,4 @@
-"""A reply to a request that knows an entity tag, or would wait for another one. (proxy/clients/conditional_reply.py)"""
+"""A reply to a request that knows an entity tag, or would wait for another one."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-"""One client's connection: what is answered before aiohttp builds a request of it. (proxy/clients/connection.py)
+"""One client's connection: what is answered before aiohttp builds a request of it.
 
 A subclass of aiohttp's `RequestHandler` (read in 3.14.5; the tests of this module fail when its insides change). The
 fast path answers only when no request is in progress, queued or parsed in part, and the client reads what it is sent.

@@ -1,4 +1,4 @@
-"""Ends the connections that clients have closed, a few in each turn of the event loop. (proxy/clients/endings.py)
+"""Ends the connections that clients have closed, a few in each turn of the event loop.
 
 To end one takes longer than to accept it: the operating system's close, a timer, what was counted. libuv hands over all
 ends of connections that it finds at once, so when many clients leave together, all others would wait for it.

@@ -1,4 +1,4 @@
-"""The one place where errors become replies. (proxy/clients/error_replies.py)
+"""The one place where errors become replies.
 
 WebHDFS clients read an error from a JSON `RemoteException` (org.apache.hadoop.hdfs.web.JsonUtil, Hadoop 3.5.0),
 so the proxy's own errors have that form as well.

@@ -1,4 +1,4 @@
-"""Requests that repeat a vetted head byte for byte, answered at once. (proxy/clients/fastpath.py)
+"""Requests that repeat a vetted head byte for byte, answered at once.
 
 A poller sends the same bytes again and again. The ordinary path has taken such a head apart once and found
 that the cache may answer it; the table remembers the *whole* head, so nothing in it can be overlooked but the fields

@@ -1,4 +1,4 @@
-"""Bytes of a client that wait to be a whole head. (proxy/clients/head_buffer.py)
+"""Bytes of a client that wait to be a whole head.
 
 aiohttp's parser is given heads one by one and whole: what it holds of a part takes many times its size, a request
 line can be read only as a whole, and what stands behind `Connection: close` must not reach it at all.

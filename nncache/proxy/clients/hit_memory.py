@@ -1,4 +1,4 @@
-"""Hand hits of the ordinary path to the fast path, which answers them next time. (proxy/clients/hit_memory.py)"""
+"""Hand hits of the ordinary path to the fast path, which answers them next time."""
 
 from aiohttp import HttpVersion11, web
 

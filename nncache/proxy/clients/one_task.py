@@ -1,4 +1,4 @@
-"""Requests of one connection, served one after another in its own task. (proxy/clients/one_task.py)
+"""Requests of one connection, served one after another in its own task.
 
 aiohttp (read in 3.14.5, `RequestHandler.start`) makes a task for each request, so that context variables of one do not
 reach the next; nothing here has any. Without them a request takes two turns of the event loop less, which is a third of

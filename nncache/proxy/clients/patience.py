@@ -1,4 +1,4 @@
-"""How long a client may take over a body, in either direction. (proxy/clients/patience.py)"""
+"""How long a client may take over a body, in either direction."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Header fields that differ from request to request and change no answer. (proxy/clients/per_request_fields.py)
+"""Header fields that differ from request to request and change no answer.
 
 Two heads that are equal without them are the same question to cache and NameNode: nothing in
 `nncache.proxy.cache_directives`, `nncache.proxy.identity` or `nncache.proxy.clients.vetting` reads one of them but to

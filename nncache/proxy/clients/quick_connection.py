@@ -1,4 +1,4 @@
-"""One client's connection as long as its requests are known. (proxy/clients/quick_connection.py)
+"""One client's connection as long as its requests are known.
 
 It costs a fraction of aiohttp's: no task, no parser, no queue. What the fast path does not answer, and
 `nncache.proxy.plain_calls` does not forward, is for a `nncache.proxy.clients.connection.ClientConnection`, to which the

@@ -1,4 +1,4 @@
-"""A reply to a client, written as it is given. (proxy/clients/response.py)
+"""A reply to a client, written as it is given.
 
 aiohttp's own responses add `Server`, `Date` and `Content-Type`, and take header fields apart and together
 again. A gateway's replies must leave as they came (guarantee Verbatim), so this one writes its head itself

@@ -1,4 +1,4 @@
-"""Listens for clients, hands their requests on, and stops without breaking any off. (proxy/clients/server.py)"""
+"""Listens for clients, hands their requests on, and stops without breaking any off."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The certificate of the proxy, taken up again when its files change. (proxy/clients/server_certificate.py)"""
+"""The certificate of the proxy, taken up again when its files change."""
 
 import logging
 import ssl

@@ -1,4 +1,4 @@
-"""Accepts clients over TLS: a handshake first, within its time and its share. (proxy/clients/tls_listener.py)
+"""Accepts clients over TLS: a handshake first, within its time and its share.
 
 The event loop would begin a handshake for any number of connections, of which none is counted before it is over. Here
 each address has its share of those under way, as it has of connections, and none takes longer than a head may.

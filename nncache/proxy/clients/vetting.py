@@ -1,4 +1,4 @@
-"""What a request's head must be before anybody reads sense into it. (proxy/clients/vetting.py)
+"""What a request's head must be before anybody reads sense into it.
 
 aiohttp's C parser refuses what is not HTTP, conflicting lengths and most smuggling. It accepts the rest of
 this list (seen with aiohttp 3.14.5), and two readers could make two things of some of it.

@@ -1,4 +1,4 @@
-"""Who asks for a filter's events. (proxy/events/callers.py)"""
+"""Who asks for a filter's events."""
 
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias, assert_never

@@ -1,4 +1,4 @@
-"""GET /v1/events: a filter's events as a stream, for its subscribers. (proxy/events/endpoint.py)"""
+"""GET /v1/events: a filter's events as a stream, for its subscribers."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""One filter, followed once for all of its streams. (proxy/events/feed.py)
+"""One filter, followed once for all of its streams.
 
 What a stream may have missed it does not take from here: it reads that from the source by itself
 (`nncache.proxy.events.stream`). So nothing here has to be right about gaps, and no stream waits for a slower one.

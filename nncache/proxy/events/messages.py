@@ -1,4 +1,4 @@
-"""What a stream of events tells its client. (proxy/events/messages.py)
+"""What a stream of events tells its client.
 
 Pure. Fields have the names that `nncache watch --json` gives them. The id of a message is a transaction: with it as
 `Last-Event-ID` a client goes on behind that message. Of several events of one transaction only the last one has it, so

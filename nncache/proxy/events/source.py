@@ -1,4 +1,4 @@
-"""What a stream of events needs of the rest of the system. (proxy/events/source.py)
+"""What a stream of events needs of the rest of the system.
 
 Shapes and values only: `nncache/daemons/event_source.py` makes them of what a publisher writes to ZooKeeper.
 """

@@ -1,4 +1,4 @@
-"""Server-Sent Events as bytes. (proxy/events/sse.py)
+"""Server-Sent Events as bytes.
 
 Pure. Source: WHATWG HTML, section 9.2, "Server-sent events": a stream of UTF-8, whose lines end with CR, LF or both,
 and whose messages end with an empty line.

@@ -1,4 +1,4 @@
-"""One client's stream of a filter's events. (proxy/events/stream.py)
+"""One client's stream of a filter's events.
 
 A stream knows its position. What follows that it takes from the filter's feed, as long as it is kept there; else it
 reads it from the source, as any subscriber would, until it has come to what is kept. So a client that resumes, and one

@@ -1,4 +1,4 @@
-"""What a request for events asks for. (proxy/events/wish.py)
+"""What a request for events asks for.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""The cookie that the proxy gives to those whom it has authenticated. (proxy/termination/cookies.py)
+"""The cookie that the proxy gives to those whom it has authenticated.
 
 Pure. Written as Hadoop writes its own (`AuthenticationToken`, `Signer` of Hadoop 3.5.0), since clients keep it by that
 name and read when it ends. No NameNode takes it and none of theirs is taken here, also where both sign with one secret:

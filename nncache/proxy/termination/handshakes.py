@@ -1,4 +1,4 @@
-"""Judge clients' tickets: in threads, a few at a time, while others wait. (proxy/termination/handshakes.py)"""
+"""Judge clients' tickets: in threads, a few at a time, while others wait."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Judge a client's own `doas`: here, since a NameNode sees our address. (proxy/termination/impersonation.py)"""
+"""Judge a client's own `doas`: here, since a NameNode sees our address."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Delegation tokens that a NameNode has just given to users known here. (proxy/termination/issued_tokens.py)
+"""Delegation tokens that a NameNode has just given to users known here.
 
 A client that takes a token for each process (`hdfs dfs` on webhdfs://) asks its one question with it. That the NameNode
 gave this very token to alice proves as much as its reply to a question with it: whose it is, for as long as any proof

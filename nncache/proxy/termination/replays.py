@@ -1,4 +1,4 @@
-"""See that a ticket which has come before is refused. (proxy/termination/replays.py)
+"""See that a ticket which has come before is refused.
 
 MIT Kerberos can be configured to keep no replay cache, in several ways. So a ticket of our own is shown twice. Until it
 is known that the second one is refused, no client's ticket is judged.

@@ -1,4 +1,4 @@
-"""Settings: clients are authenticated here. (proxy/termination/settings.py)"""
+"""Settings: clients are authenticated here."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""The secrets that sign cookies, taken up again when their file changes. (proxy/termination/signing_keys.py)"""
+"""The secrets that sign cookies, taken up again when their file changes."""
 
 import asyncio
 import logging

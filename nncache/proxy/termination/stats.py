@@ -1,4 +1,4 @@
-"""Figures of the authentication of clients. (proxy/termination/stats.py)"""
+"""Figures of the authentication of clients."""
 
 from dataclasses import dataclass
 from enum import StrEnum

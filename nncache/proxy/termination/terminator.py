@@ -1,4 +1,4 @@
-"""Authenticate a request, and say as whom it goes to the NameNode. (proxy/termination/terminator.py)
+"""Authenticate a request, and say as whom it goes to the NameNode.
 
 The rules are those of docs/decisions/0019; each has a broken variant in tests/model/variants/termination_rules.py.
 """

@@ -1,4 +1,4 @@
-"""The way to the NameNodes: a call goes in, the active one's reply comes out. (proxy/upstream/client.py)
+"""The way to the NameNodes: a call goes in, the active one's reply comes out.
 
 `failover.py` finds the NameNode, `exchange.py` speaks to it, `pool.py` holds the
 connections and says why this is not aiohttp's ClientSession.

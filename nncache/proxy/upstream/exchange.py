@@ -1,4 +1,4 @@
-"""One call on one connection to a NameNode: the request out, the reply in. (proxy/upstream/exchange.py)
+"""One call on one connection to a NameNode: the request out, the reply in.
 
 The request's body waits until the NameNode has had a moment to answer. No WebHDFS operation of a NameNode
 reads a body: it answers `CREATE` with a redirect as soon as it has the head, then closes on what it did not

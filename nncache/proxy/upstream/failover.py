@@ -1,4 +1,4 @@
-"""Ask one NameNode after another until one of them takes the call. (proxy/upstream/failover.py)
+"""Ask one NameNode after another until one of them takes the call.
 
 What may be sent a second time is decided by `nncache.hadoop.retry` alone. A call that is not a read goes out on a
 connection made for it, so that "closed in the meantime" can't be mistaken for "not carried out", and it is

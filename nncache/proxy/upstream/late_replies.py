@@ -1,4 +1,4 @@
-"""What waits for a NameNode's reply for a while only: one timer for all of them. (proxy/upstream/late_replies.py)
+"""What waits for a NameNode's reply for a while only: one timer for all of them.
 
 A timer for each call costs more than to read its reply, and nearly none of them ever ends.
 """

@@ -1,4 +1,4 @@
-"""Permits for what is bounded, given in turn to those who wait. (proxy/upstream/permits.py)"""
+"""Permits for what is bounded, given in turn to those who wait."""
 
 import asyncio
 from collections import OrderedDict, deque

@@ -1,4 +1,4 @@
-"""A read on a kept connection to a NameNode, without a task or a parser. (proxy/upstream/plain_exchange.py)
+"""A read on a kept connection to a NameNode, without a task or a parser.
 
 It takes the reply if that comes whole, soon and in the usual form. Whatever else happens, the connection goes over to
 a `nncache.proxy.upstream.exchange.Exchange`, with all that has come: nothing is asked a second time for that.

@@ -1,4 +1,4 @@
-"""A whole JSON reply of a NameNode, read off its bytes. (proxy/upstream/plain_reply.py)
+"""A whole JSON reply of a NameNode, read off its bytes.
 
 Pure. It takes what a NameNode says to nearly every read, spelled as it spells it, and nothing else: the parser judges
 whatever is odd.

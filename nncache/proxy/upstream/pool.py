@@ -1,4 +1,4 @@
-"""Connections to the NameNodes: opened, lent, kept for reuse, closed. (proxy/upstream/pool.py)
+"""Connections to the NameNodes: opened, lent, kept for reuse, closed.
 
 Why not aiohttp's ClientSession (looked up in aiohttp 3.14.5):
 - it repeats PUT and DELETE by itself when a kept connection turns out to be dead (client.py,

@@ -1,4 +1,4 @@
-"""What the proxy asks a NameNode on its own account, over the pool's RPC. (proxy/upstream/queries.py)"""
+"""What the proxy asks a NameNode on its own account, over the pool's RPC."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The service's own login at the NameNodes' WebHDFS, for calls as a proxy user. (proxy/upstream/service_login.py)
+"""The service's own login at the NameNodes' WebHDFS, for calls as a proxy user.
 
 A NameNode gives a cookie for a ticket (`nncache.hadoop.kerberos.web_login`); who has it can be any user for whom the
 service may act. It stands in memory alone, goes to the NameNode that gave it alone, and nothing that a NameNode says of

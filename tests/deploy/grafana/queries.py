@@ -7,7 +7,7 @@ from typing import Any
 
 import promql_parser
 
-from nncache.deploy.grafana.files import DIRECTORY
+from tools.dashboards.files import DIRECTORY
 
 Json = dict[str, Any]
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from nncache.deploy.grafana.classic import built, json_of
-from nncache.deploy.grafana.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.classic import built, json_of
+from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
 
 LINES = Panel(
     title="lines?",

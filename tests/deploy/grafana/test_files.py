@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from nncache.deploy.grafana.files import BOARDS, DIRECTORY, files, write
-from nncache.deploy.grafana.promql import PROCESS
 from nncache.metrics.metric import Metric
 from nncache.metrics.table import METRICS
 from nncache.proxy.traffic import Result
 from tests.deploy.grafana.queries import DASHBOARDS, PANELS, Json, expressions, selectors
 from tests.house.tree import ROOT
+from tools.dashboards.files import BOARDS, DIRECTORY, files, write
+from tools.dashboards.promql import PROCESS
 
 TABLE = {metric.name: metric for metric in METRICS}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nncache.deploy.grafana.files import BOARDS
-from nncache.deploy.grafana.panel import Panel
+from tools.dashboards.files import BOARDS
+from tools.dashboards.panel import Panel
 
 PANELS = {f"{board.name}: {panel.title}": panel for board in BOARDS for panel in board.panels}
 

@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client import CollectorRegistry, ProcessCollector
 
-from nncache.deploy.grafana.promql import PROCESS, TARGETS, of, quantile, rate, total
+from tools.dashboards.promql import PROCESS, TARGETS, of, quantile, rate, total
 
 
 def test_a_selector_is_of_the_chosen_targets() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nncache.deploy.live.command import INTERRUPTED, live
+from tools.dashboards.live.command import INTERRUPTED, live
 
 
 def test_without_prometheus_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +27,7 @@ def test_without_prometheus_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 @pytest.mark.skipif(shutil.which("prometheus") is None, reason="apt-get install prometheus")
 def test_it_says_where_to_look_and_a_signal_ends_all_of_it(tmp_path: Path) -> None:
     """Every process that it has started is gone when it is."""
-    words = (sys.executable, "-m", "nncache.deploy.live", "--duration", "600")
+    words = (sys.executable, "-m", "tools.dashboards.live", "--duration", "600")
     environ = os.environ | {"NNCACHE_TEST_MARK": str(tmp_path)}
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environ

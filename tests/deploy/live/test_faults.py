@@ -4,8 +4,8 @@ from typing import Any, cast
 
 import pytest
 
-from nncache.deploy.live.faults import FAULTS
-from nncache.deploy.live.stand import Stand
+from tools.dashboards.live.faults import FAULTS
+from tools.dashboards.live.stand import Stand
 
 
 class Noted:
@@ -40,7 +40,7 @@ DONE: dict[str, tuple[list[str], list[str]]] = {
 def test_what_is_done(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And how it is mended; a fault that is there from the start is of a proxy's own settings."""
     fault, called = FAULTS[name], list[str]()
-    monkeypatch.setattr("nncache.deploy.live.faults.time.sleep", lambda _: called.append("slept"))
+    monkeypatch.setattr("tools.dashboards.live.faults.time.sleep", lambda _: called.append("slept"))
     stand = cast("Stand", cast("Any", Noted(called)))
     if fault.begin is None or fault.end is None:
         assert fault.needs.flags_of_first_proxy

@@ -5,8 +5,8 @@ from collections import Counter
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from nncache.deploy.live.load import GLOB, OTHER_CALLS, WORKFLOWS, load, success
 from nncache.hadoop.globs import compile_glob
+from tools.dashboards.live.load import GLOB, OTHER_CALLS, WORKFLOWS, load, success
 
 DURATION_S = 2.0
 

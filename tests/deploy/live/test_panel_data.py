@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from nncache.deploy.grafana.panel import Board, Panel, Query, Row
-from nncache.deploy.live.panel_data import Shown, Stretch, as_json, named, resolved, shown
 from nncache.testbed.prometheus import Line
+from tools.dashboards.live.panel_data import Shown, Stretch, as_json, named, resolved, shown
+from tools.dashboards.panel import Board, Panel, Query, Row
 
 PANEL = Panel(
     title="t?",

@@ -5,11 +5,11 @@ import shutil
 
 import pytest
 
-from nncache.deploy.grafana.files import BOARDS
-from nncache.deploy.live.load import load
-from nncache.deploy.live.panel_data import ANY, Stretch, shown
-from nncache.deploy.live.stand import running
 from tests.cluster import HADOOP
+from tools.dashboards.files import BOARDS
+from tools.dashboards.live.load import load
+from tools.dashboards.live.panel_data import ANY, Stretch, shown
+from tools.dashboards.live.stand import running
 
 pytestmark = [
     pytest.mark.long,

@@ -1,4 +1,4 @@
-"""What operators and owners of filters write: globs, settings, addresses. (tests/hostile/fuzzing/operators.py)"""
+"""What operators and owners of filters write: globs, settings, addresses."""
 
 import tempfile
 from pathlib import Path

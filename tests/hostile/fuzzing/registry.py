@@ -1,4 +1,4 @@
-"""What clients of the registry say, over HTTP and DNS, and what they write. (tests/hostile/fuzzing/registry.py)"""
+"""What clients of the registry say, over HTTP and DNS, and what they write."""
 
 from typing import Final
 

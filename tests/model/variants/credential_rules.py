@@ -1,4 +1,4 @@
-"""Rules of credentials: what authenticates whom, and for how long. (tests/model/variants/credential_rules.py)"""
+"""Rules of credentials: what authenticates whom, and for how long."""
 
 from typing import Final
 

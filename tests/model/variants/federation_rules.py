@@ -1,4 +1,4 @@
-"""Rules of several namespaces behind one proxy. (tests/model/variants/federation_rules.py)"""
+"""Rules of several namespaces behind one proxy."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Rules of two-step writes, whose second step passes the proxy by. (tests/model/variants/window_rules.py)"""
+"""Rules of two-step writes, whose second step passes the proxy by."""
 
 from typing import Final
 

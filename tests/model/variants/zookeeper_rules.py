@@ -1,4 +1,4 @@
-"""Rules of the way through ZooKeeper: publisher, records, probes. (tests/model/variants/zookeeper_rules.py)"""
+"""Rules of the way through ZooKeeper: publisher, records, probes."""
 
 from dataclasses import replace
 from typing import Final

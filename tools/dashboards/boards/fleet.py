@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from nncache.deploy.grafana.boards.shared import (
+from tools.dashboards.boards.shared import (
     GATE_AGE,
     HIT_RATIO,
     HITS,
@@ -16,8 +16,8 @@ from nncache.deploy.grafana.boards.shared import (
     RESULTS,
     slowest,
 )
-from nncache.deploy.grafana.panel import Board, Panel, Query, Row, Threshold
-from nncache.deploy.grafana.promql import increase, of, rate, total
+from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.promql import increase, of, rate, total
 
 _FAILED: Final = total(rate("nncache_requests_total", result="failed"))
 

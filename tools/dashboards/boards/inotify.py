@@ -1,13 +1,13 @@
-"""The inotify service: publishers, filters, what goes through ZooKeeper. (deploy/grafana/boards/inotify.py)
+"""The inotify service: publishers, filters, what goes through ZooKeeper.
 
 Filters are shown together: there may be thousands, and no metric has a filter's name as a label.
 """
 
 from typing import Final
 
-from nncache.deploy.grafana.boards.shared import NAMENODES_REACHED
-from nncache.deploy.grafana.panel import Board, Panel, Query, Row, Threshold
-from nncache.deploy.grafana.promql import increase, of, rate, total
+from tools.dashboards.boards.shared import NAMENODES_REACHED
+from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.promql import increase, of, rate, total
 
 PUBLISHING: Final = Row(
     "Is every change published?",

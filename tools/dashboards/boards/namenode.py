@@ -1,4 +1,4 @@
-"""What the NameNodes would be asked without nncache, and what they are asked. (deploy/grafana/boards/namenode.py)
+"""What the NameNodes would be asked without nncache, and what they are asked.
 
 From the proxies' and publishers' own figures: a NameNode's JMX page is no target of Prometheus by itself, and what
 clients ask it directly is not seen here.
@@ -6,7 +6,7 @@ clients ask it directly is not seen here.
 
 from typing import Final
 
-from nncache.deploy.grafana.boards.shared import (
+from tools.dashboards.boards.shared import (
     CLOSED_QUERIES,
     OPERATION_COLORS,
     OWN_CALLS,
@@ -15,8 +15,8 @@ from nncache.deploy.grafana.boards.shared import (
     ROLLS,
     slowest,
 )
-from nncache.deploy.grafana.panel import Board, Panel, Query, Row, Threshold
-from nncache.deploy.grafana.promql import of, rate, total
+from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.promql import of, rate, total
 
 _BEFORE: Final = total(rate("nncache_requests_total", result="hit|collapsed|stored|forwarded|failed"))
 """What would have come to a NameNode: all but what is refused and what clients gave up."""

@@ -1,8 +1,8 @@
-"""One proxy: its traffic, its memory, its changes, its NameNodes, its process. (deploy/grafana/boards/proxy.py)"""
+"""One proxy: its traffic, its memory, its changes, its NameNodes, its process."""
 
 from typing import Final
 
-from nncache.deploy.grafana.boards.shared import (
+from tools.dashboards.boards.shared import (
     GATE_AGE,
     HIT_RATIO,
     OPERATION_COLORS,
@@ -10,8 +10,8 @@ from nncache.deploy.grafana.boards.shared import (
     RESULTS,
     slowest,
 )
-from nncache.deploy.grafana.panel import Board, Panel, Query, Row, Threshold
-from nncache.deploy.grafana.promql import increase, of, rate, total
+from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.promql import increase, of, rate, total
 
 TRAFFIC: Final = Row(
     "What do its clients get?",

@@ -1,9 +1,9 @@
-"""Panels and expressions of several dashboards. (deploy/grafana/boards/shared.py)"""
+"""Panels and expressions of several dashboards."""
 
 from typing import Final
 
-from nncache.deploy.grafana.panel import Color, Panel, Query, Threshold
-from nncache.deploy.grafana.promql import of, quantile, rate, total
+from tools.dashboards.panel import Color, Panel, Query, Threshold
+from tools.dashboards.promql import of, quantile, rate, total
 
 REQUESTS: Final = total(rate("nncache_requests_total"))
 HITS: Final = total(rate("nncache_requests_total", result="hit|collapsed"))

@@ -1,5 +1,5 @@
-"""`python -m nncache.deploy.live`."""
+"""`python -m tools.dashboards.live`."""
 
-from nncache.deploy.live.command import live
+from tools.dashboards.live.command import live
 
 live()

@@ -1,4 +1,4 @@
-"""`make dashboards`: a real system under load, and where to look at it. (deploy/live/command.py)"""
+"""`make dashboards`: a real system under load, and where to look at it."""
 
 import asyncio
 import json
@@ -12,14 +12,14 @@ from urllib.parse import urlencode
 
 import click
 
-from nncache.deploy.grafana.files import BOARDS
-from nncache.deploy.live.faults import FAULTS, Fault
-from nncache.deploy.live.load import load
-from nncache.deploy.live.panel_data import ANY, Stretch, as_json, shown
-from nncache.deploy.live.stand import Needs, Stand, running
 from nncache.testbed import TestbedError
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from tools.dashboards.files import BOARDS
+from tools.dashboards.live.faults import FAULTS, Fault
+from tools.dashboards.live.load import load
+from tools.dashboards.live.panel_data import ANY, Stretch, as_json, shown
+from tools.dashboards.live.stand import Needs, Stand, running
 
 GRAPHS: Final = (
     "nncache:hit_ratio:rate5m",

@@ -1,11 +1,11 @@
-"""Faults to cause while the load runs, so that the dashboards show them. (deploy/live/faults.py)"""
+"""Faults to cause while the load runs, so that the dashboards show them."""
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from nncache.deploy.live.stand import Needs, Stand
+from tools.dashboards.live.stand import Needs, Stand
 
 TAKEOVER_S: Final = 10.0
 """No NameNode is active for so long: as with a ZKFC, by `ha.zookeeper.session-timeout.ms`."""

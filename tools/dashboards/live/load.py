@@ -1,4 +1,4 @@
-"""A small load in which every kind of request occurs: bounded in rate, and in time. (deploy/live/load.py)
+"""A small load in which every kind of request occurs: bounded in rate, and in time.
 
 Readers poll for the files with which workflows say that they are done; a few clients ask for what no cache answers;
 and some workflows end while that goes on, at the NameNode and through a proxy.

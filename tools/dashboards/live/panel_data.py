@@ -1,4 +1,4 @@
-"""What the panels of a dashboard show, as asked of a Prometheus. (deploy/live/panel_data.py)"""
+"""What the panels of a dashboard show, as asked of a Prometheus."""
 
 import math
 import re
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from nncache.deploy.grafana.panel import Board
 from nncache.testbed.prometheus import Line
+from tools.dashboards.panel import Board
 
 ANY: Final = ".+"
 """The value of a variable of which all values are chosen."""

@@ -1,4 +1,4 @@
-"""The running system: cluster, ZooKeeper, publisher, two proxies, and a Prometheus of them. (deploy/live/stand.py)"""
+"""The running system: cluster, ZooKeeper, publisher, two proxies, and a Prometheus of them."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from nncache.deploy.live.load import GLOB, OWNER
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
@@ -15,8 +14,9 @@ from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 from nncache.testbed.prometheus import Prometheus
 from nncache.testbed.prometheus import installed as prometheus_is_there
+from tools.dashboards.live.load import GLOB, OWNER
 
-RULES: Final = Path(__file__).resolve().parents[1] / "prometheus" / "nncache.rules.yml"
+RULES: Final = Path(__file__).resolve().parents[3] / "deploy" / "prometheus" / "nncache.rules.yml"
 PROXIES: Final = 2
 
 _NAMESERVICE: Final = "ns1"

@@ -1,8 +1,8 @@
 """Panels of several dashboards."""
 
-from nncache.deploy.grafana.boards.shared import OPERATION_COLORS, REASON_COLORS, RESULT_COLORS, slowest
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.traffic import OPERATION_NAMES, Result
+from tools.dashboards.boards.shared import OPERATION_COLORS, REASON_COLORS, RESULT_COLORS, slowest
 
 
 def test_each_result_has_a_color() -> None:
