@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,14 +14,13 @@ from pyspark.sql import SparkSession
 
 from nncache.bench import tables
 from nncache.bench.bystander import Watched, observe
-from nncache.bench.changing.changer import Order, Outcome
-from nncache.bench.changing.namespace import BenchNamespace
-from nncache.bench.changing.process import ChangerProcess
+from nncache.bench.changer import Order, Outcome, change
+from nncache.bench.driver import apart, next_of
 from nncache.bench.judge.others import FILE
+from nncache.bench.namespace import BenchNamespace
 from nncache.bench.plan import Plan
-from nncache.bench.polling.clock import boottime
+from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect
-from nncache.bench.polling.conductor import Conductor, Progress
 from nncache.bench.polling.task import Orders
 from nncache.bench.servers.counters import NameNodeAt, Sample, sample
 from nncache.bench.servers.nginx import nginx
@@ -33,30 +32,13 @@ from nncache.testbed import Cluster
 WARM_UP_SHARES: Final = (0.1, 0.3, 1.0)
 """Of the pollers, one after the other, each for as long."""
 
-_LOOK_S: Final = 0.2
+_PATIENCE_S: Final = 600.0
+
+Show = Callable[[str], None]
 
 
 class RefusedChangesError(Exception):
     """The NameNode did not make some changes: the figures would be about another workload."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What is shown of a mode while it runs.
-
-    Attributes:
-        what: is going on.
-        done: of `total`, in whatever this stage counts.
-        said: more about it.
-    """
-
-    what: str
-    done: float
-    total: float
-    said: str = ""
-
-
-Show = Callable[[Stage], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +62,13 @@ class Stand:
         """Return the directory of a mode's files: each has its own, as it finds them."""
         return f"{self.settings.root}/{mode}{self.settings.variant}"
 
-    def plan(self, mode: Mode) -> Plan:
-        """Return the plan of a mode."""
-        return Plan(self.settings.workload, self.settings.seed, self.root(mode))
+    @contextmanager
+    def serving_time(self) -> Iterator[str]:
+        """Serve the time where the executors can ask for it: they have to reach Spark's driver anyway."""
+        with serving_time(
+            self.spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
+        ) as address:
+            yield address
 
 
 def warm_up_namenode(stand: Stand, show: Show) -> None:
@@ -92,14 +78,13 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
     """
     settings, directory = stand.settings, stand.settings.directory / "warm-up"
     for share in WARM_UP_SHARES:
+        show(f"warming the NameNode up, {share:.0%}")
         workload = settings.workload.scaled(pollers=max(1, round(settings.workload.pollers * share)))
         gentle = replace(stand, settings=replace(settings, workload=workload))
-        with _conductor(stand) as conductor, ThreadPoolExecutor(1) as aside:
+        with stand.serving_time() as clock:
             duration_s = settings.jvm_warm_up_s / len(WARM_UP_SHARES)
-            orders = _orders(gentle, Mode.DIRECT, stand.namenode.http, conductor, 0.0, duration_s)
-            polling = aside.submit(collect, stand.spark, orders, directory)
-            _watch(f"warming the NameNode up, {share:.0%}", polling, conductor, orders, show)
-            polling.result()
+            orders = _orders(gentle, Mode.DIRECT, stand.namenode.http, clock, 0.0, duration_s)
+            collect(stand.spark, orders, directory)
     for file in directory.iterdir():
         file.unlink()
     directory.rmdir()
@@ -113,41 +98,50 @@ def run_mode(
     Args:
         stand: what all modes share.
         mode: which.
-        show: called with how far it is.
+        show: called with what goes on.
         server: polled instead of the mode's own.
 
     Raises:
         RefusedChangesError: the NameNode did not make some changes.
-        bench.changing.process.ChangerError: the changer has ended before its time.
+        OSError: the changer has ended before its time.
         testbed.TestbedError: a server does not start.
     """
     settings, directory = stand.settings, stand.settings.directory / mode
     directory.mkdir(parents=True, exist_ok=True)
-    order = _order(stand, mode, directory)
-    asyncio.run(_lay_out(stand, mode, order, show))
-    show(Stage(f"starting {mode}", 0, 1))
+    order = Order(
+        workload=settings.workload,
+        seed=settings.seed,
+        root=stand.root(mode),
+        namenode=stand.namenode.http,
+        superuser=stand.namenode.superuser,
+        warm_up_s=settings.warm_up_s,
+        duration_s=settings.duration_s,
+        directory=directory,
+    )
+    show(f"{mode}: laying out its files")
+    asyncio.run(_lay_out(order))
+    show(f"{mode}: starting")
     with (
         server or _server(stand, mode) as running,
-        _conductor(stand) as conductor,
-        ChangerProcess(order) as changer,
+        stand.serving_time() as clock,
+        apart(change, order) as changer,
     ):
-        changer.await_ready()
-        orders = _orders(stand, mode, running.address, conductor, settings.warm_up_s, settings.duration_s)
-        changer.begin(orders.zero_s)
+        next_of(changer, _PATIENCE_S)
+        show(f"{mode}: polling for {settings.warm_up_s + settings.duration_s:g} s")
+        orders = _orders(stand, mode, running.address, clock, settings.warm_up_s, settings.duration_s)
+        changer.send(orders.zero_s)
         has_failed = threading.Event()
-        with ThreadPoolExecutor(3) as aside:
-            polling = aside.submit(collect, stand.spark, orders, directory)
+        with ThreadPoolExecutor(2) as aside:
             counting = aside.submit(_count, stand, running, orders, has_failed)
             watching = aside.submit(_watch_others, stand, mode, orders, has_failed)
             try:
-                _watch(str(mode), polling, conductor, orders, show)
-                polling.result()
+                collect(stand.spark, orders, directory)
             except BaseException:
                 has_failed.set()  # else it would be said only when the measured time is over
                 raise
             rows = counting.result()
             others = watching.result()
-        outcome = changer.outcome()
+        outcome: Outcome = next_of(changer, settings.duration_s + _PATIENCE_S)
         rows += [
             {"source": "proxy", "name": name, "value": count, "unit": tables.AUDITED}
             for name, count in running.audited().items()
@@ -162,22 +156,18 @@ def run_mode(
 
 
 def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
-    namenode = stand.namenode.http
+    settings, namenode = stand.settings, stand.namenode.http
     if mode is Mode.DIRECT:
         return _there(namenode)
-    if stand.settings.elsewhere is not None:
-        return _there(stand.settings.elsewhere.servers[mode])
+    if settings.elsewhere is not None:
+        return _there(settings.elsewhere.servers[mode])
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE | Mode.WAITING:
-            return nncache(stand.cluster, stand.plan(mode).globs, stand.settings.channel, AUDITING)
+            globs = Plan(settings.workload, settings.seed, stand.root(mode)).globs
+            return nncache(stand.cluster, globs, settings.channel, AUDITING)
         case Mode.NGINX:
-            return nginx(namenode, valid_s=stand.settings.nginx_valid_s)
-
-
-def _conductor(stand: Stand) -> Conductor:
-    """Return one that the executors can reach: they have to reach Spark's driver anyway."""
-    return Conductor(stand.spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1")
+            return nginx(namenode, valid_s=settings.nginx_valid_s)
 
 
 @contextmanager
@@ -185,23 +175,7 @@ def _there(address: str) -> Iterator[Running]:
     yield Running(address=address)
 
 
-def _order(stand: Stand, mode: Mode, directory: Path) -> Order:
-    settings = stand.settings
-    return Order(
-        workload=settings.workload,
-        seed=settings.seed,
-        root=stand.root(mode),
-        namenode=stand.namenode.http,
-        superuser=stand.namenode.superuser,
-        warm_up_s=settings.warm_up_s,
-        duration_s=settings.duration_s,
-        directory=str(directory),
-    )
-
-
-def _orders(
-    stand: Stand, mode: Mode, server: str, conductor: Conductor, warm_up_s: float, duration_s: float
-) -> Orders:
+def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float, duration_s: float) -> Orders:
     settings = stand.settings
     return Orders(
         workload=settings.workload,
@@ -209,7 +183,7 @@ def _orders(
         root=stand.root(mode),
         tasks=stand.spark.sparkContext.defaultParallelism,
         server=server,
-        conductor=conductor.address,
+        clock=clock,
         zero_s=boottime() + settings.lead_s + warm_up_s,
         warm_up_s=warm_up_s,
         duration_s=duration_s,
@@ -217,12 +191,9 @@ def _orders(
     )
 
 
-async def _lay_out(stand: Stand, mode: Mode, order: Order, show: Show) -> None:
-    plan = stand.plan(mode)
-    async with BenchNamespace(plan, order.namenode, order.superuser) as namespace:
-        await namespace.lay_out(
-            order.changes(), lambda made, total: show(Stage(f"laying out the files of {mode}", made, total))
-        )
+async def _lay_out(order: Order) -> None:
+    async with BenchNamespace(order.plan(), order.namenode, order.superuser) as namespace:
+        await namespace.lay_out(order.changes())
 
 
 def _count(
@@ -267,16 +238,3 @@ def _write_counters(rows: list[dict[str, object]], outcome: Outcome, directory: 
     generator_s = sum(pq.read_table(directory / "hosts.parquet").column("cpu_s").to_pylist())
     rows.append({"source": "generator", "name": "cpu", "value": generator_s, "unit": "s"})
     tables.write(rows, tables.COUNTERS, directory / "counters.parquet")
-
-
-def _watch(what: str, polling: "Future[None]", conductor: Conductor, orders: Orders, show: Show) -> None:
-    """Show how far the polling has come, until it ends."""
-    whole_s = orders.warm_up_s + orders.duration_s
-    while not wait((polling,), timeout=_LOOK_S).done:
-        passed_s = boottime() - orders.zero_s + orders.warm_up_s
-        said = _said(conductor.progress())
-        show(Stage(what, min(max(0.0, passed_s), whole_s), whole_s, said))
-
-
-def _said(progress: Progress) -> str:
-    return f"{progress.polls:,} polls, {progress.failed:,} failed, {progress.late:,} late"

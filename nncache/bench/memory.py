@@ -1,29 +1,28 @@
 """What a million cached statuses take, and for how long filling and forgetting them holds the event loop.
 
-    python -m nncache.bench.memory [statuses, 1000000 if not given]
-
-Each part runs in a process of its own, with the proxy's own cache, flights, reads and fast path; the NameNode's
-answers are made here. Every status is fetched once and served once from memory, so that the answer to a repeated
-request is held as well. Half of the paths are missing, half are files. A pause is the CPU time of one turn of the
-event loop, so that it does not depend on what else the machine does; the wall time is printed beside it.
-Exits with 1 when a figure falls short. (bench/memory.py)
+`make bench-memory`, or `python -m nncache.bench.memory [STATUSES]`. Each part runs in a process of its own, with the
+proxy's own cache, flights, reads and fast path; the NameNode's answers are made here. Every status is fetched once and
+served once from memory, so that the answer to a repeated request is held as well. Half of the paths are missing, half
+are files. A pause is the CPU time of one turn of the event loop, so that it does not depend on what else the machine
+does; the wall time is printed beside it.
 """
 
 import asyncio
 import gc
-import multiprocessing
+import math
 import os
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
+import click
 import uvloop
 
+from nncache.bench.driver import Figure, Result, apart, benchmark, next_of
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.settings import CacheSettings
 from nncache.clock import boottime
@@ -65,6 +64,10 @@ MAX_FACTOR: Final = 1.3
 MAX_FILLING_S: Final = 0.150
 MAX_FORGETTING_S: Final = 0.010
 MIN_QUICK: Final = 0.95
+ROUNDS_BEFORE_QUICK: Final = 2
+"""One fetches, one is served from memory."""
+MAX_LEFT: Final = 0.001
+_TIMEOUT_S: Final = 3_600.0
 STATUS: Final = (
     b'{"FileStatus":{"accessTime":1795300000000,"blockSize":134217728,"childrenNum":0,"fileId":%d,"group":"analysts",'
     b'"length":104857600,"modificationTime":1795300000000,"owner":"joe","pathSuffix":"","permission":"644",'
@@ -218,12 +221,6 @@ async def stack() -> AsyncIterator[Stack]:
             task.cancel()
 
 
-def say(line: str) -> None:
-    """Print a line at once."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
 def resident() -> int:
     """Return the bytes of this process that lie in memory: proc(5), statm."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
@@ -282,80 +279,46 @@ async def poll(paths: int, rounds: int) -> list[float]:
 def run(pipe: Connection, shape: Shape | None, number: int) -> None:
     """Run one part, in a process of its own."""
     gc.collect()
-    if shape is None:
-        pipe.send(uvloop.run(poll(number, 5)))
-    else:
-        pipe.send(uvloop.run(fill(shape, number)))
+    pipe.send(uvloop.run(poll(number, 5) if shape is None else fill(shape, number)))
 
 
-def apart(shape: Shape | None, number: int) -> Filled | list[float]:
-    """Start such a process and return what it found."""
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(
-        target=run, args=(theirs, shape, number), daemon=True
-    )
-    process.start()
-    theirs.close()
-    try:
-        found: Filled | list[float] = ours.recv()
-        return found
-    finally:
-        process.join()
-
-
-def faults_of(shape: Shape, statuses: int, done: Filled) -> list[str]:
-    """Return what falls short."""
+def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
+    """Judge what one shape took."""
+    most = MAX_RESIDENT * max(1.0, statuses / STATUSES) if shape.is_judged_by_size else math.inf
+    (filling_s, filling_wall_s), (forgetting_s, forgetting_wall_s) = done.filling, done.forgetting
     factor = max(done.counted / done.resident, done.resident / done.counted)
-    checks = [
-        (factor <= MAX_FACTOR, f"counted and resident bytes differ by a factor of {factor:.2f}"),
-        (done.filling[0] <= MAX_FILLING_S, f"filling held the loop for {done.filling[0] * 1e3:.0f} ms"),
-        (done.forgetting[0] <= MAX_FORGETTING_S, f"forgetting held it for {done.forgetting[0] * 1e3:.1f} ms"),
-        (done.left < done.counted / 1_000, f"{done.left:,} bytes are left"),
-    ]
-    if shape.is_judged_by_size:
-        checks += [
-            (done.entries == statuses, f"only {done.entries:,} statuses are held"),
-            (
-                done.resident <= MAX_RESIDENT * max(1, statuses / STATUSES),
-                f"{done.resident:,} bytes resident",
-            ),
-        ]
-    return [f"{shape.name}: {fault}" for is_good, fault in checks if not is_good]
-
-
-def describe(shape: Shape, done: Filled) -> None:
-    """Print the figures of one shape."""
-    say(f"{shape.name}: {done.entries:,} statuses of 80-byte paths, half of them missing, each served once")
-    say(
-        f"  bytes       counted {done.counted:,}, resident {done.resident:,} "
-        f"(factor {done.resident / done.counted:.2f}), {done.resident / done.entries:,.0f} for each status"
+    figures = (
+        Figure("statuses that are held", done.entries, least=statuses if shape.is_judged_by_size else 0),
+        Figure("resident", done.resident, "bytes", most=most),
+        Figure("counted", done.counted, "bytes"),
+        Figure("factor between counted and resident", factor, most=MAX_FACTOR),
+        Figure("resident for each status", done.resident / done.entries, "bytes"),
+        Figure("longest turn of the loop while they are filled", filling_s, "s of CPU", most=MAX_FILLING_S),
+        Figure("the same by the wall clock", filling_wall_s, "s"),
+        Figure("longest turn while they are forgotten", forgetting_s, "s of CPU", most=MAX_FORGETTING_S),
+        Figure("the same by the wall clock", forgetting_wall_s, "s"),
+        Figure("forgotten after", done.forgetting_took_s, "s"),
+        Figure("left of the bytes counted", done.left / done.counted, most=MAX_LEFT),
     )
-    say(
-        f"  pauses      filling {done.filling[0] * 1e3:.1f} ms (wall {done.filling[1] * 1e3:.1f}), "
-        f"forgetting {done.forgetting[0] * 1e3:.1f} ms (wall {done.forgetting[1] * 1e3:.1f}), "
-        f"{done.forgetting_took_s:.1f} s in all"
-    )
+    return [replace(each, what=f"{shape.name}: {each.what}") for each in figures]
 
 
-def main() -> None:
-    """Run all parts and judge them."""
-    statuses = int(sys.argv[1]) if len(sys.argv) > 1 else STATUSES
-    faults = []
+@benchmark("bench-memory")
+@click.argument("statuses", default=STATUSES)
+def main(statuses: int) -> Result:
+    """Measure what cached statuses take, and for how long filling and forgetting them holds the loop."""
+    figures = list[Figure]()
     for shape in SHAPES:
-        done = apart(shape, statuses if shape.is_judged_by_size else statuses // 4)
-        assert isinstance(done, Filled)
-        describe(shape, done)
-        faults += faults_of(shape, statuses, done)
-    quick = apart(None, POLLED)
-    assert isinstance(quick, list)
-    say(f"{POLLED:,} paths polled in turn: quick way by round " + ", ".join(f"{part:.1%}" for part in quick))
-    if min(quick[2:]) < MIN_QUICK:
-        faults.append(
-            f"{min(quick[2:]):.1%} took the quick way, of {POLLED:,} paths that were each served once"
-        )
-    for fault in faults:
-        say(f"FAILED: {fault}")
-    sys.exit(bool(faults))
+        count = statuses if shape.is_judged_by_size else statuses // 4
+        with apart(run, shape, count) as pipe:
+            figures += judge(shape, count, next_of(pipe, _TIMEOUT_S))
+    with apart(run, None, POLLED) as pipe:
+        quick: list[float] = next_of(pipe, _TIMEOUT_S)
+    for number, part in enumerate(quick, 1):
+        least = MIN_QUICK if number > ROUNDS_BEFORE_QUICK else 0.0
+        what = f"{POLLED:,} paths polled in turn: share that took the quick way in round {number}"
+        figures.append(Figure(what, part, least=least))
+    return Result(figures=figures)
 
 
 if __name__ == "__main__":

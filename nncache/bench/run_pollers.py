@@ -4,7 +4,7 @@
 
 Runs each mode (the NameNode itself, nncache, nncache with clients that wait, nginx as a cache with a time limit)
 against the same real NameNode, which it starts; leaves tables, charts and a report in a directory of its own; exits
-with 1 if a figure falls short. (bench/run_pollers.py)
+with 1 if a figure falls short.
 """
 
 import datetime as dt
@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import click
-from rich.console import Console
 
-from nncache.bench.changing.process import ChangerError
 from nncache.bench.driving import RefusedChangesError
 from nncache.bench.plan import ROOT
 from nncache.bench.polling.collect import ExecutorError
@@ -167,8 +165,8 @@ def main(  # noqa: PLR0913 - one for each option
     )
     try:
         said, is_enough = run(settings)
-    except (TestbedError, ChangerError, ExecutorError, RefusedChangesError) as exc:
-        Console(stderr=True).print(f"run_pollers: {exc}", style="red", markup=False)
+    except (TestbedError, OSError, ExecutorError, RefusedChangesError) as exc:
+        click.secho(f"run_pollers: {exc}", err=True, fg="red")
         sys.exit(_TROUBLE)
     click.echo(said)
     click.echo(f"report: {settings.directory / 'report.html'}")

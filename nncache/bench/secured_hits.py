@@ -1,26 +1,26 @@
-"""What an answer from memory costs with a cookie, with a token and over TLS.
+"""What an answer from memory costs with a cookie, with a token and over TLS: `make bench-secure`.
 
-`make bench-secure`: one way after the other, round by round, in CPU of the server for each request as the operating
-system counts it. Beside them stand the same without any of that, and nginx with TLS and a cache.
+One way after the other, round by round, in CPU of the server for each request. Beside them stand the same without any
+of that, and nginx with TLS and a cache.
 """
 
 import json
 import os
-import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 import click
 
+from nncache.bench.cost import Round, by_server, each_s, table
+from nncache.bench.driver import Figure, Result, benchmark, none_of
 from nncache.bench.servers.counters import use_of
 from nncache.bench.servers.nginx import nginx
-from nncache.bench.wrk import ask_for, find_wrk
+from nncache.bench.wrk import ask_for, find_wrk, in_turn
 from nncache.testbed import Cluster, ClusterSpec, Kerberos
 from nncache.testbed.asker import Asker
 from nncache.testbed.certificates import Authority
@@ -34,26 +34,19 @@ PATHS: Final = 500
 ROOT: Final = "/bench-secure"
 CONNECTIONS: Final = 64
 USER: Final = "alice"
-MOST_OF_PLAIN: Final = 1.1
-"""What a hit with a cookie or a token may cost of one without."""
-MOST_OF_NGINX: Final = 1.3
-"""What a hit over TLS may cost of one of nginx over TLS."""
+
+PLAIN, TLS, COOKIE, TOKEN, NGINX, NGINX_TLS = (
+    "without authentication",
+    "over TLS",
+    "with a cookie",
+    "with a delegation token",
+    "nginx",
+    "nginx over TLS",
+)
+MOST: Final = ((COOKIE, PLAIN, 1.1), (TOKEN, PLAIN, 1.1), (TLS, NGINX_TLS, 1.3))
+"""What a hit may cost at most, by one of the other kind."""
 
 _GLOB: Final = f"{ROOT}/*"
-_SHORTFALL: Final = 1
-_SCRIPT: Final = """\
-local requests, number = {{}}, 0
-init = function()
-{cookie}
-  for path = 0, {paths} - 1 do
-    requests[path] = wrk.format("GET", string.format("/webhdfs/v1{root}/%d?op=GETFILESTATUS{query}", path))
-  end
-end
-request = function()
-  number = (number + 1) % {paths}
-  return requests[number]
-end
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,81 +69,53 @@ class Way:
     @property
     def script(self) -> str:
         """What wrk asks for."""
-        cookie = f'  wrk.headers["Cookie"] = {json.dumps(self.cookie)}' if self.cookie else ""
-        return _SCRIPT.format(paths=PATHS, root=ROOT, query=self.query, cookie=cookie)
+        cookie = f'wrk.headers["Cookie"] = {json.dumps(self.cookie)}\n' if self.cookie else ""
+        target = f'string.format("/webhdfs/v1{ROOT}/%d?op=GETFILESTATUS{self.query}", path)'
+        return cookie + in_turn(target, PATHS)
 
 
-PLAIN, TLS, COOKIE, TOKEN, NGINX, NGINX_TLS = (
-    "without authentication",
-    "over TLS",
-    "with a cookie",
-    "with a delegation token",
-    "nginx",
-    "nginx over TLS",
-)
-
-
-def cost_s(way: Way, seconds: int) -> float:
-    """Load a server for so long; return its CPU seconds for each request.
-
-    Raises:
-        TestbedError: a request failed.
-    """
-    before = use_of(way.pid)[0]
-    counted = ask_for(way.address, way.script, connections=CONNECTIONS, seconds=seconds, scheme=way.scheme)
-    if counted.failed or not counted.requests:
-        raise TestbedError(f"{way.name}: {counted.failed} of {counted.requests} requests failed")
-    return (use_of(way.pid)[0] - before) / counted.requests
-
-
-def verdicts(costs: Mapping[str, list[float]]) -> list[tuple[str, float, float, bool]]:
-    """Compare medians: what, the ratio, the most that it may be, and whether that is met."""
-    found = {name: median(each) for name, each in costs.items()}
-    compared = (
-        (f"{COOKIE}, of one {PLAIN}", found[COOKIE] / found[PLAIN], MOST_OF_PLAIN),
-        (f"{TOKEN}, of one {PLAIN}", found[TOKEN] / found[PLAIN], MOST_OF_PLAIN),
-        (f"{TLS}, of {NGINX_TLS}", found[TLS] / found[NGINX_TLS], MOST_OF_NGINX),
-    )
-    return [(what, ratio, most, ratio <= most) for what, ratio, most in compared]
-
-
-@click.command(context_settings={"show_default": True})
+@benchmark("bench-secure")
 @click.option("--seconds", default=4, type=click.IntRange(1), help="Of load in each round.")
 @click.option("--rounds", default=7, type=click.IntRange(1), help="Of each way.")
-@click.option(
-    "--out", default="build/bench-secure", type=click.Path(path_type=Path), help="Directory of the figures."
-)
-def main(seconds: int, rounds: int, out: Path) -> None:
+def main(seconds: int, rounds: int) -> Result:
     """Measure what a hit costs with a cookie, with a token and over TLS."""
-    costs: dict[str, list[float]] = {}
-    try:
-        find_wrk()
-        with _stand() as ways:
+    find_wrk()
+    found = list[Round]()
+    with _servers() as ways:
+        for way in ways:
+            measure(way, seconds, 0)  # so that all is in memory
+        for number in range(1, rounds + 1):
             for way in ways:
-                cost_s(way, seconds)  # so that all is in memory
-            for number in range(1, rounds + 1):
-                for way in ways:
-                    costs.setdefault(way.name, []).append(cost_s(way, seconds))
-                    click.echo(
-                        f"round {number} of {rounds}, {way.name}: {costs[way.name][-1] * 1e6:.2f} µs of CPU a request"
-                    )
-    except TestbedError as error:
-        raise click.ClickException(str(error)) from error
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "costs.json").write_text(json.dumps(costs, indent=1), encoding="utf-8")
-    for name, each in costs.items():
-        click.echo(
-            f"{name}: {median(each) * 1e6:.2f} µs (rounds: {min(each) * 1e6:.2f} to {max(each) * 1e6:.2f})"
-        )
-    judged = verdicts(costs)
-    for what, ratio, most, is_met in judged:
-        click.echo(f"{'met  ' if is_met else 'SHORT'} {what}: {ratio:.2f} (at most {most:g})")
-    if not all(is_met for *_, is_met in judged):
-        sys.exit(_SHORTFALL)
+                found.append(measure(way, seconds, number))
+                cost = f"{found[-1].each_s * 1e6:.2f} µs of CPU a request"
+                click.echo(f"round {number} of {rounds}, {way.name}: {cost}")
+    return Result(figures=judge(found), table=table(found), rounds=found)
+
+
+def measure(way: Way, seconds: int, number: int) -> Round:
+    """Load a server; return what that cost."""
+    before = use_of(way.pid)[0]
+    counted = ask_for(way.address, way.script, connections=CONNECTIONS, seconds=seconds, scheme=way.scheme)
+    return Round(
+        what="hit",
+        server=way.name,
+        requests=counted.requests,
+        failed=counted.failed,
+        cpu_s=use_of(way.pid)[0] - before,
+        p50_s=counted.p50_s,
+        number=number,
+    )
+
+
+def judge(rounds: Sequence[Round]) -> list[Figure]:
+    """Compare medians: one round that another program disturbed decides nothing."""
+    costs = {name: each_s(sizes[0]) for (_, name), sizes in by_server(rounds).items()}
+    ratios = [Figure(f"CPU {way}, by {of}", costs[way] / costs[of], most=most) for way, of, most in MOST]
+    return [none_of("requests that fail", sum(each.failed for each in rounds)), *ratios]
 
 
 @contextmanager
-def _stand() -> Iterator[tuple[Way, ...]]:
+def _servers() -> Iterator[tuple[Way, ...]]:
     """Start two clusters, with Kerberos and without, and the servers in front of them."""
     with ExitStack() as running:
         plain = running.enter_context(Cluster.start(ClusterSpec(with_datanode=False)))
@@ -159,8 +124,7 @@ def _stand() -> Iterator[tuple[Way, ...]]:
             _make(cluster)
         ports = running.enter_context(PortLease())
         place = running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-"))
-        authority = Authority(Path(place))
-        issued = authority.issue("server")
+        issued = Authority(Path(place)).issue("server")
         tls = f"localhost:{ports.take()}"
         with_tls = (
             *("--tls-listen", tls, "--tls-certificate", str(issued.chain), "--tls-key", str(issued.key)),
@@ -176,29 +140,27 @@ def _stand() -> Iterator[tuple[Way, ...]]:
         first = running.enter_context(nginx(namenode.http, valid_s=3600))
         second = running.enter_context(nginx(namenode.http, valid_s=3600, certificate=issued))
         cookie = secured.namenodes[0].access.headers(USER)["Cookie"]
+        token = f"&delegation={_token(secured)}"
         named = f"&user.name={USER}"
         yield (
             Way(PLAIN, ours.address, ours.process.running_pid, query=named),
             Way(COOKIE, theirs.address, theirs.process.running_pid, cookie=cookie),
-            Way(TOKEN, theirs.address, theirs.process.running_pid, query=f"&delegation={_token(secured)}"),
+            Way(TOKEN, theirs.address, theirs.process.running_pid, query=token),
             Way(TLS, tls, ours.process.running_pid, "https", named),
             Way(NGINX, first.address, first.processes["nginx"], query=named),
             Way(NGINX_TLS, second.address, second.processes["nginx"], "https", named),
         )
 
 
-@contextmanager
-def _secured_proxy(cluster: Cluster) -> Iterator[Proxy]:
-    """Run a proxy that reads the edits with a keytab."""
+def _secured_proxy(cluster: Cluster) -> Proxy:
+    """Return a proxy that reads the edits with a keytab."""
     namenode, kdc = cluster.namenodes[0], cluster.kdc
     assert kdc is not None
     own = keytab(kdc.directory, "nncache")
     own.chmod(0o400)
-    os.environ.update(kdc.environ())  # as which the proxy finds the KDC
+    os.environ.update(kdc.environ())  # with which the proxy finds the KDC
     flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--glob", _GLOB)
-    identity = ("--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
-    with Proxy(*flags, *identity) as proxy:
-        yield proxy
+    return Proxy(*flags, "--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
 
 
 def _make(cluster: Cluster) -> None:

@@ -38,6 +38,18 @@ response = function(status)
   if to_come == 0 then os.exit(0) end
 end
 """
+_IN_TURN: Final = """\
+local requests, number = {{}}, 0
+init = function()
+  for path = 0, {paths} - 1 do
+    requests[path] = wrk.format("GET", {target})
+  end
+end
+request = function()
+  number = {following}
+  return {request}
+end
+"""
 _HOLD: Final = """
 local asked, begins_by, unheld = 0, os.time() + %d, request
 request = function()
@@ -103,6 +115,19 @@ def let_open(connections: int) -> None:
     if hard != resource.RLIM_INFINITY and hard < least:
         raise TestbedError(f"at most {hard} files may be open here, {least} are needed: ulimit -n {least}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def in_turn(target: str, paths: int, *, request: str = "requests[number]", following: str = "") -> str:
+    """Return a script that makes requests one after the other; all arguments but `paths` are expressions of Lua.
+
+    Args:
+        target: of the request for the path with the number `path`.
+        paths: how many there are.
+        request: that is made, in terms of `number`; `requests` has those for all paths.
+        following: the next `number`; if not given, paths come round.
+    """
+    following = following or f"(number + 1) % {paths}"
+    return _IN_TURN.format(target=target, paths=paths, request=request, following=following)
 
 
 def ask_for(address: str, script: str, *, connections: int, seconds: int, scheme: str = "http") -> Counted:

@@ -1,11 +1,11 @@
-"""The benchmark of memory: what it asks for, what it measures, and when it fails."""
+"""The benchmark of memory: what it measures, and when it fails."""
 
 import asyncio
 from dataclasses import replace
 
 import pytest
 
-from nncache.bench.memory import MAX_RESIDENT, SHAPES, Filled, Turns, faults_of, fill, poll, resident
+from nncache.bench.memory import MAX_RESIDENT, SHAPES, Filled, Turns, fill, judge, poll
 
 GOOD = Filled(
     entries=1_000_000,
@@ -25,11 +25,10 @@ async def test_what_was_filled_is_held_and_forgotten() -> None:
     assert done.counted > 300 * 800
     assert done.left < 10_000
     assert 0 < done.forgetting[0] < done.resident
-    assert resident() > 10_000_000
 
 
-async def test_paths_polled_in_turn_take_the_quick_way_from_the_third_round_on() -> None:
-    """One round fetches, one is served from memory."""
+async def test_repeated_polls_take_the_quick_way() -> None:
+    """One round fetches, one is served from memory, and all others take it."""
     assert await poll(200, 4) == [0.0, 0.0, 1.0, 1.0]
 
 
@@ -55,7 +54,8 @@ async def test_a_long_turn_of_the_loop_is_seen() -> None:
         {"left": 2_000_000},
     ],
 )
-def test_each_figure_that_falls_short_is_a_fault(bad: dict[str, object]) -> None:
-    """And wall time is none: others may be at work."""
-    assert faults_of(SHAPES[0], 1_000_000, GOOD) == []
-    assert len(faults_of(SHAPES[0], 1_000_000, replace(GOOD, **bad))) == 1  # type: ignore[arg-type] # any field
+def test_each_figure_can_fall_short(bad: dict[str, object]) -> None:
+    """Wall time can not: others may be at work."""
+    assert all(each.is_met for each in judge(SHAPES[0], 1_000_000, GOOD))
+    found = judge(SHAPES[0], 1_000_000, replace(GOOD, **bad))  # type: ignore[arg-type] # any field
+    assert sum(not each.is_met for each in found) == 1

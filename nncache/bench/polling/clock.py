@@ -4,8 +4,11 @@ Source: RFC 5905, section 8 (offset and delay); of several samples the one with 
 """
 
 import socket
+import socketserver
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,11 +16,11 @@ SAMPLES: Final = 20
 PATIENCE_S: Final = 10.0
 
 ASK: Final = b"clock\n"
-"""What the conductor answers with its time."""
+"""What the driver answers with its time."""
 
 
 class ClockError(Exception):
-    """The conductor does not tell the time; the message names it."""
+    """The driver does not answer with its time; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +53,10 @@ def endpoint(address: str) -> tuple[str, int]:
 
 
 def measure(address: str, clock: Callable[[], float] = boottime) -> ClockOffset:
-    """Return how far a clock is off against the conductor's.
+    """Return how far a clock is off against the driver's.
 
     Args:
-        address: of the conductor, "host:port".
+        address: of the driver's clock, "host:port".
         clock: the one that is measured.
 
     Raises:
@@ -73,5 +76,36 @@ def measure(address: str, clock: Callable[[], float] = boottime) -> ClockOffset:
                     error_s = (replied_s - sent_s) / 2
                     samples.append(ClockOffset((sent_s + replied_s) / 2 - theirs_s, error_s))
     except (OSError, ValueError) as exc:
-        raise ClockError(f"the conductor at {address} does not tell the time: {exc}") from exc
+        raise ClockError(f"no clock answers at {address}: {exc}") from exc
     return min(samples, key=lambda sample: sample.error_s)
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    disable_nagle_algorithm = True
+
+    def handle(self) -> None:
+        """Answer one connection until it ends, or asks for something else."""
+        try:
+            while self.rfile.readline(len(ASK) + 1) == ASK:
+                self.wfile.write(f"{boottime()!r}\n".encode("ascii"))
+        except OSError:
+            return
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 128
+
+
+@contextmanager
+def serving_time(host: str) -> Iterator[str]:
+    """Serve this host's time until the end of the block; yield "host:port"."""
+    with _Server((host, 0), _Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, name="clock", daemon=True)
+        thread.start()
+        try:
+            yield f"{host}:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -16,22 +16,16 @@ from nncache.bench.tables import FAILED, POLLS
 BATCH: Final = 50_000
 """Rows of one Arrow batch."""
 
-_SERVER_ERRORS: Final = 500
-
 
 class Rows:
     """One row for each poll, in the order in which they ended.
 
     Attributes:
         polls: how many there are.
-        failed: how many of them got no reply, or one of 5xx.
-        late: how many were sent late by the generator's own fault.
     """
 
     def __init__(self) -> None:
         self.polls = 0
-        self.failed = 0
-        self.late = 0
         self._pollers, self._paths = array("i"), array("i")
         self._due, self._sent, self._replied = array("d"), array("d"), array("d")
         self._statuses, self._digests, self._file_ids = array("h"), array("q"), array("q")
@@ -50,8 +44,6 @@ class Rows:
         self._file_ids.append(file_id_of(body))
         words = self._words
         self._served.append(words[served] if served in words else words.setdefault(served, len(words)))
-        if status >= _SERVER_ERRORS:
-            self.failed += 1
 
     def add_failure(
         self, poller: int, path_id: int, due_s: float, sent_s: float, failed_s: float, error: str
@@ -63,7 +55,6 @@ class Rows:
         self._digests.append(0)
         self._file_ids.append(0)
         self._served.append(0)
-        self.failed += 1
 
     def add_unsent(self, poller: int, path_id: int, due_s: float, given_up_s: float) -> None:
         """Add a poll that was due, but was never sent."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from socket import SOCK_STREAM
 from typing import Any, Final
 
-from nncache.bench.figures import SCHEDULE_S
 from nncache.bench.plan import Poller
 from nncache.bench.polling.client import Client
 from nncache.bench.polling.replies import Reply
@@ -170,6 +169,15 @@ class Schedule:
         if self._bug is not None:
             raise self._bug
 
+    def stop(self) -> None:
+        """Let no poll be due any more: `run` ends when those on their way have ended."""
+        self._wake(self._now())
+        self._ends_s = self._now()
+        self._coming.clear()
+        for turn in self._turns:
+            if not turn.awaits:
+                self._end(turn)
+
     async def _wait(self) -> None:
         try:
             async with asyncio.timeout(self._ends_s + self._times.grace_s - self._now()):
@@ -207,7 +215,7 @@ class Schedule:
                 turn.is_held = True
                 heapq.heappop(coming)
             else:
-                self._send(turn, is_own_fault=True)
+                self._send(turn)
                 if turn.next_s < self._ends_s:
                     heapq.heapreplace(coming, (turn.next_s, turn.poller.number, turn))
                 else:
@@ -230,13 +238,11 @@ class Schedule:
     def _awake(self) -> None:
         self._wake(self._now())
 
-    def _send(self, turn: Turn, *, is_own_fault: bool) -> None:
-        """Send a turn's next poll; if it is late, then for want of a reply or by our own fault."""
+    def _send(self, turn: Turn) -> None:
+        """Send a turn's next poll."""
         request = turn.advance()
         turn.awaits = True
         turn.sent_s = sent_s = self._now()
-        if is_own_fault and sent_s - turn.due_s > SCHEDULE_S:
-            self._rows.late += 1
         self._on_their_way.append((sent_s, turn))
         turn.client.ask(request)
 
@@ -258,7 +264,7 @@ class Schedule:
 
     def _catch_up(self, turn: Turn) -> None:
         """Send the poll that waited for a reply."""
-        self._send(turn, is_own_fault=False)
+        self._send(turn)
         turn.is_held = turn.next_s < min(turn.sent_s, self._ends_s)  # due by now, too
         if turn.sent_s <= turn.next_s < self._ends_s:
             heapq.heappush(self._coming, (turn.next_s, turn.poller.number, turn))

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from nncache.bench.plan import ROOT, Plan, Poller
 from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
-from nncache.bench.polling.conductor import Progress
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
 from nncache.bench.polling.waiting import Waiting
@@ -32,7 +31,6 @@ except ImportError:  # an executor may go without
 else:
     new_event_loop = uvloop.new_event_loop
 
-PROGRESS_S: Final = 0.25
 SPARE_FILES: Final = 100
 """Open files that the process needs beside its pollers' connections."""
 
@@ -57,7 +55,7 @@ class Orders:
         root: of its plan.
         tasks: how many share the pollers; task n runs the pollers n, n + tasks, n + 2 tasks ...
         server: that is polled, "host:port".
-        conductor: the driver's, "host:port".
+        clock: the driver's, "host:port".
         zero_s: when the measured time begins, on the driver's clock.
         warm_up_s: how long before that polling begins.
         duration_s: of the measured time.
@@ -69,7 +67,7 @@ class Orders:
     root: str = ROOT
     tasks: int
     server: str
-    conductor: str
+    clock: str
     zero_s: float
     warm_up_s: float
     duration_s: float
@@ -106,11 +104,11 @@ def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
 
     Raises:
         TaskError: the host allows too few open files, or the measured time has begun already.
-        ClockError: the conductor can't be reached.
+        ClockError: the driver's clock can't be reached.
     """
     pollers = orders.pollers(task)
     allow_files(len(pollers) + SPARE_FILES)
-    offset = measure(orders.conductor)
+    offset = measure(orders.clock)
     gc.collect()
     gc.freeze()  # what lives as long as the task need not be looked through in the middle of it
     try:
@@ -118,7 +116,7 @@ def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
             rows, cpu_s = runner.run(_poll(orders, task, pollers, offset))
     finally:
         gc.unfreeze()
-    offset = offset.then(measure(orders.conductor))
+    offset = offset.then(measure(orders.clock))
     for batch in rows.batches(offset.error_s):
         host = pa.nulls(batch.num_rows, pa.string())
         yield pa.RecordBatch.from_arrays([*batch.columns, host], schema=SEEN)
@@ -161,23 +159,10 @@ async def _poll(
         raise TaskError(
             f"task {task} was ready {now():.1f} s after the measured time had begun: begin later, or warm up longer"
         )
-    host, port = endpoint(orders.conductor)
-    conductor, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, host, port)
     async with asyncio.TaskGroup() as tasks:
-        reporting = tasks.create_task(_report(conductor, rows, task))
         cpu = tasks.create_task(_cpu_s(now, orders.duration_s))
         await schedule.run(endpoint(orders.server))
-        cpu_s = await cpu
-        reporting.cancel()
-    conductor.write(Progress(rows.polls, rows.failed, rows.late).line(task))
-    conductor.close()
-    return rows, cpu_s
-
-
-async def _report(conductor: asyncio.WriteTransport, rows: Rows, task: int) -> None:
-    while True:
-        conductor.write(Progress(rows.polls, rows.failed, rows.late).line(task))
-        await asyncio.sleep(PROGRESS_S)
+    return rows, cpu.result()
 
 
 async def _cpu_s(now: Callable[[], float], duration_s: float) -> float:

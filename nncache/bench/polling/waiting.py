@@ -28,6 +28,7 @@ PAUSE_S: Final = 1.0
 _LATE_S: Final = 10.0
 """An answer that takes so much longer than the wait is none."""
 
+_FOUND: Final = 200
 _UNCHANGED: Final = 304
 _UNKNOWN_TAG: Final = b'"none"'
 """That of no status: the first answer comes at once."""
@@ -65,6 +66,7 @@ class Waiting:
         *,
         now: Callable[[], float],
         rows: Rows,
+        until_found: bool = False,
     ) -> None:
         """Lay them out.
 
@@ -73,7 +75,9 @@ class Waiting:
             times: between which moments.
             now: the clock of these.
             rows: takes what comes of the waits.
+            until_found: whether a poller asks no more once its path exists.
         """
+        self._until_found = until_found
         self._pollers = tuple(pollers)
         self._times = times
         self._now = now
@@ -135,6 +139,7 @@ class Waiting:
                 waiter.said = outcome
             waiter.tag = outcome.tag or _UNKNOWN_TAG
             self._rows.add_reply(number, path_id, at_s, at_s, now_s, outcome)
-            self._ask_at(waiter, now_s if outcome.is_applied else now_s + PAUSE_S)
+            if not (self._until_found and outcome.status == _FOUND):
+                self._ask_at(waiter, now_s if outcome.is_applied else now_s + PAUSE_S)
 
         return take

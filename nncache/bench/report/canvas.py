@@ -3,11 +3,13 @@
 Their style is in charts.mplstyle.
 """
 
+import io
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -79,3 +81,11 @@ def empty(axes: Axes, why: str) -> None:
     """Write into the empty axes why they are."""
     axes.set(xticks=[], yticks=[])
     axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", size=14)
+
+
+@rc_context(fname=STYLE)
+def as_png(figure: Figure) -> bytes:
+    """Return a chart as a PNG file."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()

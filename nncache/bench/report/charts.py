@@ -1,31 +1,66 @@
-"""The charts of a run.
+"""The charts of a run: what reaches the NameNode, and what a cache saves it. Their style is in charts.mplstyle."""
 
-Their style is in charts.mplstyle.
-"""
-
-import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
 from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
-from nncache.bench.report.canvas import ASKED, STYLE, colour, empty, figure_of, plain
-from nncache.bench.report.finding import OTHERS, SAVED, Modes, cpu, load, ways
-from nncache.bench.report.load_panels import draw_calls, draw_cpu
-from nncache.bench.report.others_panel import draw_others
-from nncache.bench.report.rounding import counted, duration, number
-from nncache.bench.report.savings import savings
-from nncache.bench.report.savings_panel import draw_savings
+from nncache.bench.report.canvas import (
+    ASKED,
+    COLOURS,
+    OTHER,
+    STYLE,
+    colour,
+    empty,
+    figure_of,
+    legend_of,
+    plain,
+    tinted,
+)
+from nncache.bench.report.finding import SAVED, Modes, load, ways
+from nncache.bench.report.rounding import counted, duration, number, ratio, saved
+from nncache.bench.report.savings import (
+    Saving,
+    all_calls_per_s,
+    cores,
+    own_calls,
+    polls_asked_per_s,
+    savings,
+    share_of_calls_saved,
+    share_of_cpu_saved,
+)
 
-PROCESSES: Final = ("namenode", "proxy", "publisher", "nginx", "generator", "changer")
-"""In the order in which their CPU seconds are shown; others follow."""
+KINDS: Final[Mapping[str, str]] = {
+    "getFileInfo": "getFileInfo:\nthe status of a path",
+    "isFileClosed": "isFileClosed: may\nthat status be kept?",
+    "getEditsFromTxid": "getEditsFromTxid:\nwhat has changed?",
+    "": "all else, such as probes",
+}
+"""Calls by what they are for; the last is what is left. Each has a lighter shade than the one before."""
 
-_TICKS: Final = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %"}
+SHADES: Final = (1.0, 0.7, 0.4, 0.2)
+_OF_SERVERS: Final = {"the NameNode": 1.0, "what stands before it": 0.4}
+_SERVERS: Final = ("proxy", "publisher", "nginx")
+_ROOM: Final = 1.03
+"""Of the axis, for its longest bar."""
+
+_BAR: Final = 0.34
+"""Its height in a row of height 1: a line of text stands above it, and one below."""
+
+_LINE: Final = 90
+"""Letters of one line."""
+
+MEASURES: Final = ("of getFileInfo calls", "of all calls", "of the NameNode's\nCPU")
+"""What is saved of, in the order in which bars are drawn, the darkest first."""
+
+_SAVED_SHADES: Final = (1.0, 0.66, 0.4)
+_SAVED_BAR: Final = 0.27
+_LEAST: Final = -1.0  # twice the calls; a bar that is cut off there has its figure beside it
 _LAST: Final = 0.999
 """What lies beyond is a poll or two of a short run, and not drawn."""
 
@@ -39,8 +74,8 @@ def main_chart(info: RunInfo, modes: Modes) -> Figure:
     calls.set_title("How many calls the NameNode answers", size=16)
     cpu_of.set_title("How much CPU that takes", size=16)
     late.set_title("How late pollers see a change", size=16)
-    draw_calls(calls, info, modes)
-    draw_cpu(cpu_of, modes)
+    _draw_calls(calls, info, modes)
+    _draw_cpu(cpu_of, modes)
     _draw_lateness(late, info, [mode for mode in modes if mode.lateness_s.count])
     return figure
 
@@ -51,84 +86,15 @@ def savings_chart(info: RunInfo, modes: Modes, also: tuple[AtPeriod, ...]) -> Fi
     rows = [row for row in savings(modes, info, also) if not math.isnan(row.share_of_all)]
     title = "What a cache saves the NameNode, by how often each path is polled"
     figure = figure_of(info, modes, title, 3.4 + 1.15 * max(1, len(rows)), SAVED)
-    draw_savings(figure.subplots(), rows)
-    return figure
-
-
-@rc_context(fname=STYLE)
-def latency_chart(info: RunInfo, modes: Modes) -> Figure:
-    """Return the latency of polls by percentile, stretched towards p99.9."""
-    figure = figure_of(info, modes, "How long a poll takes, from when it is due to its complete reply", 6)
-    axes = figure.subplots()
-    shown = [mode for mode in modes if mode.latency_s.p999 > 0]
-    if not shown:
-        empty(axes, "no poll got a reply")
-        return figure
-    for above, mode in enumerate(shown):
-        times = mode.latency_s
-        inner = [(1 - share, value) for value, share in _curve(times) if share < _LAST and value > 0]
-        p50, p99, p999, most = map(duration, (times.p50, times.p99, times.p999, times.max))
-        label = f"\np50 {p50}, p99 {p99}\np99.9 {p999}, max {most}"
-        _plot(axes, mode, [*inner, (1 - _LAST, times.p999)], len(shown) - above, label)
-    _bound(axes, "y", *axes.dataLim.intervaly)
-    axes.set(xscale="log", xlim=(1, 1 - _LAST))  # the share of polls that take longer, from the right
-    axes.set_xticks([1 - share for share in _TICKS], list(_TICKS.values()))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set(xlabel="share of polls that take at most that long", ylabel="time, logarithmic")
-    slowest_first = sorted(axes.lines, key=lambda line: line.get_path().get_extents().ymax, reverse=True)
-    axes.legend(handles=slowest_first, loc="upper left", bbox_to_anchor=(1.01, 1), labelspacing=1.2)
-    return figure
-
-
-@rc_context(fname=STYLE)
-def cpu_chart(info: RunInfo, modes: Modes) -> Figure:
-    """Return the CPU seconds of each process, by mode."""
-    used = [(mode, names) for mode in modes if (names := _processes(mode))]
-    rows = [len(names) + 1 for _, names in used]
-    figure = figure_of(info, modes, cpu(info, modes), 2.2 + 0.34 * max(6, sum(rows)))
-    if not used:
-        empty(figure.subplots(), "no CPU time was measured")
-        return figure
-    panels = figure.subplots(len(used), sharex=True, squeeze=False, height_ratios=rows)[:, 0]
-    for axes, (mode, names) in zip(panels, used, strict=True):
-        seconds = [mode.cpu_s[name] for name in names]
-        bars = axes.barh(range(len(names)), seconds, color=colour(mode), tick_label=[*map(plain, names)])
-        axes.bar_label(bars, [f"{number(each)} s" for each in seconds], padding=4)
-        title = f"{plain(mode.mode)}: {number(math.fsum(seconds))} CPU seconds in all"
-        axes.set_title(title, color=colour(mode))
-        axes.grid(visible=False, axis="y")
-        axes.invert_yaxis()
-    panels[-1].set_xlabel("CPU seconds")
-    panels[-1].margins(x=0.1)
-    return figure
-
-
-@rc_context(fname=STYLE)
-def others_chart(info: RunInfo, modes: Modes) -> Figure:
-    """Return what clients that do not poll meet at the NameNode's RPC port, by its word and by theirs."""
-    title = "What clients that do not poll meet at the NameNode"
-    figure = figure_of(info, modes, title, 3.6 + 2 * 1.1 * max(2, len(modes)), OTHERS)
-    server, client = figure.subplots(2)
-    draw_others(server, client, modes)
+    _draw_savings(figure.subplots(), rows)
     return figure
 
 
 CHARTS: Final[dict[str, Callable[[RunInfo, Modes, tuple[AtPeriod, ...]], Figure]]] = {
     "main": lambda info, modes, _: main_chart(info, modes),
     "savings": savings_chart,
-    "latency": lambda info, modes, _: latency_chart(info, modes),
-    "cpu": lambda info, modes, _: cpu_chart(info, modes),
-    "others": lambda info, modes, _: others_chart(info, modes),
 }
 """By the name of their file."""
-
-
-@rc_context(fname=STYLE)
-def as_png(figure: Figure) -> bytes:
-    """Return a chart as a PNG file."""
-    file = io.BytesIO()
-    figure.savefig(file, format="png")
-    return file.getvalue()
 
 
 def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
@@ -156,24 +122,114 @@ def _plot(axes: Axes, mode: ModeFigures, curve: list[tuple[float, float]], below
     axes.plot(*zip(*curve, strict=True), label=f"{plain(mode.mode)}{label}", **style)
 
 
-def _bound(axes: Axes, axis: str, least: float, most: float) -> tuple[float, float]:
-    """Make an axis of seconds logarithmic, from a whole decade to a little room above; return both ends."""
-    low = 10.0 ** math.floor(math.log10(least))
-    ends = low, max(most, low * 10) * 1.25
-    axes.set(**{f"{axis}scale": "log", f"{axis}lim": ends})
-    shown = axes.xaxis if axis == "x" else axes.yaxis
-    shown.set_major_formatter(EngFormatter("s"))
-    shown.set_minor_formatter(NullFormatter())
-    return ends
-
-
 def _curve(times: Quantiles) -> tuple[tuple[float, float], ...]:
     """Return (value, share of all that are at most that); if only quantiles are known, those."""
     few = ((times.p50, 0.5), (times.p90, 0.9), (times.p99, 0.99), (times.p999, 0.999), (times.max, 1.0))
     return times.cdf or few
 
 
-def _processes(mode: ModeFigures) -> list[str]:
-    """Return the processes that used CPU time, in the order of `PROCESSES`."""
-    names = (*PROCESSES, *sorted(mode.cpu_s.keys() - set(PROCESSES)))
-    return [name for name in names if mode.cpu_s.get(name, 0) > 0]
+def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
+    """Draw all calls that the NameNode answered, by what they are for, beside the polls that were asked for."""
+    asked = polls_asked_per_s(info, info.period_s)
+    bars = [_kinds(mode) for mode in modes]
+    most = max([*map(math.fsum, bars), asked if asked > 0 else 0.0], default=0.0)
+    if not modes or not most:
+        empty(axes, "no calls")
+        return
+    axes.set(xlabel="calls per second", xlim=(0, most * _ROOM))
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:,.10g}")
+    for place, (mode, parts) in enumerate(zip(modes, bars, strict=True)):
+        total = f"{number(all_calls_per_s(mode))} calls/s"
+        rates = {name: ratio(calls, mode.duration_s) for name, calls in own_calls(mode).items() if calls}
+        below = " + ".join(f"{number(rate)} {plain(name)}" for name, rate in rates.items())
+        _bars(axes, place, mode, dict(zip(SHADES, parts, strict=True)))
+        _texts(
+            axes,
+            place,
+            mode,
+            _head(total, share_of_calls_saved(mode, modes)),
+            below if len(rates) > 1 else "",
+        )
+    lines = [axes.axvline(asked, label=f"{number(asked)} polls/s\nasked for", **ASKED)] if asked > 0 else []
+    axes.set(ylim=(len(modes) - 0.45, -0.55), yticks=[])
+    legend_of(axes, dict(zip(KINDS.values(), SHADES, strict=True)), *lines)
+
+
+def _draw_cpu(axes: Axes, modes: Modes) -> None:
+    """Draw the CPU of the NameNode and, lighter, that of the servers which stand before it."""
+    known = tuple(mode for mode in modes if "namenode" in mode.cpu_s)
+    before = [{name: cores(mode, name) for name in _SERVERS if name in mode.cpu_s} for mode in known]
+    own = [cores(mode) for mode in known]
+    most = max((each + math.fsum(more.values()) for each, more in zip(own, before, strict=True)), default=0.0)
+    if not most:
+        empty(axes, "no CPU time was measured")
+        return
+    axes.set(xlabel="share of one core in use", xlim=(0, most * _ROOM))
+    axes.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+    for place, (mode, used, more) in enumerate(zip(known, own, before, strict=True)):
+        names = ", ".join(f"{number(100 * value)} % {plain(name)}" for name, value in more.items())
+        _bars(axes, place, mode, {1.0: used, 0.4: math.fsum(more.values())})
+        total = _head(f"{number(100 * used)} % of a core", share_of_cpu_saved(mode, known))
+        _texts(axes, place, mode, total, f"before it: {names}" if names else "")
+    axes.set(ylim=(len(known) - 0.45, -0.55), yticks=[])
+    legend_of(axes, _OF_SERVERS)
+
+
+def _kinds(mode: ModeFigures) -> tuple[float, ...]:
+    """Return calls a second, by kind, in the order of `KINDS`."""
+    named = own_calls(mode)
+    known = [named.get(kind, 0) for kind in KINDS if kind]
+    rates = (*known, sum(named.values()) - sum(known))
+    return tuple(ratio(calls, mode.duration_s) for calls in rates)
+
+
+def _head(amount: str, share: float) -> str:
+    return amount if math.isnan(share) else f"{amount}, {saved(share)}"
+
+
+def _bars(axes: Axes, place: int, mode: ModeFigures, parts: Mapping[float, float]) -> None:
+    """Draw the parts, by their shades, one behind the other."""
+    left = 0.0
+    for shade, part in parts.items():
+        axes.barh(place, part, left=left, height=_BAR, color=tinted(colour(mode), shade))
+        left += part
+    axes.grid(visible=False, axis="y")
+
+
+def _texts(axes: Axes, place: int, mode: ModeFigures, said: str, below: str) -> None:
+    """Name a bar and its total above it, its parts below."""
+    above, under = place - _BAR / 2 - 0.04, place + _BAR / 2 + 0.05
+    head = plain(f"{plain(mode.mode, 12)}: {said}", _LINE)
+    axes.text(0, above, head, color=colour(mode), weight="bold", size=13, va="bottom")
+    axes.text(0, under, plain(below, _LINE), color="#555555", size=11, va="top")
+
+
+def _draw_savings(axes: Axes, rows: list[Saving]) -> None:
+    """Draw three bars for each row, from zero, in the colour of its mode."""
+    if not rows:
+        empty(axes, "nothing to compare with")
+        return
+    lowest = 0.0
+    for place, row in enumerate(rows):
+        tint = COLOURS.get(row.mode, OTHER)
+        for place_in, share in enumerate((row.share, row.share_of_all, row.share_of_cpu)):
+            at, known = place + (place_in - 1) * _SAVED_BAR, 0.0 if math.isnan(share) else share
+            lowest = min(lowest, known)
+            axes.barh(at, known, height=0.9 * _SAVED_BAR, color=tinted(tint, _SAVED_SHADES[place_in]))
+            said = "not measured" if math.isnan(share) else saved(share)
+            end = max(known, 0.0), at
+            style: dict[str, Any] = {"va": "center", "size": 11, "color": tint}
+            axes.annotate(said, end, (6, 0), textcoords="offset points", **style)
+    left = max(lowest, _LEAST)
+    axes.set(xlim=(left, 1.17 - 0.25 * left), ylim=(len(rows) - 0.5, -0.5))
+    axes.set_yticks(range(len(rows)), [_named(row) for row in rows], size=13)
+    axes.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+    axes.set_xlabel("share saved against polls that go to the NameNode itself")
+    axes.grid(visible=False, axis="y")
+    legend_of(axes, dict(zip(MEASURES, _SAVED_SHADES, strict=True)))
+
+
+def _named(row: Saving) -> str:
+    how = "" if row.is_measured else "\n(calls computed)"
+    return f"{plain(row.mode, 12)},\nevery {row.period_s:,g} s{how}"

@@ -20,7 +20,7 @@ SAVED: Final = (
 
 
 OTHERS: Final = (
-    "A client calls checkAccess over RPC 20 times a second, on time; the points are what it measures. The bars are the "
+    "A client calls checkAccess over RPC 20 times a second, on time. Queue, lock and processing times are the "
     "NameNode's own means over all calls to its RPC port: through nncache, these are mostly the polls of the edits. "
     "Polls over WebHDFS do not wait in the queue of the RPC server; they share its lock and its cores."
 )
@@ -73,15 +73,6 @@ def meanwhile(modes: Modes) -> str:
         f"A publisher or a proxy of nncache ran while polls went straight to the NameNode: its {number(upkeep)} calls "
         "a second are left out of what is said of direct; their CPU is part of it"
     )
-
-
-def cpu(info: RunInfo, modes: Modes) -> str:
-    """Say in one sentence, without a full stop, what the NameNode's answers cost it."""
-    known = [mode for mode in modes if "namenode" in mode.cpu_s]
-    if not known:
-        return f"CPU seconds by process in {info.duration_s:,g} s"
-    seconds = _each(known, lambda mode: mode.cpu_s["namenode"], "CPU seconds")
-    return f"In {info.duration_s:,g} s the NameNode takes {seconds}"
 
 
 def ways(info: RunInfo, modes: Modes) -> str:

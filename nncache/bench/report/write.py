@@ -1,27 +1,27 @@
-"""Write the report of a run into its directory, and read its figures again."""
+"""Write the report of a run into its directory."""
 
+import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import jinja2
 import msgspec
+from markdown_it import MarkdownIt
 
 from nncache.bench.checks import Check
 from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
-from nncache.bench.report.charts import CHARTS, as_png
+from nncache.bench.report.canvas import as_png
+from nncache.bench.report.charts import CHARTS
 from nncache.bench.report.finding import workload_name
-from nncache.bench.report.page import page
 from nncache.bench.report.table import as_markdown
 
 FIGURES: Final = "figures.json"
 
 
-class FiguresError(Exception):
-    """The figures of a run can't be read; the message names the file."""
-
-
 @dataclass(frozen=True, slots=True)
-class _File:
+class Kept:
     """The content of `FIGURES`."""
 
     info: RunInfo
@@ -34,37 +34,31 @@ def write_report(
     info: RunInfo,
     modes: tuple[ModeFigures, ...],
     checks: tuple[Check, ...],
-    limits: tuple[str, ...],
     also: tuple[AtPeriod, ...] = (),
 ) -> None:
     """Write charts, page, README.md and figures.json into the directory, which is made if it is missing."""
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / FIGURES).write_bytes(msgspec.json.encode(_File(info, modes, also)) + b"\n")
-    has_others = any(mode.others is not None for mode in modes)
-    charts = {
-        name: as_png(draw(info, modes, also))
-        for name, draw in CHARTS.items()
-        if name != "others" or has_others  # runs of earlier releases have none
-    }
+    (directory / FIGURES).write_bytes(msgspec.json.encode(Kept(info, modes, also)) + b"\n")
+    charts = {name: as_png(draw(info, modes, also)) for name, draw in CHARTS.items()}
     for name, png in charts.items():
         (directory / f"{name}.png").write_bytes(png)
-    readme = as_markdown(info, modes, checks, also, limits)
+    readme = as_markdown(info, modes, checks, also)
     (directory / "README.md").write_text(readme, encoding="utf-8")
     html = page(f"{workload_name(info)}, {info.date}", readme, charts)
     (directory / "report.html").write_text(html, encoding="utf-8")
 
 
-def read_figures(directory: Path) -> tuple[RunInfo, tuple[ModeFigures, ...], tuple[AtPeriod, ...]]:
-    """Return what `write_report` was given.
+def page(title: str, source: str, charts: Mapping[str, bytes]) -> str:
+    """Return the report as one page of HTML that needs nothing beside it.
 
-    Raises:
-        FiguresError: there is no such file, or it is not one of these.
+    Args:
+        title: of its window.
+        source: the report as Markdown; HTML in it is taken for text.
+        charts: PNG files by name, each of which the source shows as NAME.png.
     """
-    path = directory / FIGURES
-    try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
-    except OSError as exc:
-        raise FiguresError(f"{path}: {exc.strerror}") from exc
-    except msgspec.MsgspecError as exc:
-        raise FiguresError(f"{path}: {exc}") from exc
-    return file.info, file.modes, file.also
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(source)
+    for name, png in charts.items():  # no text has that: in texts, a quotation mark is an entity
+        inline = f'src="data:image/png;base64,{base64.b64encode(png).decode()}"'
+        body = body.replace(f'src="{name}.png"', inline)
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True)
+    return environment.get_template("page.html.j2").render(title=title, body=body)

@@ -115,3 +115,22 @@ def beans(http: str, query: str) -> list[dict[str, Any]]:
     with urllib.request.urlopen(f"http://{http}/jmx?qry={query}", timeout=_TIMEOUT_S) as reply:
         found: list[dict[str, Any]] = json.load(reply)["beans"]
     return found
+
+
+AGE_S: Final = 2.0
+"""What the NameNode says of its calls is not older than that (seen: 1 s)."""
+
+
+def file_calls(http: str) -> int:
+    """Return how many operations of files a NameNode has counted, over RPC or WebHDFS (TotalFileOps).
+
+    A listing of many directories is one; reading attributes does not count.
+    """
+    (activity,) = beans(http, "Hadoop:service=NameNode,name=NameNodeActivity")
+    return int(activity["TotalFileOps"])
+
+
+def attribute_calls(http: str) -> int:
+    """Return how often it was asked for extended attributes over RPC, at any port (GetXAttrsNumOps)."""
+    ports = beans(http, "Hadoop:service=NameNode,name=RpcDetailedActivityForPort*")
+    return sum(int(bean.get("GetXAttrsNumOps", 0)) for bean in ports)

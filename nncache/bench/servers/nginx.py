@@ -3,8 +3,8 @@
 Debian's package; `apt-get install nginx-light`. (bench/servers/nginx.py)
 """
 
-import http.client
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from nncache.bench.servers.progress import PAGE_TIMEOUT_S, Progress, of_nginx
-from nncache.bench.servers.running import Running, server
+from nncache.bench.servers.running import Progress, Running, page_of, server
 from nncache.testbed.certificates import Certificate
 from nncache.testbed.errors import MissingToolError
 
 _STATUS: Final = "/nginx_status"
+_ACTIVE: Final = re.compile(r"Active connections: (\d+)")
+_HANDLED: Final = re.compile(r"^\s*\d+ \d+ (\d+)\s*$", re.MULTILINE)
 _CONFIGURATION: Final = """\
 daemon off;
 {user}
@@ -107,13 +108,16 @@ def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None
         return program, "-p", str(place), "-e", "stderr", "-c", str(place / "nginx.conf")
 
     with server("nginx", command) as running:
-        yield replace(running, progress=lambda: _progress(running.address))
+        yield replace(running, progress=lambda: progress_of(page_of(running.address, _STATUS)))
 
 
-def _progress(address: str) -> Progress:
-    connection = http.client.HTTPConnection(address, timeout=PAGE_TIMEOUT_S)
-    try:
-        connection.request("GET", _STATUS)
-        return of_nginx(connection.getresponse().read().decode())
-    finally:
-        connection.close()
+def progress_of(page: str) -> Progress:
+    """Read the page of nginx's ngx_http_stub_status_module.
+
+    Raises:
+        ValueError: it is another page.
+    """
+    active, handled = _ACTIVE.search(page), _HANDLED.search(page)
+    if active is None or handled is None:
+        raise ValueError(f"not a page of stub_status: {page}")
+    return Progress(answered=int(handled[1]), connections=int(active[1]))

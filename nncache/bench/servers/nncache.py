@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from nncache.bench.at_once import at_once
-from nncache.bench.servers.progress import PAGE_TIMEOUT_S, of_nncache
-from nncache.bench.servers.running import Running
+from nncache.bench.driver import at_once, hdfs_of
+from nncache.bench.servers.running import PAGE_TIMEOUT_S, Progress, Running
 from nncache.connecting import connect
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.proxy.audit_judge import AuditOutcome
@@ -89,7 +87,7 @@ def nncache(
             address=_registered(place) if place else proxy.address,
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons),
-            progress=lambda: of_nncache(proxy.metrics(PAGE_TIMEOUT_S)),
+            progress=lambda: _progress(proxy.metrics(PAGE_TIMEOUT_S)),
             audited=lambda: audited(proxy.metrics(PAGE_TIMEOUT_S)),
             metrics=lambda: proxy.metrics(PAGE_TIMEOUT_S),
         )
@@ -102,10 +100,18 @@ def _registered(place: Mapping[str, str]) -> str:
 
 
 async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> None:
-    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+    async with hdfs_of(cluster) as hdfs:
         store = FilterStore(hdfs, path)
         filters = (Filter(f"f{number:05}", glob, cluster.superuser) for number, glob in enumerate(globs))
         await at_once(store.add(each) for each in filters)
+
+
+def _progress(metrics: Mapping[str, float]) -> Progress:
+    return Progress(
+        answered=int(metrics['nncache_requests_total{result="hit"}']),
+        connections=int(metrics["nncache_connections_open"]),
+        entries=int(metrics["nncache_cache_entries"]),
+    )
 
 
 def _probes(daemons: Mapping[str, Daemon]) -> dict[str, float]:

@@ -1,16 +1,45 @@
-"""A server that pollers are pointed at, as long as it runs."""
+"""A server that is loaded, as long as it runs, and what it has answered so far by its own count."""
 
+import http.client
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from nncache.bench.servers.progress import Progress
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, ServerProcess
 from nncache.testbed.readiness import accepts
+
+PAGE_TIMEOUT_S: Final = 60.0
+"""For the page that says it: under load it waits behind some laps round all connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One look at a server.
+
+    Attributes:
+        answered: requests since its start; of nncache those from memory alone.
+        connections: that are open.
+        entries: replies that it holds; 0 where it does not say.
+    """
+
+    answered: int
+    connections: int
+    entries: int = 0
+
+
+def page_of(address: str, path: str) -> str:
+    """Return the page that says it."""
+    connection = http.client.HTTPConnection(address, timeout=PAGE_TIMEOUT_S)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().read().decode()
+    finally:
+        connection.close()
 
 
 def _none() -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""How far a clock is off is known within an error that is told."""
+"""How far a clock is off is known within an error that is named."""
 
 import itertools
 import socket
@@ -6,17 +6,38 @@ import threading
 
 import pytest
 
-from nncache.bench.polling.clock import SAMPLES, ClockError, ClockOffset, endpoint, measure
-from nncache.bench.polling.conductor import Conductor
+from nncache.bench.polling.clock import (
+    SAMPLES,
+    ClockError,
+    ClockOffset,
+    boottime,
+    endpoint,
+    measure,
+    serving_time,
+)
 
 
-def test_the_shortest_round_trip_is_believed() -> None:
+@pytest.mark.parametrize("shift_s", [0.0, 3.25, -1000.5])
+def test_a_clock_that_is_off_is_found_out(shift_s: float) -> None:
+    """Within the error that is named; the offset is ours minus the driver's. Nothing is left behind."""
+    with serving_time("127.0.0.1") as address:
+        found = measure(address, clock=lambda: boottime() + shift_s)
+        again = measure(address, clock=lambda: boottime() + shift_s)
+    assert abs(found.offset_s - shift_s) <= found.error_s
+    assert abs(again.offset_s - shift_s) <= again.error_s
+    assert "clock" not in {thread.name for thread in threading.enumerate()}
+    with pytest.raises(ClockError, match=address):
+        measure(address)
+
+
+def test_the_shortest_round_trip_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its offset is taken to be that of its middle, and wrong by half of it at most."""
     trips = [(200.0 + number, 1.0) for number in range(SAMPLES)]
     trips[7] = (300.0, 0.125)
     times = itertools.chain.from_iterable((sent_s, sent_s + took_s) for sent_s, took_s in trips)
-    with Conductor("127.0.0.1", clock=lambda: 100.0) as conductor:
-        found = measure(conductor.address, clock=lambda: next(times))
+    monkeypatch.setattr("nncache.bench.polling.clock.boottime", lambda: 100.0)
+    with serving_time("127.0.0.1") as address:
+        found = measure(address, clock=lambda: next(times))
     assert found == ClockOffset(offset_s=200.0625, error_s=0.0625)
 
 
@@ -26,17 +47,8 @@ def test_a_clock_that_drifts_widens_the_error() -> None:
     assert ClockOffset(1.0, 0.25).then(ClockOffset(1.0, 0.125)) == ClockOffset(1.0, 0.25)
 
 
-def test_who_is_not_there_is_named() -> None:
-    """With host and port."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{unused.getsockname()[1]}"
-        with pytest.raises(ClockError, match=address):
-            measure(address)
-
-
 @pytest.mark.parametrize("says", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
-def test_who_tells_no_time_is_named(says: bytes) -> None:
+def test_what_is_no_clock_is_named(says: bytes) -> None:
     """Something else serves there, or hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -54,14 +66,7 @@ def test_who_tells_no_time_is_named(says: bytes) -> None:
         thread.join()
 
 
-@pytest.mark.parametrize(
-    ("address", "found"),
-    [
-        ("namenode:9870", ("namenode", 9870)),
-        ("127.0.0.1:80", ("127.0.0.1", 80)),
-        ("[::1]:8080", ("::1", 8080)),
-    ],
-)
-def test_an_address_has_host_and_port(address: str, found: tuple[str, int]) -> None:
+def test_an_address_has_host_and_port() -> None:
     """As `socket.create_connection` takes them."""
-    assert endpoint(address) == found
+    assert endpoint("namenode:9870") == ("namenode", 9870)
+    assert endpoint("[::1]:8080") == ("::1", 8080)

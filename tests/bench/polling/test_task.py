@@ -1,26 +1,28 @@
 """A task runs its share of the pollers on the driver's clock."""
 
 import resource
+import zipfile
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from nncache.bench.polling.clock import boottime
-from nncache.bench.polling.conductor import Conductor
+from nncache.bench.polling.clock import boottime, serving_time
+from nncache.bench.polling.collect import zip_code
 from nncache.bench.polling.task import HOST, TaskError, allow_files, run
 from tests.bench.example_orders import orders
 from tests.bench.polling_server import Script, serving
 
 SHIFT_S = 500.0
-LEAD_S = 10.0
-"""To time 0, from when the task asks for the time: the driver's clock stands still."""
+LEAD_S = 5.0
 
 
-def test_a_task_polls_its_share_on_the_drivers_clock() -> None:
+def test_a_task_polls_its_share_on_the_drivers_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every second poller, at times relative to the driver's zero, though its own clock is far off."""
     script = Script()
-    with serving(script) as server, Conductor("127.0.0.1", clock=lambda: -SHIFT_S) as conductor:
-        given = orders(20, server, conductor.address, zero_s=LEAD_S - SHIFT_S)
+    monkeypatch.setattr("nncache.bench.polling.clock.boottime", lambda: boottime() - SHIFT_S)
+    with serving(script) as server, serving_time("127.0.0.1") as clock:
+        given = orders(20, server, clock, zero_s=boottime() + LEAD_S - SHIFT_S)
         table = pa.Table.from_batches(run(given, 1))
     rows = [row for row in table.to_pylist() if row[HOST] is None]
     phases = {poller.number: poller.phase_s for poller in given.pollers(1)}
@@ -41,8 +43,8 @@ def test_a_task_polls_its_share_on_the_drivers_clock() -> None:
 
 def test_a_task_that_comes_too_late_says_so() -> None:
     """Its polls would all be late, and nobody else's fault."""
-    with Conductor("127.0.0.1") as conductor:
-        late = orders(2, "127.0.0.1:1", conductor.address, zero_s=boottime() - 1)
+    with serving_time("127.0.0.1") as clock:
+        late = orders(2, "127.0.0.1:1", clock, zero_s=boottime() - 1)
         with pytest.raises(TaskError, match="after the measured time had begun"):
             list(run(late, 0))
 
@@ -54,3 +56,10 @@ def test_too_few_open_files_are_refused_before_anything_is_sent() -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
     with pytest.raises(TaskError, match=f"{hard} open files, but {hard + 1} are needed"):
         allow_files(hard + 1)
+
+
+def test_executors_get_the_code(tmp_path: Path) -> None:
+    """A zip that can be imported from, with all that a task needs."""
+    names = {*zipfile.ZipFile(zip_code(tmp_path)).namelist()}
+    needed = ("", "bench/", "bench/polling/")
+    assert {*(f"nncache/{place}__init__.py" for place in needed), "nncache/bench/polling/task.py"} <= names

@@ -1,1 +1,0 @@
-"""What 10,000 connects within a second cost those who are connected already. (bench/connects/)"""

@@ -1,0 +1,202 @@
+"""What all benchmarks share: figures with their limits, the command, a cluster, and processes that make load.
+
+A benchmark is a function that measures and returns a `Result`; `benchmark` makes a command of it, which prints the
+figures, leaves them with rounds and chart in a directory, and exits with 1 when a figure is outside its limits.
+"""
+
+import asyncio
+import functools
+import json
+import math
+import multiprocessing
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from matplotlib.figure import Figure as Chart
+
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster, ClusterSpec, TestbedError
+from nncache.testbed.spec import FULL_SPEED_JVM
+
+AT_ONCE: Final = 32
+SHORTFALL: Final = 1
+_WHOLE_FROM: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a run; without limits it is shown and not judged.
+
+    Attributes:
+        what: it is of.
+        unit: "" of a count or a ratio.
+        most, least: the limits.
+    """
+
+    what: str
+    value: float
+    unit: str = ""
+    most: float = math.inf
+    least: float = -math.inf
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it is within its limits; a figure that is not a number is not."""
+        return self.least <= self.value <= self.most
+
+    @property
+    def line(self) -> str:
+        """The figure for people."""
+        limits = [f"at most {_number(self.most)}"] if self.most < math.inf else []
+        limits += [f"at least {_number(self.least)}"] if self.least > -math.inf else []
+        verdict = ("met  " if self.is_met else "SHORT") if limits else "     "
+        limit = f" ({', '.join(limits)})" if limits else ""
+        return f"{verdict} {self.what}: {_number(self.value)}{f' {self.unit}' if self.unit else ''}{limit}"
+
+
+def none_of(what: str, count: float) -> Figure:
+    """Return the count of what must not happen."""
+    return Figure(what, count, most=0)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value % 1 == 0 or abs(value) >= _WHOLE_FROM else f"{value:.3g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a benchmark measured.
+
+    Attributes:
+        table: lines that are printed before the figures.
+        rounds: dataclasses, each a row of rounds.json.
+    """
+
+    figures: Sequence[Figure]
+    table: Sequence[str] = ()
+    rounds: Sequence[Any] = field(default=())
+    chart: Chart | None = None
+
+
+def benchmark(name: str) -> Callable[[Callable[..., Result]], click.Command]:
+    """Return a decorator that makes a command of a function; its results go to build/NAME, or to `--out`."""
+
+    def decorate(measure: Callable[..., Result]) -> click.Command:
+        @functools.wraps(measure)
+        def command(*, out: Path, **options: object) -> None:
+            try:
+                result = measure(**options)
+            except (TestbedError, OSError, subprocess.CalledProcessError) as error:
+                raise click.ClickException(str(error)) from error
+            click.echo("\n".join([*result.table, *(each.line for each in result.figures)]))
+            write(result, out)
+            click.echo(f"results: {out}")
+            if not all(each.is_met for each in result.figures):
+                sys.exit(SHORTFALL)
+
+        where = click.option(
+            "--out",
+            default=f"build/{name}",
+            type=click.Path(path_type=Path),
+            help="Directory of the results.",
+        )
+        return click.command(context_settings={"show_default": True})(where(command))
+
+    return decorate
+
+
+def write(result: Result, out: Path) -> None:
+    """Leave figures, rounds and chart in a directory, which is made if it is missing."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name, rows in (("figures", result.figures), ("rounds", result.rounds)):
+        (out / f"{name}.json").write_text(
+            json.dumps([asdict(each) for each in rows], indent=1), encoding="utf-8"
+        )
+    if result.chart is not None:
+        result.chart.savefig(out / "chart.svg")
+
+
+def cluster(*, with_zookeeper: bool = False, ha: bool = False) -> AbstractContextManager[Cluster]:
+    """Start a cluster whose NameNode runs at full speed, without a DataNode."""
+    return Cluster.start(
+        ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, with_zookeeper=with_zookeeper, ha=ha)
+    )
+
+
+def hdfs_of(of: Cluster) -> WebHdfs:
+    """Return HDFS as its superuser, whichever NameNode is active."""
+    first, *others = (f"http://{namenode.http}" for namenode in of.namenodes)
+    return WebHdfs(first, of.superuser, others=others)
+
+
+async def at_once(work: Iterable[Coroutine[Any, Any, object]]) -> None:
+    """Await all, AT_ONCE at a time; the first error ends it."""
+    waiting = iter(work)
+
+    async def go_on() -> None:
+        for each in waiting:
+            await each
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(AT_ONCE):
+            tasks.create_task(go_on())
+
+
+def make_directories(of: Cluster, paths: Iterable[str]) -> None:
+    """Make these directories in HDFS."""
+
+    async def make() -> None:
+        async with hdfs_of(of) as hdfs:
+            await at_once(hdfs.mkdirs(path) for path in paths)
+
+    asyncio.run(make())
+
+
+@contextmanager
+def apart(run: Callable[..., None], *arguments: object, **named: object) -> Iterator[Connection]:
+    """Run a function in a process of its own until the end of the block, with the other end of this pipe first."""
+    ours, theirs = multiprocessing.Pipe()
+    process: BaseProcess = multiprocessing.get_context("spawn").Process(
+        target=run, args=(theirs, *arguments), kwargs=named, daemon=True
+    )
+    process.start()
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        ours.close()
+        process.terminate()
+        process.join()
+
+
+def next_of(pipe: Connection, timeout_s: float) -> Any:  # noqa: ANN401 - what the other end sends
+    """Return what the process at the other end sends next.
+
+    Raises:
+        OSError: it ended, or sent nothing in time.
+    """
+    if not pipe.poll(timeout_s):
+        raise TimeoutError("a process that makes load hangs")
+    try:
+        return pipe.recv()
+    except EOFError as error:
+        raise ConnectionError("a process that makes load has ended") from error
+
+
+def quantile(values: Iterable[float], share: float) -> float:
+    """Return the smallest of the values that this share of them does not exceed; infinity of none."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.inf
+
+
+def grown(metric: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
+    """Return by how much a daemon's metric has grown between two looks."""
+    return after[f"nncache_{metric}"] - before[f"nncache_{metric}"]

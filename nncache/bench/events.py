@@ -1,0 +1,379 @@
+"""What pollers and NameNodes see of a cold start, a restart, an outage and a failover: `make bench-events`.
+
+Starts a pair of NameNodes, ZooKeeper, publisher and proxy; polls without a pause; leaves picture, figures and a page.
+"""
+
+import asyncio
+import datetime as dt
+import math
+import textwrap
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import click
+import msgspec
+import pyarrow as pa
+import uvloop
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Chart
+from matplotlib.patches import Patch
+
+from nncache.bench.driver import at_once, cluster, hdfs_of, quantile
+from nncache.bench.pollers import request_of, schedule_of
+from nncache.bench.polling.clock import endpoint
+from nncache.bench.polling.rows import Rows
+from nncache.bench.polling.schedule import Times
+from nncache.bench.report.canvas import COLOURS, STYLE, as_png, tinted
+from nncache.bench.report.charts import KINDS, SHADES
+from nncache.bench.run import machine
+from nncache.bench.servers.counters import NameNodeAt, sample
+from nncache.bench.tables import POLLS
+from nncache.hadoop.errors import HadoopError
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Proxy, Publisher
+
+ROOT: Final = "/bench-events"
+CHANGES_PER_S: Final = 5.0
+QUIET_S: Final = 15.0
+"""Before the first and after each event."""
+OUTAGE_S: Final = 10.0
+WARM_UP_S: Final = 15.0
+"""Of polls to the NameNode itself before anything counts: its JVM compiles what is hot."""
+GIVE_UP_S: Final = 10.0
+"""A poll without a reply for so long has failed."""
+_LEAD_S: Final = 0.5
+
+MEMORY: Final = "from memory"
+ASKED: Final = "by the NameNode"
+FAILED: Final = "failed"
+OUTCOMES: Final = (MEMORY, ASKED, FAILED)
+"""How a poll can end: the last is an error of the proxy or the network, or a poll that could not be sent in time."""
+
+_COLOURS: Final = {MEMORY: COLOURS["nncache"], ASKED: "#56B4E9", FAILED: COLOURS["nginx"]}
+CAPTION: Final = (
+    "Every bar is a second. Polls are sent when they are due, whatever became of those before; one that is due while "
+    "the proxy is away fails at once, and one that waits counts for the second in which it was due. Black lines: what "
+    "was done, from the command to its end. The calls are those of both NameNodes, those that change files included. "
+    "This is one proxy alone: behind a load balancer with another one, its restart fails no poll."
+)
+"""What must be known to read the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that was caused: what, from when until when; in seconds since the first poll was due."""
+
+    what: str
+    from_s: float
+    until_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """A whole run, second by second.
+
+    Attributes:
+        polls: that were due in each second, by outcome.
+        p99_s: in each second the time within which 99 % of those with a reply had it; 0 if none had.
+        calls: (until, calls a second since the time before, by name) of the NameNodes together.
+        events: in order.
+    """
+
+    pollers: int
+    period_s: float
+    date: str
+    polls: tuple[Mapping[str, int], ...]
+    p99_s: tuple[float, ...]
+    calls: tuple[tuple[float, Mapping[str, float]], ...]
+    events: tuple[Event, ...] = ()
+
+    def count(self, *outcomes: str) -> int:
+        """Return how many polls ended so; all without an outcome."""
+        return sum(polls[outcome] for polls in self.polls for outcome in outcomes or OUTCOMES)
+
+    @property
+    def finding(self) -> str:
+        """What came of all polls, in a sentence."""
+        what = ", ".join(["Cold start", *(each.what for each in self.events)])
+        memory, failed = self.count(MEMORY), self.count(FAILED)
+        return f"{what}: of {self.count():,} polls {memory:,} were answered from memory, {failed:,} failed"
+
+
+@click.command(context_settings={"show_default": True})
+@click.option(
+    "--pollers", default=200, type=click.IntRange(1), help="Each has a path and a connection of its own."
+)
+@click.option(
+    "--period", default=0.5, type=click.FloatRange(min=0, min_open=True), help="Seconds between two polls."
+)
+@click.option(
+    "--out", default="build/bench-events", type=click.Path(path_type=Path), help="Directory of the results."
+)
+def main(pollers: int, period: float, out: Path) -> None:
+    """Show what pollers see of a cold start, a restart of the proxy, an outage of ZooKeeper and a failover."""
+    with ExitStack() as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        hadoop = running.enter_context(cluster(ha=True, with_zookeeper=True))
+        runner.run(_make(hadoop, pollers))
+        runner.run(_poll(hadoop.namenodes[0].http, pollers, period, WARM_UP_S, time.monotonic() + _LEAD_S))
+        flags = _daemon_flags(hadoop)
+        publisher = running.enter_context(Publisher(*flags, "--filters-path", f"{ROOT}/filters"))
+        publisher.await_publishing()
+        proxy = running.enter_context(Proxy(*flags))
+        proxy.await_gate()
+        course = runner.run(observe(hadoop, proxy, pollers, period))
+    write(course, out)
+    click.echo(f"picture: {out / 'events.png'}")
+
+
+def write(course: Course, out: Path) -> None:
+    """Leave picture, figures and a page of a run in a directory, which is made if it is missing."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "events.json").write_bytes(msgspec.json.format(msgspec.json.encode(course)) + b"\n")
+    (out / "events.png").write_bytes(as_png(draw(course)))
+    how = (
+        f"{course.pollers:,} pollers, each every {course.period_s:g} s; {CHANGES_PER_S:g} changes of files a second; "
+        f"{course.date}. Run it again with `make bench-events`; all figures are in [events.json](events.json)."
+    )
+    host = "\n".join(f"- {name}: {value}" for name, value in machine().items())
+    parts = (f"# {course.finding}", f"![{course.finding}](events.png)", CAPTION, how, host)
+    (out / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def by_second(
+    polls: Iterable[Mapping[str, Any]], duration_s: int
+) -> tuple[tuple[dict[str, int], ...], tuple[float, ...]]:
+    """Return for each second the polls that were due in it, by outcome, and their p99; later ones are left out."""
+    counts = [dict.fromkeys(OUTCOMES, 0) for _ in range(duration_s)]
+    times: list[list[float]] = [[] for _ in range(duration_s)]
+    for poll in polls:
+        number = math.floor(poll["due_s"])
+        if 0 <= number < duration_s:
+            outcome = outcome_of(poll["status"], poll["served"])
+            counts[number][outcome] += 1
+            if outcome != FAILED:
+                times[number].append(poll["replied_s"] - poll["due_s"])
+    return tuple(counts), tuple(quantile(took_s, 0.99) if took_s else 0.0 for took_s in times)
+
+
+def outcome_of(status: int, served: str) -> str:
+    """Return what a reply means for its poller; status 0: there was none."""
+    if status not in {200, 404}:
+        return FAILED
+    return MEMORY if served == "hit" else ASKED
+
+
+def rates(
+    looks: Sequence[tuple[float, Mapping[str, float]]],
+) -> tuple[tuple[float, Mapping[str, float]], ...]:
+    """Return the calls a second between each two looks at what the NameNodes have answered.
+
+    A count that goes back is one of a server that began again: what it says is what it has answered since then.
+    """
+    found = []
+    for (from_s, before), (until_s, after) in pairwise(looks):
+        since = {name: value - before.get(name, 0.0) for name, value in after.items()}
+        calls = {
+            name: (each if each >= 0 else after[name]) / (until_s - from_s) for name, each in since.items()
+        }
+        found.append((until_s, calls))
+    return tuple(found)
+
+
+# ---- picture ---------------------------------------------------------------------------------------------------------
+
+
+@rc_context(fname=STYLE)
+def draw(course: Course) -> Chart:
+    """Return the picture, with the finding as its title: all that happened on one axis of time."""
+    chart = Chart(figsize=(12, 11.5))
+    chart.suptitle("\n".join(textwrap.wrap(course.finding, 65)), x=0.01, ha="left")
+    polls, calls, slowest = chart.subplots(3, sharex=True, height_ratios=(1.2, 1, 0.8))
+    polls.set_title("What answers the polls", size=16, pad=34)
+    calls.set_title("How many calls the NameNodes answer", size=16)
+    slowest.set_title("How long 99 % of the answers take at most", size=16)
+    seconds = list(range(len(course.polls)))
+    bars = {outcome: [each[outcome] for each in course.polls] for outcome in OUTCOMES}
+    _stack(
+        polls, seconds, [1.0] * len(seconds), list(bars.values()), [_COLOURS[outcome] for outcome in OUTCOMES]
+    )
+    polls.set_ylabel("polls per second")
+    handles = [Patch(color=_COLOURS[outcome], label=outcome) for outcome in OUTCOMES]
+    polls.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), labelcolor="#333333")
+    ends = [until for until, _ in course.calls]
+    starts = [0.0, *ends][: len(ends)]
+    widths = [end - start for start, end in zip(starts, ends, strict=True)]
+    colours = [tinted("#333333", shade) for shade in SHADES]
+    known = [[_calls_of(kind, each) for _, each in course.calls] for kind in KINDS]
+    _stack(calls, starts, widths, known, colours)
+    calls.set_ylabel("calls per second")
+    handles = [Patch(color=colour, label=what) for colour, what in zip(colours, KINDS.values(), strict=True)]
+    calls.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), labelcolor="#333333", labelspacing=0.8
+    )
+    slowest.bar(seconds, course.p99_s, width=1, align="edge", color="#555555")
+    where = "seconds since the first poll, to a proxy whose cache is empty"
+    slowest.set(ylabel="seconds", xlabel=where, ylim=(0, None))
+    for axes in (polls, calls, slowest):
+        axes.grid(visible=False, axis="x")
+        axes.set_xlim(0, len(seconds))
+        for each in course.events:
+            axes.axvspan(each.from_s, each.until_s, color="#DDDDDD", zorder=0)
+            for at in (each.from_s, each.until_s):
+                axes.axvline(at, color="black", linewidth=1)
+    for each in course.events:
+        middle, text = (each.from_s + each.until_s) / 2, "\n".join(textwrap.wrap(each.what, 14))
+        polls.text(middle, 1.02, text, transform=polls.get_xaxis_transform(), ha="center", size=11)
+    wrapped = "\n".join(textwrap.wrap(CAPTION, 115))
+    chart.supxlabel(f"{wrapped}\n{course.date}", x=0.01, ha="left", size=11, color="#555555")
+    return chart
+
+
+def _stack(
+    axes: Axes,
+    at: Sequence[float],
+    widths: Sequence[float],
+    parts: Sequence[Sequence[float]],
+    colours: Sequence[Any],
+) -> None:
+    """Draw bars, each part upon those before."""
+    below = [0.0] * len(at)
+    for part, colour in zip(parts, colours, strict=True):
+        axes.bar(at, part, width=widths, bottom=below, align="edge", color=colour)
+        below = [base + each for base, each in zip(below, part, strict=True)]
+
+
+def _calls_of(kind: str, calls: Mapping[str, float]) -> float:
+    """Return the calls of a kind; "" stands for all that have no kind of their own."""
+    return calls.get(kind, 0.0) if kind else sum(rate for name, rate in calls.items() if name not in KINDS)
+
+
+# ---- run -------------------------------------------------------------------------------------------------------------
+
+
+async def observe(hadoop: Cluster, proxy: Proxy, pollers: int, period_s: float) -> Course:
+    """Poll, cause the events one after the other, and return what came of it."""
+    duration_s = round(4 * QUIET_S + OUTAGE_S + 15.0)
+    looks: list[tuple[float, Mapping[str, float]]] = []
+    events: list[Event] = []
+    zero_s = time.monotonic() + _LEAD_S
+    async with asyncio.TaskGroup() as tasks:
+        beside = [
+            tasks.create_task(_count(hadoop, zero_s, looks)),
+            tasks.create_task(_change(hadoop, pollers)),
+            tasks.create_task(_cause(hadoop, proxy, zero_s, events)),
+        ]
+        rows = await _poll(proxy.address, pollers, period_s, duration_s, zero_s)
+        for task in beside:
+            task.cancel()
+    polls, p99_s = by_second(pa.Table.from_batches(rows.batches(0.0), POLLS).to_pylist(), duration_s)
+    return Course(
+        pollers=pollers,
+        period_s=period_s,
+        date=dt.datetime.now(dt.UTC).date().isoformat(),
+        polls=polls,
+        p99_s=p99_s,
+        calls=rates(looks),
+        events=tuple(events),
+    )
+
+
+async def _poll(address: str, pollers: int, period_s: float, duration_s: float, zero_s: float) -> Rows:
+    """Poll from then on; each has a path of its own, of which every other one exists."""
+    requests = [[request_of(_path_of(number), "bench")] for number in range(pollers)]
+    rows, times = Rows(), Times(begins_s=0.0, ends_s=duration_s, timeout_s=GIVE_UP_S)
+    schedule = schedule_of(requests, period_s, rows, times, now=lambda: time.monotonic() - zero_s)
+    await schedule.run(endpoint(address))
+    return rows
+
+
+async def _cause(hadoop: Cluster, proxy: Proxy, zero_s: float, events: list[Event]) -> None:
+    """Cause the events one after the other, with quiet times in between."""
+    assert hadoop.zookeeper is not None
+    zookeeper = hadoop.zookeeper.process
+
+    def restart() -> None:
+        proxy.stop()
+        proxy.start()
+
+    def cut_zookeeper() -> None:
+        zookeeper.kill()
+        time.sleep(OUTAGE_S)
+        zookeeper.start()
+
+    def fail_over() -> None:
+        hadoop.transition_to_standby(0)
+        hadoop.transition_to_active(1)
+
+    for what, act in (
+        ("restart of the proxy", restart),
+        (f"{OUTAGE_S:g} s without ZooKeeper", cut_zookeeper),
+        ("NameNode failover", fail_over),
+    ):
+        await asyncio.sleep(QUIET_S)
+        from_s = time.monotonic() - zero_s
+        await asyncio.to_thread(act)
+        events.append(Event(what, from_s, time.monotonic() - zero_s))
+
+
+async def _count(hadoop: Cluster, zero_s: float, looks: list[tuple[float, Mapping[str, float]]]) -> None:
+    """Ask the NameNodes each second how many calls they have answered."""
+
+    def look() -> dict[str, float]:
+        calls: dict[str, float] = {}
+        for namenode in hadoop.namenodes:
+            at = NameNodeAt(namenode.http, hadoop.superuser)
+            for (source, name, unit), value in sample(at, {}, dict).values.items():
+                if (source, unit) == ("namenode", "calls"):
+                    kind = name.removeprefix("upkeep:")
+                    calls[kind] = calls.get(kind, 0.0) + value
+        return calls
+
+    while True:
+        calls = await asyncio.to_thread(look)
+        looks.append((time.monotonic() - zero_s, calls))
+        await asyncio.sleep(1.0)
+
+
+async def _change(hadoop: Cluster, pollers: int) -> None:
+    """Change paths that exist, one after the other, behind the proxy's back."""
+    async with hdfs_of(hadoop) as hdfs:
+        number = 0
+        while True:
+            number += 2
+            with suppress(HadoopError, aiohttp.ClientError, TimeoutError):  # while no NameNode is active
+                await hdfs.set_permission(_path_of(number % pollers & ~1), f"7{number % 8}{number // 8 % 8}")
+            await asyncio.sleep(1 / CHANGES_PER_S)
+
+
+async def _make(hadoop: Cluster, pollers: int) -> None:
+    """Make the filter, and the paths that exist."""
+    async with hdfs_of(hadoop) as hdfs:
+        await hdfs.mkdirs(f"{ROOT}/data")
+        await at_once(hdfs.mkdirs(_path_of(number)) for number in range(0, pollers, 2))
+        await FilterStore(hdfs, f"{ROOT}/filters").add(Filter("events", f"{ROOT}/data/*", hadoop.superuser))
+
+
+def _path_of(number: int) -> str:
+    return f"{ROOT}/data/{number:05}"
+
+
+def _daemon_flags(hadoop: Cluster) -> tuple[str, ...]:
+    """Return what publisher and proxy are started with."""
+    assert hadoop.zookeeper is not None
+    http = ",".join(namenode.http for namenode in hadoop.namenodes)
+    rpc = ",".join(namenode.rpc for namenode in hadoop.namenodes)
+    namenodes = ("--nameservice", "ns1", "--namenode-http", http, "--namenode-rpc", rpc)
+    return (*namenodes, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,395 @@
+"""How the CPU for each hit grows with filters, entries, callers and connections: `make bench-growth`.
+
+For each size an nncache of its own runs; where connections grow also nginx, and the least that Python can do. All are
+loaded in turn, the others idle. In a round each size is measured once, one right after the other, and what counts is
+its CPU for each hit by that of the smallest size in the same round: how fast the machine is at the moment cancels out.
+
+All connections are open before the first request. The server's own count of what it has answered is read twice while
+the load goes on, together with its CPU time: what it costs to begin connections is not in it.
+"""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from statistics import median
+from typing import Final, TypeVar
+
+import click
+from matplotlib.figure import Figure as Chart
+
+from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, table
+from nncache.bench.driver import Figure, Result, benchmark, cluster, none_of
+from nncache.bench.servers.counters import NameNodeAt, sample
+from nncache.bench.servers.floor import floor
+from nncache.bench.servers.nginx import find_nginx, nginx
+from nncache.bench.servers.nncache import Channel, nncache
+from nncache.bench.servers.running import Progress, Running
+from nncache.bench.wrk import Load, ask_times, find_wrk, held, in_turn, let_open, loading
+from nncache.testbed import Cluster
+from nncache.testbed.errors import StartError
+
+SizeT = TypeVar("SizeT")
+
+
+class Growth(StrEnum):
+    """What grows."""
+
+    FILTERS = "filters"
+    ENTRIES = "entries"
+    CALLERS = "callers"
+    HEADS = "different requests"
+    CONNECTIONS = "connections"
+
+
+class Way(StrEnum):
+    """How a request is answered from memory."""
+
+    KNOWN = "repeated"
+    """By its bytes: the same head has been answered before."""
+    PARSED = "parsed"
+    """By its meaning: a field of its own in each makes it another head, which is read, answered and remembered."""
+
+
+SIZES: Final = {
+    Growth.FILTERS: (10, 100, 1_000),
+    Growth.ENTRIES: (1_000, 10_000, 100_000, 1_000_000),
+    Growth.CALLERS: (1, 100, 10_000),
+    Growth.HEADS: (1_000, 10_000),
+    Growth.CONNECTIONS: (64, 1_000, 10_000),
+}
+MAX_GROWTH: Final = {Growth.FILTERS: 1.1, Growth.ENTRIES: 1.1, Growth.CALLERS: 1.1}
+"""CPU for each hit at any size, by that at the smallest; these are also measured with heads that are parsed."""
+MAX_MISSES: Final = 0.001
+"""Of the requests: beyond it, something else than hits is measured."""
+
+ROOT: Final = "/bench-growth"
+DIRECTORIES: Final = 10
+"""Above the paths; each is granted to each caller that asks for something in it."""
+PATHS: Final = 1_000
+MOST_PATHS: Final = 10_000
+CONNECTIONS: Final = 64
+"""Where these do not grow."""
+FILLERS: Final = 64
+"""Connections that fill a cache."""
+AT_ONCE: Final = 2_000
+"""Connections that are begun at a time, fewer than the kernel holds for a listener: it drops what is more, and the
+clients try again only after seconds."""
+HELD_S: Final = 300
+"""After which the load begins in any case: it is to end when nothing is left that measures."""
+FLAGS: Final = ("--grant-ttl-s", "36000", "--max-entry-age-s", "36000", "--poll-interval-s", "0.1")
+"""Hits are measured: no right or entry is renewed meanwhile, and the idle ones leave the machine alone."""
+_VALID_S: Final = 36_000
+_SETTLE_S: Final = 0.5  # of load on all connections before anything is counted
+_WARM_UP: Final = (
+    4  # times that each request is made before: fetched, answered from memory, and by then known
+)
+_MIN_PER_S: Final = 100  # requests that any machine answers; fewer, and the measurement ends
+_CONNECTED_S: Final = 60.0
+_FILLED_S: Final = 60.0
+_LOOK_S: Final = 0.1
+
+_TARGET: Final = f'string.format("/webhdfs/v1{ROOT}/%d/%d?op=GETFILESTATUS&user.name=u%05d", '
+_MISSING: Final = f'string.format("/webhdfs/v1{ROOT}/%d/none-%07d?op=GETFILESTATUS&user.name=u00000", '
+_DIFFERING: Final = """\
+local begun, made = os.time(), 0
+local function differing(head)
+  made = made + 1
+  return string.format("%sX-Number: %d-%d\\r\\n\\r\\n", head:sub(1, -3), begun, made)
+end
+"""
+
+
+@benchmark("bench-growth")
+@click.option("--seconds", default=2.0, type=click.FloatRange(min=0.5), help="Of load in each round.")
+@click.option("--rounds", default=6, type=click.IntRange(1), help="Of each growth.")
+@click.option(
+    "--warm-up", default=1.0, type=click.FloatRange(min=0.5), help="Seconds of load on each size before."
+)
+@click.option(
+    "--max-entries", default=1_000_000, type=click.IntRange(1_000), help="Larger caches are left out."
+)
+@click.option("--only", default="", help="Only what has this in its text.")
+def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: str) -> Result:
+    """Measure the CPU for each hit by filters, entries, callers and connections."""
+    growths = [growth for growth in Growth if only in growth]
+    if not growths:
+        raise click.BadParameter(f"--only {only}: there are {'; '.join(Growth)}")
+    find_wrk()
+    find_nginx()
+    let_open(max(SIZES[Growth.CONNECTIONS]))
+    found = list[Round]()
+    with cluster() as hadoop:
+        made = f'wrk.format("PUT", string.format("/webhdfs/v1{ROOT}/%d/%d?op=MKDIRS&user.name={hadoop.superuser}", '
+        request = f"{made}number % {DIRECTORIES}, number))"
+        making = in_turn("nil", 0, request=request, following=f"(number + 1) % {MOST_PATHS}")
+        ask(hadoop.namenodes[0].http, making, MOST_PATHS)
+        for growth in growths:
+            found += _rounds(growth, hadoop, max_entries, rounds, seconds, warm_up)
+    return Result(figures=judge(found), table=table(found), rounds=found, chart=draw(found))
+
+
+def judge(rounds: Sequence[Round]) -> list[Figure]:
+    """Judge what was measured; what was not is passed over."""
+    ours = [each for each in rounds if each.server == Name.NNCACHE]
+    found = [
+        none_of("requests through nncache that fail", sum(each.failed for each in ours)),
+        Figure(
+            "share of a round's requests that reach the NameNode, at the most",
+            max((each.misses for each in rounds), default=0.0),
+            most=MAX_MISSES,
+        ),
+    ]
+    filled = [each.entries / each.size for each in ours if each.what.startswith(Growth.ENTRIES)]
+    if filled:
+        found.append(Figure("share of the entries said that are held, at the least", min(filled), least=1.0))
+    known = {key: growth_at(sizes) for key, sizes in by_server(rounds).items()}
+    of_nginx = known.get((_what(Growth.CONNECTIONS, Way.KNOWN), Name.NGINX))
+    for (what, server), sizes in known.items():
+        growth = next(growth for growth in Growth if what.startswith(growth))
+        limit = MAX_GROWTH.get(growth)
+        if growth is Growth.CONNECTIONS and of_nginx:
+            limit = median(of_nginx[max(of_nginx)])  # no more growth than nginx's
+        for size, ratios in sizes.items():
+            if size == min(sizes) or server == Name.FLOOR:
+                continue
+            limits = {"most": limit} if limit is not None and server == Name.NNCACHE else {}
+            found.append(
+                Figure(
+                    f"{what}, {server}: CPU at {size:,} by that at {min(sizes):,}", median(ratios), **limits
+                )
+            )
+    return found
+
+
+def growth_at(sizes: Mapping[int, Sequence[Round]]) -> dict[int, list[float]]:
+    """Return for each size its CPU for each hit, by that of the smallest in the same round."""
+    least = {each.number: each.each_s for each in sizes[min(sizes)]}
+    return {
+        size: [each.each_s / least[each.number] for each in of_size if least.get(each.number)]
+        for size, of_size in sizes.items()
+    }
+
+
+def in_order(sizes: Sequence[SizeT], number: int) -> Sequence[SizeT]:
+    """Return the sizes in the order of this round: up and down by turns, so that a drift favours none."""
+    return sizes if number % 2 else sizes[::-1]
+
+
+def draw(rounds: Sequence[Round]) -> Chart:
+    """Draw a panel for each growth: a line through the medians of each server and way, a dot for each round."""
+    known = by_server(rounds)
+    growths = [growth for growth in Growth if any(what.startswith(growth) for what, _ in known)]
+    chart = Chart(figsize=(8.0, 0.6 + 2.2 * len(growths)), layout="constrained")
+    for axes, growth in zip(chart.subplots(len(growths), 1, squeeze=False)[:, 0], growths, strict=True):
+        for (what, server), sizes in known.items():
+            if not what.startswith(growth):
+                continue
+            colour = "#d9a441" if what.endswith(Way.PARSED) else COLOURS[Name(server)]
+            found, least_us = growth_at(sizes), median(each.each_s for each in sizes[min(sizes)]) * 1e6
+            label = f"{server}, {what}: {least_us:,.1f} µs with {min(sizes):,}"
+            axes.plot(list(found), [median(ratios) for ratios in found.values()], color=colour, label=label)
+            for size, ratios in found.items():
+                axes.plot([size] * len(ratios), ratios, "o", color=colour, markersize=2.5, alpha=0.6)
+        if growth in MAX_GROWTH:
+            axes.axhline(MAX_GROWTH[growth], color="black", linewidth=0.7, linestyle="dashed")
+        axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"{growth}: CPU for each hit, by that with the fewest", loc="left", fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.legend(fontsize=7, frameon=False, loc="lower left")
+    return chart
+
+
+def _what(growth: Growth, way: Way) -> str:
+    return f"{growth}, {way}"
+
+
+def _rounds(
+    growth: Growth, hadoop: Cluster, max_entries: int, rounds: int, seconds: float, warm_up_s: float
+) -> Iterator[Round]:
+    click.echo(f"{growth}: starting and filling all sizes")
+    ways = tuple(Way) if growth in MAX_GROWTH else (Way.KNOWN,)
+    with subjects_of(growth, hadoop, max_entries) as subjects:
+        for each in subjects:
+            ask(each.target.address, script(each, Way.KNOWN), _WARM_UP * each.paths)
+            for way in ways:
+                measure(each, way, 0, warm_up_s)
+        for number in range(1, rounds + 1):
+            for way in ways:
+                for each in in_order(subjects, number):
+                    done = measure(each, way, number, seconds)
+                    cost = f"{done.each_s * 1e6:,.2f} µs for each of {done.requests:,} hits"
+                    click.echo(
+                        f"{done.what}, round {number} of {rounds}, {done.server} with {done.size:,}: {cost}"
+                    )
+                    yield done
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A server at one size, and what is asked of it: so many paths, each by one of so many callers."""
+
+    growth: Growth
+    size: int
+    target: Target
+    namenode: NameNodeAt
+    paths: int = PATHS
+    callers: int = 1
+    connections: int = CONNECTIONS
+
+    def progress(self) -> Progress:
+        """Look at the server's own count."""
+        assert self.target.progress is not None
+        return self.target.progress()
+
+
+@contextmanager
+def subjects_of(growth: Growth, hadoop: Cluster, most_entries: int) -> Iterator[Sequence[Subject]]:
+    """Start the servers of each size, smallest first, and fill their caches."""
+    namenode = hadoop.namenodes[0]
+    pid = namenode.process.running_pid
+    counted = NameNodeAt(namenode.http, hadoop.superuser, pid)
+
+    def subject(size: int, running: Running, name: Name = Name.NNCACHE, **asked: int) -> Subject:
+        return Subject(growth, size, Target.of(name, running, pid), counted, **asked)
+
+    with ExitStack() as close:
+
+        def proxy(these: Sequence[str] = (f"{ROOT}/?/*",)) -> Running:
+            return close.enter_context(nncache(hadoop, these, Channel.DIRECT, FLAGS))
+
+        sizes = SIZES[growth]
+        match growth:
+            case Growth.FILTERS:
+                yield [subject(size, proxy(globs(size))) for size in sizes]
+            case Growth.ENTRIES:
+                subjects = [subject(size, proxy()) for size in sizes if size <= max(most_entries, sizes[0])]
+                for each in subjects:
+                    fill(each)
+                yield subjects
+            case Growth.CALLERS:
+                # The same number of different requests at each size: only the number of callers grows.
+                yield [subject(size, proxy(), paths=MOST_PATHS, callers=size) for size in sizes]
+            case Growth.HEADS:
+                yield [subject(size, proxy(), paths=size) for size in sizes]
+            case Growth.CONNECTIONS:
+                beside = {
+                    Name.NNCACHE: proxy(),
+                    Name.NGINX: close.enter_context(nginx(namenode.http, valid_s=_VALID_S)),
+                    Name.FLOOR: close.enter_context(floor(namenode.http)),
+                }
+                yield [
+                    subject(size, running, name, connections=size)
+                    for size in sizes
+                    for name, running in beside.items()
+                ]
+
+
+def globs(filters: int) -> tuple[str, ...]:
+    """Return so many globs: one for each directory of what is asked for; all others match nothing of that.
+
+    Those reach into every directory, so that a matcher which tries one after the other would have to try them all.
+    """
+    of_directories = (f"{ROOT}/{number}/*" for number in range(DIRECTORIES))
+    others = (f"{ROOT}/?/part-{number:05}-*" for number in range(filters - DIRECTORIES))
+    return *of_directories, *others
+
+
+def script(subject: Subject, way: Way) -> str:
+    """Return a script that asks for all of it, again and again."""
+    target = f"{_TARGET}path % {DIRECTORIES}, path, path % {subject.callers})"
+    request = "requests[number]" if way is Way.KNOWN else "differing(requests[number])"
+    return _DIFFERING + in_turn(target, subject.paths, request=request)
+
+
+def filling(entries: int) -> str:
+    """Return a script that asks once for so many paths; `PATHS` of them, evenly spread, are those asked for again."""
+    apart = entries // PATHS
+    known = f"{_TARGET}number / {apart} % {DIRECTORIES}, number / {apart}, 0)"
+    missing = f"{_MISSING}number % {DIRECTORIES}, number)"
+    request = f'wrk.format("GET", number % {apart} == 0 and {known} or {missing})'
+    return in_turn("nil", 0, request=request, following=f"(number + 1) % {entries}")
+
+
+def fill(subject: Subject) -> None:
+    """Have it keep as many replies as its size says, and wait until those who asked have gone.
+
+    What it did not keep is asked for again: on a machine that stands still its gate is closed for a moment.
+
+    Raises:
+        StartError: it keeps fewer.
+    """
+    until = time.monotonic() + _FILLED_S
+    while True:
+        ask(subject.target.address, filling(subject.size), subject.size)
+        now = subject.progress()
+        while now.connections and time.monotonic() < until:  # the last may still be under way
+            time.sleep(_LOOK_S)
+            now = subject.progress()
+        if now.entries >= subject.size and not now.connections:
+            return
+        if time.monotonic() > until:
+            held_now = f"{now.entries:,} replies of {subject.size:,}, with {now.connections} connections"
+            raise StartError(f"{subject.target.name} holds {held_now}")
+
+
+def ask(address: str, what: str, requests: int) -> None:
+    """Make so many requests at least, and wait for their answers."""
+    more = 2 * FILLERS  # some of the first may be under way when the last of as many is answered
+    within_s = 60 + requests // _MIN_PER_S
+    ask_times(address, what, connections=FILLERS, requests=requests + more, within_s=within_s)
+
+
+def measure(subject: Subject, way: Way, number: int, seconds: float) -> Round:
+    """Load it; return what it did and what that cost."""
+    target = subject.target
+    asked_before = _asked_of(subject.namenode)
+    loads = list[Load]()
+    with ExitStack() as close:
+        gate = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-gate-"))) / "open"
+        what = held(script(subject, way), gate, HELD_S)
+        for first in range(0, subject.connections, AT_ONCE):
+            some = min(AT_ONCE, subject.connections - first)
+            loads.append(close.enter_context(loading(target.address, what, connections=some)))
+            _await_connections(subject, first + some)
+        gate.touch()
+        time.sleep(_SETTLE_S)
+        before = subject.progress().answered, target.cpu_s()
+        time.sleep(seconds)
+        after = subject.progress(), target.cpu_s()
+    counted = [each.counted for each in loads if each.counted is not None]
+    misses = _asked_of(subject.namenode) - asked_before
+    return Round(
+        what=_what(subject.growth, way),
+        server=target.name,
+        size=subject.size,
+        number=number,
+        requests=after[0].answered - before[0],
+        failed=sum(each.failed for each in counted),
+        misses=misses / max(1, sum(each.requests for each in counted)),
+        cpu_s=after[1] - before[1],
+        entries=after[0].entries,
+    )
+
+
+def _await_connections(subject: Subject, wanted: int) -> None:
+    until = time.monotonic() + _CONNECTED_S
+    while (connected := subject.progress().connections) < wanted:
+        if time.monotonic() > until:
+            seen = f"{connected:,} connections of {wanted:,} after {_CONNECTED_S:.0f} s"
+            raise StartError(f"{subject.target.name} has {seen}")
+        time.sleep(_LOOK_S)
+
+
+def _asked_of(namenode: NameNodeAt) -> int:
+    """Return how often it was asked for a status so far."""
+    return int(sample(namenode, {}, dict).values["namenode", "getFileInfo", "calls"])
+
+
+if __name__ == "__main__":
+    main()

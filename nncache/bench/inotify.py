@@ -1,0 +1,503 @@
+"""What the inotify service costs, and how long it takes: `make bench-inotify`.
+
+Starts with many filters: with an empty ZooKeeper, and again with nothing changed. On a second cluster events go to
+subscribers beside many edits, and a publisher reads what was changed while it was away. On a third a tenant floods its
+filter, beside one that does not.
+"""
+
+import asyncio
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import click
+
+import nncache
+from nncache.bench.driver import Figure, Result, benchmark, grown, none_of, quantile
+from nncache.bench.driver import cluster as bench_cluster
+from nncache.bench.inotify_load import DEPTH, MARK
+from nncache.bench.servers.counters import AGE_S, attribute_calls, file_calls, use_of
+from nncache.hadoop.events import Create
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.filter_file import encode_filters
+from nncache.testbed import Cluster, TestbedError
+from nncache.testbed.daemon import Publisher
+
+PARTS: Final = ("starts", "delivery", "catch-up", "overload")
+
+MAX_START_S: Final = 5.0
+"""With 5,000 filters in HDFS and nothing in ZooKeeper, until all are in force."""
+MAX_RESTART_S: Final = 2.0
+"""With nothing changed, until all are in force again."""
+MAX_P50_S: Final = 0.03
+MAX_P99_S: Final = 0.25
+"""From the NameNode's acknowledgement of a change until a subscriber has its event."""
+MIN_EDITS_PER_CPU_S: Final = 50_000
+"""Through the globs of all filters."""
+MAX_GROWN_MIB: Final = 64.0
+"""Of resident memory, by a flood."""
+MAX_NORMAL_S: Final = 5.0
+"""After a flood, until events come as before it."""
+MAX_QUIET_P99_S: Final = 1.0
+"""Of a tenant within its limit, meanwhile."""
+
+PER_S: Final = 10.0
+EDITS_PER_S: Final = 2_000.0
+LOUD: Final = "loud"
+QUIET: Final = "quiet"
+WRITES_PER_S: Final = 20.0
+"""The publisher's limit of ZooKeeper transactions, and here also that of each filter's events."""
+TIMES: Final = 20
+"""So many times that limit the flood has."""
+QUIET_PER_S: Final = 2.0
+BEFORE_S: Final = 15.0
+AFTER_S: Final = 15.0
+SOON_S: Final = 1.0
+"""So late an event may be when all is normal."""
+
+_FILTERS_PATH: Final = "/filters"
+_LOOK_S: Final = 0.02
+_LOOK_AT_FLOOD_S: Final = 0.2
+_SETTLE_S: Final = 3.0  # after the last edit; what was not delivered then never will be
+_TIMEOUT_S: Final = 180.0
+_RPC_TIMEOUT_S: Final = 30.0
+_READY_S: Final = 60.0
+_CATCH_UP_CALLS_PER_S: Final = 1_000.0
+_TXID: Final = "publisher_published_txid"
+
+_QUICK: Final = (
+    *("--poll-budget-share", "0.25"),
+    *("--roll-after-txids", "4000", "--roll-interval-s", "2"),
+)
+"""For events within tens of milliseconds beside 2,000 edits a second (docs/inotify.md).
+
+A poll reads the open segment from its start, and takes 3 ms of a short one.
+"""
+_UNBOUNDED: Final = ("--poll-budget-share", "1")
+"""Of catching up the publisher's CPU is measured, not how long the NameNode's is spared."""
+
+
+@benchmark("bench-inotify")
+@click.option("--filters", "count", default=5_000, type=click.IntRange(1), help="How many there are.")
+@click.option("--restarts", default=3, type=click.IntRange(1), help="With nothing changed.")
+@click.option(
+    "--delivering", default=1_000, type=click.IntRange(1), help="Filters while events are delivered."
+)
+@click.option("--subscribers", default=50, type=click.IntRange(1), help="Of these, with one each.")
+@click.option("--seconds", default=60.0, type=click.FloatRange(1), help="Of events, and of the flood.")
+@click.option("--backlog", default=200_000, type=click.IntRange(1_000), help="Edits to be read at once.")
+@click.option(
+    "--part", "parts", multiple=True, type=click.Choice(PARTS), default=PARTS, help="What is measured."
+)
+def main(
+    *,
+    count: int,
+    restarts: int,
+    delivering: int,
+    subscribers: int,
+    seconds: float,
+    backlog: int,
+    parts: tuple[str, ...],
+) -> Result:
+    """Measure an inotify service: starts with many filters, delivery, catching up, a flood."""
+    found = list[Figure]()
+
+    def note(figures: Iterable[Figure]) -> None:
+        for each in figures:
+            found.append(each)
+            click.echo(each.line)
+
+    if "starts" in parts:
+        with _cluster(*_many(count)) as cluster, _publisher(cluster) as publisher:
+            for number in range(1 + restarts):
+                note(start(cluster, publisher, count, number))
+    if {"delivery", "catch-up"} & {*parts}:
+        with _cluster(*_many(delivering)) as cluster:
+            if "delivery" in parts:
+                with _publisher(cluster, *_QUICK) as publisher:
+                    start(cluster, publisher, delivering, 0)
+                    names = [_name(number) for number in range(min(subscribers, delivering))]
+                    note(delivery(cluster, publisher, names, seconds))
+            if "catch-up" in parts:
+                with _publisher(cluster, *_UNBOUNDED) as publisher:
+                    start(cluster, publisher, delivering, 1)
+                    *_, idle_cpu_s = start(cluster, publisher, delivering, 2)
+                    note(catch_up(cluster, publisher, backlog, idle_cpu_s.value))
+    if "overload" in parts:
+        tenants = [Filter(name, f"/{name}/{{*,after/*}}/*/x/{MARK}", name) for name in (LOUD, QUIET)]
+        limit = ("--max-events-per-s-per-filter", str(WRITES_PER_S))
+        with _cluster(*tenants) as cluster, _publisher(cluster, *limit) as publisher:
+            start(cluster, publisher, len(tenants), 0)
+            note(overload(cluster, publisher, seconds))
+    return Result(figures=found)
+
+
+# ---- starts ----------------------------------------------------------------------------------------------------------
+
+
+def start(cluster: Cluster, publisher: Publisher, count: int, number: int) -> list[Figure]:
+    """Start it, wait until all filters are in force and compared with HDFS; of its figures the last is its CPU.
+
+    `number` is 0 with nothing in ZooKeeper, then that of the restart.
+    """
+    publisher.stop()
+    http = cluster.namenodes[0].http
+    time.sleep(AGE_S)
+    files, attributes, began = file_calls(http), attribute_calls(http), time.monotonic()
+    publisher.process.launch()
+    in_force_s = 0.0
+    while True:
+        seen = publisher.readiness() and publisher.metrics()
+        now_s = time.monotonic() - began
+        if now_s > _TIMEOUT_S:
+            raise TestbedError(f"not started in {now_s:.0f} s: {publisher.process.last_words()}")
+        if seen and seen["nncache_publisher_filters"] == count and not in_force_s:
+            in_force_s = now_s
+        if in_force_s and seen["nncache_publisher_filters_read_total"] >= count:
+            break
+        time.sleep(_LOOK_S)
+    pid = publisher.process.running_pid
+    cpu_s, waited_s, load = use_of(pid)[0], _waited_s(pid), os.getloadavg()[0]
+    time.sleep(AGE_S)
+    what = f"restart {number} with {count:,} filters" if number else f"start with {count:,} filters"
+    return [
+        Figure(f"{what}: in force after", in_force_s, "s", most=MAX_RESTART_S if number else MAX_START_S),
+        Figure(f"{what}: read from HDFS after", now_s, "s"),
+        Figure(f"{what}: calls of the NameNode", file_calls(http) - files),
+        Figure(f"{what}: calls of it for attributes", attribute_calls(http) - attributes),
+        Figure(f"{what}: calls of ZooKeeper", seen["nncache_zookeeper_calls_total"]),
+        Figure(f"{what}: waiting for a CPU", waited_s, "s"),
+        Figure(f"{what}: load of the machine in its last minute", load),
+        Figure(f"{what}: CPU of the publisher", cpu_s, "s"),
+    ]
+
+
+def _waited_s(pid: int) -> float:
+    """Return how long the threads of a process were ready to run and did not (sched-stats.txt of Linux)."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text(encoding="ascii").split()[1]) for task in tasks) / 1e9
+
+
+# ---- delivery and catching up ----------------------------------------------------------------------------------------
+
+
+def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: float) -> list[Figure]:
+    """Return how long events took to these filters' subscribers, one each, beside many edits that match nothing."""
+    namenode_pid, publisher_pid = cluster.namenodes[0].process.running_pid, publisher.process.running_pid
+    with following(cluster, names) as received:
+        before, began = publisher.metrics(), time.monotonic()
+        cpu_before_s, namenode_before_s = use_of(publisher_pid)[0], use_of(namenode_pid)[0]
+        load = ("--per-s", PER_S, "--places", len(names), "--edits-per-s", EDITS_PER_S)
+        made = Making(cluster, seconds, *load).made()
+        took_s = time.monotonic() - began
+        after = _await_published(publisher, max(created_in(cluster).values()))
+        time.sleep(_SETTLE_S)
+        cpu_s, namenode_s = (
+            use_of(publisher_pid)[0] - cpu_before_s,
+            use_of(namenode_pid)[0] - namenode_before_s,
+        )
+    seen = {each.path: each.at for some in received.values() for each in some}
+    delays_s = [max(0.0, seen[path] - at) for path, at in made.items() if path in seen]
+    matched, coverage, writes = (
+        grown(f"publisher_{name}_total", before, after)
+        for name in ("events_matched", "coverage_records", "writes")
+    )
+    return [
+        Figure(f"events to {len(names)} subscribers", len(made)),
+        none_of("events that are lost", len(made) - len(delays_s)),
+        Figure("events, p50 after the acknowledgement", quantile(delays_s, 0.5), "s", most=MAX_P50_S),
+        Figure("events, p99 after the acknowledgement", quantile(delays_s, 0.99), "s", most=MAX_P99_S),
+        Figure(
+            f"writes to ZooKeeper for {matched:.0f} events and {coverage:.0f} records of coverage",
+            writes,
+            most=matched + coverage,
+        ),
+        Figure("edits beside", grown(_TXID, before, after) / took_s, "a second"),
+        Figure("polls of the edits", grown("channel_polls_total", before, after) / took_s, "a second"),
+        Figure(
+            "of a core of the NameNode, as the publisher estimates what its polls take",
+            grown("channel_poll_charged_seconds_total", before, after) / took_s,
+        ),
+        Figure("cores that the NameNode took in all", namenode_s / took_s),
+        Figure("cores that the publisher took", cpu_s / took_s),
+    ]
+
+
+def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: float) -> list[Figure]:
+    """Return what it takes a publisher to read what was changed while none was there.
+
+    `idle_cpu_s` is what the same start takes with nothing to read.
+    """
+    publisher.stop()
+    seconds = edits / DEPTH / _CATCH_UP_CALLS_PER_S
+    Making(cluster, seconds, "--edits-per-s", _CATCH_UP_CALLS_PER_S * DEPTH, "--directory", "/backlog").made()
+    publisher.process.launch()
+    publisher.process.await_up()
+    seen = _await_published(publisher, max(created_in(cluster).values()))
+    cpu_s = max(1e-9, use_of(publisher.process.running_pid)[0] - idle_cpu_s)
+    return [
+        Figure("edits read after an absence, in a second of CPU", edits / cpu_s, least=MIN_EDITS_PER_CPU_S),
+        Figure("edits read in all", edits),
+        Figure("polls for them", seen["nncache_channel_polls_total"]),
+    ]
+
+
+# ---- a flood ---------------------------------------------------------------------------------------------------------
+
+
+def overload(cluster: Cluster, publisher: Publisher, seconds: float) -> list[Figure]:
+    """Flood the filter LOUD for so long; return what its subscriber and that of QUIET received."""
+    pid, most, waiting = publisher.process.running_pid, 0, 0.0
+    with following(cluster, (LOUD, QUIET)) as received:
+        in_all = BEFORE_S + seconds + AFTER_S
+        quiet = Making(cluster, in_all, "--per-s", QUIET_PER_S, "--directory", f"/{QUIET}")
+        time.sleep(BEFORE_S)
+        resident, before = use_of(pid)[1], publisher.metrics()
+        began = time.monotonic()
+        loud = Making(cluster, seconds, "--per-s", WRITES_PER_S * TIMES, "--directory", f"/{LOUD}")
+        while loud.is_running:
+            most = max(most, use_of(pid)[1])
+            waiting = max(waiting, publisher.metrics()["nncache_publisher_events_waiting"])
+            time.sleep(_LOOK_AT_FLOOD_S)
+        ended = time.monotonic()
+        later = Making(cluster, AFTER_S, "--per-s", QUIET_PER_S, "--directory", f"/{LOUD}/after")
+        made_loud, made_after, made_quiet = loud.made(), later.made(), quiet.made()
+        txids = created_in(cluster)
+        after = _await_published(publisher, max(txids.values()))
+        time.sleep(_SETTLE_S)
+    loud_account = account(received[LOUD], {path: txids[path] for path in made_loud})
+    to_loud, to_quiet = ({each.path: each.at for each in received[name]} for name in (LOUD, QUIET))
+    delays_s = {path: max(0.0, to_quiet.get(path, math.inf) - at) for path, at in made_quiet.items()}
+    during = {path for path, at in made_quiet.items() if began <= at <= ended}
+    normal_s = normal_after(made_after, to_loud, ended)
+    over_limit = grown("publisher_events_over_limit_total", before, after)
+    quiet_p99_s = quantile((delays_s[path] for path in during), 0.99)
+    other_p99_s = quantile((late for path, late in delays_s.items() if path not in during), 0.99)
+    what = f"flood of {len(made_loud) / (ended - began):.0f} events a second at a limit of {WRITES_PER_S:g}"
+    return [
+        Figure(f"{what}: made", len(made_loud)),
+        Figure(f"{what}: delivered", loud_account.delivered),
+        Figure(f"{what}: within gaps that were named", loud_account.covered, least=1),
+        none_of(f"{what}: missing in silence", loud_account.silent),
+        none_of(f"{what}: delivered twice or out of order", loud_account.wrong),
+        Figure(f"{what}: left out, as the publisher says", over_limit),
+        Figure(f"{what}: memory grown by", (most - resident) / 2**20, "MiB", most=MAX_GROWN_MIB),
+        Figure(f"{what}: events waiting at most", waiting),
+        Figure(f"{what}: as before it after", normal_s, "s", most=MAX_NORMAL_S),
+        Figure("the other tenant's events meanwhile", len(during)),
+        none_of("the other tenant's gaps", sum(not each.path for each in received[QUIET])),
+        Figure("the other tenant's p99 meanwhile", quiet_p99_s, "s", most=MAX_QUIET_P99_S),
+        Figure("the other tenant's p99 before and after", other_p99_s, "s"),
+    ]
+
+
+def normal_after(made: Mapping[str, float], received: Mapping[str, float], ended: float) -> float:
+    """Return how long after the end of a flood the first event was made from which on none was late."""
+    late = [at for path, at in made.items() if received.get(path, math.inf) - at > SOON_S]
+    if not late:
+        return 0.0
+    return min((at - ended for at in made.values() if at > max(late)), default=math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A path that appeared, or events that are missing (path ""), and when a subscriber was given them."""
+
+    at: float  # time.monotonic()
+    first_txid: int
+    last_txid: int
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a subscriber misses of what was made in order."""
+
+    delivered: int
+    covered: int  # made, not delivered, and within a gap that was named
+    silent: int  # made, and neither delivered nor within one
+    wrong: int  # delivered twice, or out of order
+
+
+def account(received: Sequence[Received], made: Mapping[str, int]) -> Account:
+    """Hold what a subscriber received against what was made, given with its transactions."""
+    gaps = [each for each in received if not each.path]
+    missing = made.keys() - {each.path for each in received}
+    covered = sum(any(gap.first_txid <= made[path] <= gap.last_txid for gap in gaps) for path in missing)
+    order = [each.last_txid for each in received]
+    return Account(
+        delivered=len(made) - len(missing),
+        covered=covered,
+        silent=len(missing) - covered,
+        wrong=sum(later <= earlier for earlier, later in pairwise(order)),
+    )
+
+
+# ---- subscribers, edits, servers -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def following(cluster: Cluster, names: Sequence[str]) -> Iterator[dict[str, list[Received]]]:
+    """Subscribe to filters in a thread of its own until the end of the block; yield what each receives."""
+    assert cluster.zookeeper is not None
+    zookeeper = cluster.zookeeper.address
+    received: dict[str, list[Received]] = {name: [] for name in names}
+    ready, ending = threading.Barrier(2, timeout=_READY_S), asyncio.Event()
+
+    async def follow(events: nncache.FilterEvents, seen: list[Received]) -> None:
+        while True:
+            try:
+                async for batch in events:
+                    now = time.monotonic()
+                    created = (event.path for event in batch.events if isinstance(event, Create))
+                    seen.extend(Received(now, batch.txid, batch.txid, path) for path in created)
+            except nncache.MissingEventsError as gap:
+                seen.append(Received(time.monotonic(), gap.first_txid or 0, gap.last_txid or 0))
+
+    async def follow_all() -> None:
+        async with AsyncExitStack() as stack:
+            subscribed = [
+                await stack.enter_async_context(
+                    nncache.subscribe(name, zookeeper=zookeeper, nameservice="ns1")
+                )
+                for name in names
+            ]
+            ready.wait()
+            async with asyncio.TaskGroup() as tasks:
+                following = [
+                    tasks.create_task(follow(events, received[name]))
+                    for name, events in zip(names, subscribed, strict=True)
+                ]
+                await ending.wait()
+                for each in following:
+                    each.cancel()
+
+    failures = list[BaseException]()
+
+    def run() -> None:
+        try:
+            runner.run(follow_all())
+        except BaseException as error:  # noqa: BLE001 - raised where the block ends
+            failures.append(error)
+            ready.abort()
+
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        thread = threading.Thread(target=run, name="subscribers")
+        thread.start()
+        try:
+            ready.wait()
+            yield received
+        finally:
+            loop.call_soon_threadsafe(ending.set)
+            thread.join()
+    if failures:
+        raise failures[0]
+
+
+class Making:
+    """Makes edits beside us. What was made is in a file: a pipe would be full before it ends."""
+
+    def __init__(self, cluster: Cluster, seconds: float, *arguments: object) -> None:
+        self._written = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it was read
+        command = (sys.executable, "-m", "nncache.bench.inotify_load")
+        at = (cluster.namenodes[0].http, cluster.superuser, "--seconds", str(seconds))
+        self._process = subprocess.Popen((*command, *at, *map(str, arguments)), stdout=self._written)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it makes more."""
+        return self._process.poll() is None
+
+    def made(self) -> dict[str, float]:
+        """Wait for its end; return what was made in all, with the time of its acknowledgement."""
+        if self._process.wait():
+            raise TestbedError(f"inotify_load ended with {self._process.returncode}")
+        with self._written as written:
+            written.seek(0)
+            return dict(json.load(written))
+
+
+def created_in(cluster: Cluster) -> dict[str, int]:
+    """Return the transaction of each path that was ever created, by the NameNode's own edits."""
+
+    async def read() -> dict[str, int]:
+        namenode = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser, timeout_s=_RPC_TIMEOUT_S)
+        try:
+            found, txid, end = dict[str, int](), 1, await namenode.get_current_edit_log_txid()
+            while txid <= end:
+                page = await namenode.get_edits(txid)
+                for batch in page.batches:
+                    found |= {each.path: batch.txid for each in batch.events if isinstance(each, Create)}
+                txid = page.last_txid + 1
+            return found
+        finally:
+            await namenode.close()
+
+    return asyncio.run(read())
+
+
+def _await_published(publisher: Publisher, txid: float) -> dict[str, float]:
+    """Wait until the publisher has come to this transaction; return its metrics then."""
+    began = time.monotonic()
+    while (seen := publisher.metrics())[f"nncache_{_TXID}"] < txid:
+        if time.monotonic() - began > _TIMEOUT_S:
+            raise TestbedError(f"transaction {txid:.0f} was not published in {_TIMEOUT_S:g} s")
+        time.sleep(_LOOK_S)
+    return seen
+
+
+@contextmanager
+def _cluster(*filters: Filter) -> Iterator[Cluster]:
+    """Start a cluster with these filters."""
+    with ExitStack() as running:
+        cluster = running.enter_context(bench_cluster(with_zookeeper=True))
+        file = (
+            Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-"))) / "filters.toml"
+        )
+        file.write_text(encode_filters(filters), encoding="utf-8")
+        program = str(Path(sys.executable).with_name("nncache"))
+        apply = (program, "filters", "apply", str(file), "--filters-path", _FILTERS_PATH)
+        where = ("--user", cluster.superuser, "--namenode-http", cluster.namenodes[0].http)
+        subprocess.run((*apply, *where), check=True)
+        yield cluster
+
+
+def _publisher(cluster: Cluster, *arguments: str) -> closing[Publisher]:
+    """Return a publisher that `start` starts, and that is stopped in the end."""
+    assert cluster.zookeeper is not None
+    (namenode,) = cluster.namenodes
+    return closing(
+        Publisher(
+            *("--nameservice", "ns1", "--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
+            *("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH),
+            *arguments,
+        )
+    )
+
+
+def _many(count: int) -> Iterator[Filter]:
+    """Yield filters of many teams, each with some subscribers."""
+    for number in range(count):
+        users = tuple(f"user{number % 97 + other}" for other in range(number % 3))
+        yield Filter(_name(number), f"/team/{number}/*/*/_SUCCESS", f"user{number % 89}", users)
+
+
+def _name(number: int) -> str:
+    return f"team{number:05}"
+
+
+if __name__ == "__main__":
+    main()

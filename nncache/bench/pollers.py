@@ -1,0 +1,150 @@
+"""Connections that poll while something else is measured: an open loop of Schedule, apart or in this process."""
+
+import asyncio
+import gc
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Final
+
+import pyarrow as pa
+import uvloop
+
+from nncache.bench.plan import Poller
+from nncache.bench.polling.clock import endpoint
+from nncache.bench.polling.rows import Rows
+from nncache.bench.polling.schedule import Schedule, Times
+from nncache.bench.tables import POLLS
+
+POLLERS: Final = 64
+PERIOD_S: Final = 0.05
+PATHS: Final = 100
+ROOT: Final = "/bench-polled"
+_TIMES_ASKED: Final = 3  # before: a miss, a hit that is remembered, a hit by the quick way
+_TIMEOUT_S: Final = 20.0
+_FOR_EVER_S: Final = 86_400.0
+_HIT: Final = b"\r\nCache-Status: nncache; hit\r\n"
+
+
+def path_of(number: int) -> str:
+    """Return one of the paths that are polled."""
+    return f"{ROOT}/{number % PATHS}"
+
+
+def request_of(path: str, host: str, fields: str = "", user: str = "joe") -> bytes:
+    """Return a request for the status of a path."""
+    target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
+    return f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{fields}\r\n".encode()
+
+
+def is_whole(reply: bytes) -> bool:
+    """Whether a status has been read to its end; those that are polled hold no braces of their own."""
+    return reply.endswith(b"}}")
+
+
+def is_hit(reply: bytes) -> bool:
+    """Whether it came from memory, so that the gate was open."""
+    return _HIT in reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polled:
+    """What the polls saw; moments on the monotonic clock that all processes share.
+
+    Attributes:
+        due: when each answered poll was due.
+        took_s: how long after that its answer was there.
+        late_s: of that, how late it was sent because this process was late.
+        failed: polls with another answer than a status, and those that never had one.
+        forwarded: answers that did not come from memory.
+        cpu_s: of this process.
+    """
+
+    due: Sequence[float] = field(default_factory=list)
+    took_s: Sequence[float] = field(default_factory=list)
+    late_s: Sequence[float] = field(default_factory=list)
+    failed: int = 0
+    forwarded: int = 0
+    cpu_s: float = 0.0
+
+    def took_between(self, begin: float, end: float) -> list[float]:
+        """Return how long the polls took that were due within a window."""
+        return [took_s for at, took_s in zip(self.due, self.took_s, strict=True) if begin <= at < end]
+
+    def late_between(self, begin: float, end: float) -> list[float]:
+        """Return how late these were sent."""
+        return [late_s for at, late_s in zip(self.due, self.late_s, strict=True) if begin <= at < end]
+
+
+def schedule_of(
+    requests: Sequence[Sequence[bytes]],
+    period_s: float,
+    rows: Rows,
+    times: Times,
+    *,
+    now: Callable[[], float] = time.monotonic,
+) -> Schedule:
+    """Return the schedule of pollers, of which each sends its requests one after the other, one in each period."""
+    pollers = (
+        (Poller(number, "joe", tuple(range(len(each))), period_s * number / len(requests)), tuple(each))
+        for number, each in enumerate(requests)
+    )
+    return Schedule(pollers, period_s * len(requests[0]), times, now=now, rows=rows)
+
+
+def polled(rows: Rows, cpu_s: float) -> Polled:
+    """Return what came of the polls."""
+    free: dict[int, float] = {}
+    due, took, late = list[float](), list[float](), list[float]()
+    failed = forwarded = 0
+    for row in pa.Table.from_batches(rows.batches(0.0), POLLS).to_pylist():
+        due.append(row["due_s"])
+        took.append(row["replied_s"] - row["due_s"])
+        late.append(row["sent_s"] - max(row["due_s"], free.get(row["poller"], 0.0)))
+        free[row["poller"]] = row["replied_s"]
+        failed += row["status"] != 200  # noqa: PLR2004 - HTTP's OK
+        forwarded += row["status"] == 200 and row["served"] != "hit"  # noqa: PLR2004
+    return Polled(due=due, took_s=took, late_s=late, failed=failed, forwarded=forwarded, cpu_s=cpu_s)
+
+
+async def poll(address: str, count: int, end: Connection) -> Polled:
+    """Poll until something can be read there, then until all polls have their answers."""
+    requests = [request_of(path_of(number), address) for number in range(PATHS)]
+    each = [requests[number % PATHS :] + requests[: number % PATHS] for number in range(count)]
+    rows, begins_s, cpu_s = Rows(), time.monotonic() + PERIOD_S, time.process_time()
+    times = Times(begins_s=begins_s, ends_s=begins_s + _FOR_EVER_S, timeout_s=_TIMEOUT_S)
+    schedule = schedule_of(each, PERIOD_S, rows, times)
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.remove_reader(end.fileno())
+        schedule.stop()
+
+    loop.add_reader(end.fileno(), stop)
+    await schedule.run(endpoint(address))
+    return polled(rows, time.process_time() - cpu_s)
+
+
+def run(pipe: Connection, address: str, count: int = POLLERS) -> None:
+    """Say when polling begins, poll until the parent says stop, and send back a `Polled`."""
+    with socket.create_connection(endpoint(address), timeout=_TIMEOUT_S) as sock:
+        for number in range(PATHS):
+            for _ in range(_TIMES_ASKED):
+                ask(sock, request_of(path_of(number), address))
+    gc.disable()
+    pipe.send(None)
+    pipe.send(uvloop.run(poll(address, count, pipe)))
+
+
+def ask(sock: socket.socket, request: bytes) -> bytes:
+    """Return the answer to a request."""
+    sock.sendall(request)
+    reply = b""
+    while not is_whole(reply):
+        data = sock.recv(4096)
+        if not data:
+            raise ConnectionError(f"no status but {reply!r}")
+        reply += data
+    return reply

@@ -1,0 +1,370 @@
+"""What a request costs, by its shape, beside nginx, HAProxy and the least that Python can do: `make bench-http`.
+
+`wrk` asks where connections are kept; where each request has its own, a few threads of this process do: they cost more
+than the server, which does not matter, since its CPU alone counts.
+"""
+
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from statistics import median
+from typing import Final
+
+import click
+from matplotlib.figure import Figure as Chart
+
+from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, table
+from nncache.bench.driver import Figure, Result, benchmark, cluster, make_directories, none_of
+from nncache.bench.servers.counters import use_of
+from nncache.bench.servers.floor import floor
+from nncache.bench.servers.haproxy import find_haproxy, haproxy
+from nncache.bench.servers.nginx import find_nginx, nginx
+from nncache.bench.servers.nncache import Channel, nncache
+from nncache.bench.servers.running import Running
+from nncache.bench.wrk import Counted, ask_for, find_wrk, in_turn, let_open
+
+
+class Shape(StrEnum):
+    """What is asked, and how."""
+
+    REPEATED = "repeated heads, 64 connections"
+    REPEATED_BY_MANY = "repeated heads, 10,000 new connections"
+    VARYING = "a header that differs each time, 64 connections"
+    CONNECTION_EACH = "a connection for each request"
+    CLOSE = "a connection for each request, Connection: close"
+    HTTP_1_0 = "a connection for each request, HTTP/1.0"
+    FORWARDED = "forwarded LISTSTATUS, 32 connections"
+    OUTSIDE = "GETFILESTATUS outside the filters, 32 connections"
+    MISS = "a miss that is kept, 32 connections"
+    ALONE = "forwarded LISTSTATUS, one connection"
+
+
+SERVERS: Final = {
+    Shape.REPEATED: (Name.NGINX, Name.HAPROXY, Name.FLOOR, Name.NNCACHE),
+    Shape.REPEATED_BY_MANY: (Name.NGINX, Name.NNCACHE),
+    Shape.VARYING: (Name.NGINX, Name.HAPROXY, Name.NNCACHE),
+    Shape.CONNECTION_EACH: (Name.NGINX, Name.HAPROXY, Name.NNCACHE),
+    Shape.CLOSE: (Name.NGINX, Name.NNCACHE),
+    Shape.HTTP_1_0: (Name.NGINX, Name.NNCACHE),
+    Shape.FORWARDED: (Name.NAMENODE, Name.NGINX, Name.NNCACHE),
+    Shape.OUTSIDE: (Name.NGINX, Name.NNCACHE),
+    Shape.MISS: (Name.NGINX, Name.NNCACHE),
+    Shape.ALONE: (Name.NAMENODE, Name.NGINX, Name.NNCACHE),
+}
+"""The servers that are loaded in each shape, in turn."""
+AT_THE_NAMENODE: Final = (Shape.FORWARDED, Shape.OUTSIDE, Shape.MISS, Shape.ALONE)
+"""Shapes in which each request reaches the NameNode."""
+CONNECTIONS: Final = {
+    Shape.REPEATED: 64,
+    Shape.REPEATED_BY_MANY: 10_000,
+    Shape.VARYING: 64,
+    Shape.FORWARDED: 32,
+    Shape.OUTSIDE: 32,
+    Shape.MISS: 32,
+    Shape.ALONE: 1,
+}
+
+RATIOS: Final = (
+    (Shape.REPEATED, Name.NGINX, 1.5, 1.3),
+    (Shape.REPEATED, Name.HAPROXY, 1.0, 0.85),
+    (Shape.REPEATED_BY_MANY, Name.NGINX, 1.1, 0.9),
+    (Shape.VARYING, Name.NGINX, 0.8, 0.0),
+    (Shape.VARYING, Name.HAPROXY, 0.5, 0.0),
+    (Shape.CONNECTION_EACH, Name.NGINX, 0.6, 0.0),
+    (Shape.CLOSE, Name.NGINX, 1 / 1.5, 0.0),
+    (Shape.HTTP_1_0, Name.NGINX, 1 / 1.5, 0.0),
+)
+"""Requests per CPU-second of nncache by the other's median: at least so in its median and its worst round (0: any)."""
+MAX_FORWARDED: Final = 100 / 32
+"""CPU for each forwarded call, by nginx's: 100 µs were asked for where nginx took 32."""
+MAX_NAMENODE: Final = 1.1
+"""CPU of the NameNode for each call that nncache forwards, by what one of nginx's costs it."""
+MAX_ADDED: Final = 150 / 59
+"""What a forwarded call takes longer than one without a proxy, by nginx's: 150 µs were asked for where it took 59."""
+MAX_IDLE_BYTES: Final = 3_100
+"""Half of what one took when all of them were aiohttp's: 6,223."""
+IDLE: Final = "an idle connection after a few requests"
+IDLE_CONNECTIONS: Final = 5_000
+
+PATHS: Final = 1_000
+ROOT: Final = "/bench-http"
+_LISTED: Final = 20  # names in each directory that is listed
+_WARM_UP_S: Final = 2
+_WARM_UP_MISSES_S: Final = 20  # the NameNode was not warmed up with paths that do not exist
+_IDLE_S: Final = 5.0
+_IDLE_BEFORE: Final = 200  # what the first ones take is the server's own
+_IDLE_REQUESTS: Final = 6
+_THREADS: Final = 8  # where each request has a connection of its own
+_TIMEOUT_S: Final = 20.0
+_FIRST_LINES: Final = {
+    Shape.CONNECTION_EACH: "HTTP/1.1",
+    Shape.CLOSE: "HTTP/1.1\r\nConnection: close",
+    Shape.HTTP_1_0: "HTTP/1.0",
+}
+"""How a request goes on behind its target, where each has a connection of its own."""
+_TARGET: Final = f"/webhdfs/v1{ROOT}/%d/%d?op=GETFILESTATUS&user.name=joe"
+_STATUS: Final = f'string.format("{_TARGET}", path % 10, path)'
+_LISTING: Final = f'string.format("/webhdfs/v1{ROOT}/listed/%d?op=LISTSTATUS&user.name=joe", path % 10)'
+_OUTSIDE: Final = f'string.format("/webhdfs/v1{ROOT}/listed/%d?op=GETFILESTATUS&user.name=joe", path % 10)'
+_NEW: Final = f"/webhdfs/v1{ROOT}/%d/{{run}}-%d?op=GETFILESTATUS&user.name=joe"
+_VARYING: Final = (
+    '(requests[number]:gsub("\\r\\n\\r\\n", string.format('
+    '"\\r\\ntraceparent: 00-%032x-%016x-01\\r\\n\\r\\n", math.random(2^30), math.random(2^30))))'
+)
+
+
+@benchmark("bench-http")
+@click.option("--seconds", default=4, type=click.IntRange(1), help="Of load in each round.")
+@click.option("--rounds", default=0, type=click.IntRange(0), help="Of each shape; 0: 10 or 5.")
+@click.option(
+    "--warm-up", default=60, type=click.IntRange(1), help="Seconds of load for the NameNode's JVM before."
+)
+@click.option("--only", default="", help="Only what has this in its text.")
+def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
+    """Measure requests per CPU-second by the shape of the load, beside nginx and HAProxy."""
+    shapes = [shape for shape in Shape if only in shape]
+    if not shapes and only not in IDLE:
+        raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")
+    for find in (find_wrk, find_nginx, find_haproxy):
+        find()
+    let_open(max(CONNECTIONS.values()))
+    found, idle_bytes = list[Round](), dict[Name, float]()
+    with servers() as (cached, forwarded):
+        click.echo(f"warming the NameNode up for {warm_up} s")
+        measure(Shape.FORWARDED, forwarded[Name.NAMENODE], warm_up)
+        if only in IDLE:
+            idle_bytes = {name: bytes_per_connection(cached[name]) for name in (Name.NGINX, Name.NNCACHE)}
+        for shape in shapes:
+            often = 10 if shape in (Shape.REPEATED, Shape.REPEATED_BY_MANY) else 5
+            targets = forwarded if shape in AT_THE_NAMENODE else cached
+            found += _rounds(shape, [targets[name] for name in SERVERS[shape]], rounds or often, seconds)
+    return Result(
+        figures=judge(found, idle_bytes),
+        table=table(found),
+        rounds=found,
+        chart=draw(found) if found else None,
+    )
+
+
+def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Figure]:
+    """Judge what was measured; `idle_bytes` is what an idle connection takes. What was not is passed over."""
+    known = {key: of_key for key, sizes in by_server(rounds).items() for of_key in sizes.values()}
+    failed = sum(each.failed for each in rounds if each.server == Name.NNCACHE)
+    found = [none_of("requests through nncache that fail", failed)]
+    for shape, than, in_median, in_worst in RATIOS:
+        ours, theirs = known.get((shape, Name.NNCACHE)), known.get((shape, than))
+        if ours and theirs:
+            by = median(each.per_cpu_s for each in theirs)
+            what = f"{shape}: requests per CPU-second by {than}'s"
+            rates = [each.per_cpu_s / by for each in ours]
+            found.append(Figure(f"{what}, median", median(rates), least=in_median))
+            found.append(Figure(f"{what}, worst of {len(rates)}", min(rates), least=in_worst))
+    for shape in (Shape.FORWARDED, Shape.OUTSIDE, Shape.MISS):
+        ours, theirs = known.get((shape, Name.NNCACHE)), known.get((shape, Name.NGINX))
+        if ours and theirs:
+            ratio = each_s(ours) / max(each_s(theirs), 1e-9)
+            at_namenode = _namenode_s(ours) / max(_namenode_s(theirs), 1e-9)
+            found.append(Figure(f"{shape}: CPU for each by nginx's", ratio, most=MAX_FORWARDED))
+            found.append(
+                Figure(f"{shape}: the NameNode's CPU by that behind nginx", at_namenode, most=MAX_NAMENODE)
+            )
+    alone = [known.get((Shape.ALONE, name)) for name in (Name.NNCACHE, Name.NGINX, Name.NAMENODE)]
+    if all(alone):
+        ours_s, theirs_s, least_s = (median(each.p50_s for each in rounds or ()) for rounds in alone)
+        ratio = (ours_s - least_s) / max(theirs_s - least_s, 1e-9)
+        found.append(Figure(f"{Shape.ALONE}: p50 beyond the NameNode's by nginx's", ratio, most=MAX_ADDED))
+        found.append(Figure(f"{Shape.ALONE}: p50 beyond the NameNode's", (ours_s - least_s) * 1e6, "µs"))
+    for name, taken in idle_bytes.items():
+        limit = {"most": MAX_IDLE_BYTES} if name is Name.NNCACHE else {}
+        found.append(Figure(f"{IDLE}, {name}", taken, "bytes", **limit))
+    return found
+
+
+def _namenode_s(rounds: Sequence[Round]) -> float:
+    return median(each.namenode_cpu_s / max(1, each.requests) for each in rounds)
+
+
+def draw(rounds: Sequence[Round]) -> Chart:
+    """Draw a panel for each shape: a bar for each server's median, a dot for each round."""
+    known = {key: sizes[0] for key, sizes in by_server(rounds).items()}
+    shapes = [shape for shape in Shape if any(what == shape for what, _ in known)]
+    chart = Chart(figsize=(8.0, 0.6 + 1.3 * len(shapes)), layout="constrained")
+    for axes, shape in zip(chart.subplots(len(shapes), 1, squeeze=False)[:, 0], shapes, strict=True):
+        names = [name for name in Name if (shape, name) in known][::-1]
+        for at, name in enumerate(names):
+            rates = [each.per_cpu_s for each in known[shape, name]]
+            axes.barh(at, median(rates), color=COLOURS[name], height=0.7)
+            axes.plot(rates, [at] * len(rates), "o", color="black", markersize=2.5, alpha=0.6)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_title(f"{shape}: requests per CPU-second of the server", loc="left", fontsize=9)
+        axes.set_xlim(left=0)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+    return chart
+
+
+@contextmanager
+def servers() -> Iterator[tuple[dict[Name, Target], dict[Name, Target]]]:
+    """Start all servers; yield those that cache, and those that forward what is listed."""
+    with ExitStack() as running:
+        hadoop = running.enter_context(cluster())
+        namenode = hadoop.namenodes[0]
+        make_directories(hadoop, (f"{ROOT}/{number % 10}/{number}" for number in range(PATHS)))
+        listed = (f"{ROOT}/listed/{number}/{name}" for number in range(10) for name in range(_LISTED))
+        make_directories(hadoop, listed)
+        pid = namenode.process.running_pid
+        ours = running.enter_context(nncache(hadoop, (f"{ROOT}/?/*",), Channel.DIRECT))
+        cached = {
+            Name.NGINX: running.enter_context(nginx(namenode.http, valid_s=3600)),
+            Name.HAPROXY: running.enter_context(haproxy(namenode.http)),
+            Name.FLOOR: running.enter_context(floor(namenode.http)),
+            Name.NNCACHE: ours,
+        }
+        forwarded = {
+            Name.NAMENODE: Running(address=namenode.http, processes={"namenode": pid}),
+            Name.NGINX: running.enter_context(nginx(namenode.http, valid_s=None)),
+            Name.NNCACHE: ours,
+        }
+        first, second = (
+            {name: Target.of(name, each, pid) for name, each in some.items()} for some in (cached, forwarded)
+        )
+        yield first, second
+
+
+def _rounds(shape: Shape, targets: Sequence[Target], rounds: int, seconds: int) -> Iterator[Round]:
+    for target in targets:
+        measure(shape, target, _WARM_UP_MISSES_S if shape is Shape.MISS else _WARM_UP_S)
+    # A NameNode sets the rate here, and a slow one would have each call pay for more of what is done beside it.
+    idle: dict[Name, Idle] = {}
+    if shape in AT_THE_NAMENODE:
+        time.sleep(_IDLE_S)  # a JVM goes on compiling for a while
+        idle = measure_idle(targets, _IDLE_S)
+        click.echo(
+            "without load: " + ", ".join(f"{name} {each.server:.3f} CPUs" for name, each in idle.items())
+        )
+    for number in range(1, rounds + 1):
+        for target in targets:
+            done = measure(shape, target, seconds, idle.get(target.name, Idle()), number)
+            rate = f"{done.per_cpu_s:,.0f} for each CPU-second"
+            click.echo(f"{shape}, round {number} of {rounds}, {target.name}: {rate}")
+            yield done
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """What a server and the NameNode take without load, in CPUs: polls, probes, a JVM's own work."""
+
+    server: float = 0.0
+    namenode: float = 0.0
+
+
+_NOTHING: Final = Idle()
+
+
+def measure_idle(targets: Collection[Target], seconds: float) -> dict[Name, Idle]:
+    """Return what each takes for so long without load, all at the same time."""
+    begun, before = time.monotonic(), [(each.cpu_s(), use_of(each.namenode_pid)[0]) for each in targets]
+    time.sleep(seconds)
+    took_s = time.monotonic() - begun
+    return {
+        each.name: Idle((each.cpu_s() - server) / took_s, (use_of(each.namenode_pid)[0] - namenode) / took_s)
+        for each, (server, namenode) in zip(targets, before, strict=True)
+    }
+
+
+def measure(shape: Shape, target: Target, seconds: int, idle: Idle = _NOTHING, number: int = 0) -> Round:
+    """Load a server; return what it did, and what that cost beyond what it takes without load."""
+    before, begun = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic()
+    load = _with_a_connection_each if shape in _FIRST_LINES else _with_wrk
+    counted = load(shape, target.address, seconds)
+    after, took_s = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic() - begun
+    return Round(
+        what=shape,
+        server=target.name,
+        requests=counted.requests,
+        failed=counted.failed,
+        cpu_s=max(0.0, after[0] - before[0] - idle.server * took_s),
+        namenode_cpu_s=max(0.0, after[1] - before[1] - idle.namenode * took_s),
+        p50_s=counted.p50_s,
+        number=number,
+    )
+
+
+def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
+    match shape:
+        case Shape.FORWARDED | Shape.ALONE:
+            script = in_turn(_LISTING, PATHS)
+        case Shape.OUTSIDE:
+            script = in_turn(_OUTSIDE, PATHS)
+        case Shape.VARYING:
+            script = in_turn(_STATUS, PATHS, request=_VARYING)
+        case Shape.MISS:  # paths that do not exist, each asked for once
+            new = _NEW.format(run=uuid.uuid4().hex)
+            request = f'wrk.format("GET", string.format("{new}", number % 10, number))'
+            script = in_turn(_STATUS, PATHS, request=request, following="number + 1")
+        case _:
+            script = in_turn(_STATUS, PATHS)
+    counted = ask_for(address, script, connections=CONNECTIONS[shape], seconds=seconds)
+    if shape is Shape.MISS:  # each is to be answered with 404, which wrk takes for a failure
+        return replace(counted, failed=abs(counted.requests - counted.failed))
+    return counted
+
+
+def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted:
+    host, _, port = address.rpartition(":")
+    until, took, failed = time.monotonic() + seconds, list[float](), list[int]()
+
+    def ask(first: int) -> None:
+        number, lost = first, 0
+        while (begun := time.monotonic()) < until:
+            number += 1
+            target = _TARGET % (number % PATHS % 10, number % PATHS)
+            request = f"GET {target} {_FIRST_LINES[shape]}\r\nHost: {address}\r\n\r\n"
+            try:
+                with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as sock:
+                    sock.sendall(request.encode())
+                    lost += not sock.recv(65_536).startswith(b"HTTP/1.1 200")
+                    if shape is not Shape.CONNECTION_EACH:
+                        sock.recv(65_536)  # the server ends it
+            except OSError:
+                lost += 1
+            took.append(time.monotonic() - begun)
+        failed.append(lost)
+
+    threads = [threading.Thread(target=ask, args=(number * 97,)) for number in range(_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return Counted(len(took), sum(failed), median(took))
+
+
+def bytes_per_connection(target: Target) -> float:
+    """Return what an idle connection takes that has asked a few times for what is answered from memory."""
+    host, _, port = target.address.rpartition(":")
+
+    def connect(number: int) -> None:
+        sock = close.enter_context(socket.socket())
+        sock.bind((f"127.0.0.{2 + number % 8}", 0))  # ephemeral ports are counted for each address
+        sock.settimeout(_TIMEOUT_S)
+        sock.connect((host, int(port)))
+        for _ in range(_IDLE_REQUESTS):
+            sock.sendall(f"GET {_TARGET % (0, 0)} HTTP/1.1\r\nHost: {target.address}\r\n\r\n".encode())
+            sock.recv(65_536)
+
+    with ExitStack() as close:
+        for number in range(_IDLE_BEFORE):
+            connect(number)
+        before = target.resident()
+        for number in range(IDLE_CONNECTIONS):
+            connect(number)
+        return (target.resident() - before) / IDLE_CONNECTIONS
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,0 @@
-"""`python -m nncache.bench.request_cost`."""
-
-from nncache.bench.request_cost.command import main
-
-if __name__ == "__main__":
-    main()

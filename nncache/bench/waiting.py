@@ -1,0 +1,348 @@
+"""What clients that wait with `Prefer: wait` see, and what they cost: `make bench-waiting`.
+
+Many clients wait at a real nncache, at rest and then for files that are made: one after the other, in waves, and one
+for all of them.
+"""
+
+import asyncio
+import gc
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Final
+
+import click
+import psutil
+import uvloop
+
+from nncache.bench import pollers
+from nncache.bench.driver import (
+    Figure,
+    Result,
+    apart,
+    benchmark,
+    cluster,
+    grown,
+    hdfs_of,
+    make_directories,
+    next_of,
+    none_of,
+    quantile,
+)
+from nncache.bench.plan import Poller
+from nncache.bench.pollers import Polled, request_of
+from nncache.bench.polling.clock import endpoint
+from nncache.bench.polling.replies import Reply
+from nncache.bench.polling.rows import Rows
+from nncache.bench.polling.schedule import Times
+from nncache.bench.polling.waiting import Waiting
+from nncache.bench.servers.counters import AGE_S, beans, file_calls, use_of
+from nncache.bench.servers.nncache import Channel, nncache
+from nncache.bench.servers.running import Running
+from nncache.bench.wrk import let_open
+from nncache.hadoop.rpc.namespace_edits import NamespaceEdits
+from nncache.testbed import Cluster
+
+MAX_P99_S: Final = 1.0
+"""From the NameNode's acknowledgement of a file to the answer of each client that waits for it; the aim is 0.2 s."""
+MAX_BYTES: Final = 8_192
+"""Of the proxy's memory, for each client that waits, with its connection."""
+MAX_OTHERS_P99_S: Final = 0.1
+"""Of the polls of other clients while those who wait are answered."""
+ANSWER_TIMEOUT_S: Final = 10.0
+"""After the last acknowledgement; those who have no answer then have none."""
+
+ROOT: Final = "/bench-waiting"
+GLOB: Final = f"{ROOT}/*/*/_SUCCESS"
+CALLERS: Final = 2
+"""Of each path."""
+USERS: Final = 50
+"""In all; a path's callers are some of them."""
+ASKED_PER_S: Final = 1_000
+"""Requests that one process sends in a second: a crowd that comes, not a flood."""
+
+_PROCESSES: Final = 2
+_POLLERS: Final = 8
+_WAVES: Final = 10
+_WAVE_EVERY_S: Final = 1.0
+_TIMEOUT_S: Final = 60.0
+_RPC_TIMEOUT_S: Final = 15.0
+_LOOK_S: Final = 0.05
+_OK: Final = 200
+_RPC: Final = "Hadoop:service=NameNode,name=RpcDetailedActivityForPort*"
+_OF_THE_GATE: Final = frozenset({"GetEditsFromTxidNumOps", "RollEditLogNumOps", "MsyncNumOps"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Files that are waited for at once, and when they are made.
+
+    Attributes:
+        name: of the directory.
+        waves: (seconds after the first wave, numbers of the files).
+        what: it is, for people.
+    """
+
+    name: str
+    waves: Sequence[tuple[float, Sequence[int]]]
+    what: str
+
+    @property
+    def paths(self) -> int:
+        """How many files there are."""
+        return sum(len(numbers) for _, numbers in self.waves)
+
+    def path(self, number: int) -> str:
+        """Return the path of one of the files."""
+        return f"{ROOT}/{self.name}/{number:05}/_SUCCESS"
+
+    def request(self, client: int, address: str) -> bytes:
+        """Return what a client sends; those of one path are CALLERS users."""
+        number = client % self.paths
+        user = f"user{(number + client // self.paths % CALLERS) % USERS}"
+        return request_of(self.path(number), address, user=user)
+
+
+def evenly(paths: int, over_s: float) -> list[tuple[float, Sequence[int]]]:
+    """Return waves of one file each, from the first to the last in so many seconds."""
+    return [(number * over_s / paths, (number,)) for number in range(paths)]
+
+
+def in_waves(paths: int, waves: int, every_s: float) -> list[tuple[float, Sequence[int]]]:
+    """Return so many waves of nearly as many files each."""
+    return [(number * every_s, range(number, paths, waves)) for number in range(waves)]
+
+
+class _Seen(Rows):
+    """When each of so many clients saw its file."""
+
+    def __init__(self, clients: int) -> None:
+        super().__init__()
+        self._clients = clients
+        self.at: dict[int, float] = {}
+        self.by_all = asyncio.Event()
+
+    def add_reply(
+        self,
+        poller: int,
+        path_id: int,  # noqa: ARG002 - each has one
+        due_s: float,  # noqa: ARG002 - it is answered that counts
+        sent_s: float,  # noqa: ARG002
+        replied_s: float,
+        reply: Reply,
+    ) -> None:
+        """Take note of the first one."""
+        if reply.status == _OK:
+            self.at.setdefault(poller, replied_s)
+            if len(self.at) == self._clients:
+                self.by_all.set()
+
+
+async def _wait_for(pipe: Connection, address: str, series: Series, clients: range) -> None:
+    """Have the clients wait; answer the one order, until when to wait, with when each saw its file, and CPU seconds."""
+    asking = (
+        (
+            Poller(client, "", (client % series.paths,), place / ASKED_PER_S),
+            (series.request(client, address),),
+        )
+        for place, client in enumerate(clients)
+    )
+    seen, begins_s, cpu_s = _Seen(len(clients)), time.monotonic(), time.process_time()
+    times = Times(begins_s=begins_s, ends_s=begins_s + 3_600)
+    waiting = Waiting(asking, times, now=time.monotonic, rows=seen, until_found=True)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(waiting.run(endpoint(address)))
+        until: float = await asyncio.to_thread(pipe.recv)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(until - time.monotonic()):
+                await seen.by_all.wait()
+        pipe.send((seen.at, time.process_time() - cpu_s))
+        running.cancel()
+
+
+def wait_for(pipe: Connection, address: str, series: Series, clients: range) -> None:
+    """Do so in this process."""
+    let_open(len(clients) + 100)
+    gc.disable()
+    uvloop.run(_wait_for(pipe, address, series, clients))
+
+
+@dataclass(frozen=True, slots=True)
+class _Proxy:
+    """nncache before a NameNode, and what it takes."""
+
+    hadoop: Cluster
+    running: Running
+    clients: int
+
+    @property
+    def memory(self) -> int:
+        """Its proportional set size, in bytes (smaps of proc(5))."""
+        return int(psutil.Process(self.running.processes["proxy"]).memory_full_info().pss)
+
+    @property
+    def cpu_s(self) -> float:
+        """What it has used of a CPU so far, in seconds."""
+        return use_of(self.running.processes["proxy"])[0]
+
+    def waiting(self, stack: ExitStack, series: Series) -> list[Connection]:
+        """Have all clients wait for their files, and return when all are held."""
+        pipes = [
+            stack.enter_context(
+                apart(wait_for, self.running.address, series, range(first, self.clients, _PROCESSES))
+            )
+            for first in range(_PROCESSES)
+        ]
+        until = time.monotonic() + _TIMEOUT_S
+        while (held := self.running.metrics()["nncache_waiters"]) < self.clients:
+            if time.monotonic() > until:
+                raise TimeoutError(f"{held:.0f} of {self.clients} clients are held: the machine is too busy")
+            time.sleep(_LOOK_S)
+        return pipes
+
+
+@benchmark("bench-waiting")
+@click.option("--clients", "count", default=10_000, type=click.IntRange(2), help="That wait.")
+@click.option("--paths", default=1_000, type=click.IntRange(1), help="For which they do.")
+@click.option(
+    "--over", "over_s", default=20.0, type=click.FloatRange(1), help="Seconds in which all files appear."
+)
+@click.option(
+    "--quiet", "quiet_s", default=10.0, type=click.FloatRange(1), help="Seconds in which nothing changes."
+)
+@click.option("--channel", default=str(Channel.ZOOKEEPER), type=click.Choice([str(each) for each in Channel]))
+def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) -> Result:
+    """Measure what clients that wait see, and what they cost."""
+    let_open(count + 100)
+    plan = (
+        Series(name="evenly", waves=evenly(paths, over_s), what=f"{paths:,} files in {over_s:g} s"),
+        Series(
+            name="waves",
+            waves=in_waves(paths, _WAVES, _WAVE_EVERY_S),
+            what=f"{_WAVES} waves of {paths / _WAVES:g} files",
+        ),
+        Series(name="one", waves=evenly(1, 1.0), what="one file for all"),
+    )
+    with ExitStack() as running:
+        hadoop = running.enter_context(cluster(with_zookeeper=channel == Channel.ZOOKEEPER))
+        of_files = (series.path(number) for series in plan for number in range(series.paths))
+        make_directories(hadoop, (path.rpartition("/")[0] for path in of_files))
+        make_directories(hadoop, (pollers.path_of(number) for number in range(pollers.PATHS)))
+        server = running.enter_context(nncache(hadoop, (GLOB, f"{pollers.ROOT}/*"), Channel(channel)))
+        proxy = _Proxy(hadoop, server, count)
+        figures = list[Figure]()
+        for number, series in enumerate(plan):
+            with ExitStack() as stack:
+                before, cpu_s, began = proxy.memory, proxy.cpu_s, time.monotonic()
+                pipes = proxy.waiting(stack, series)
+                if not number:
+                    figures.append(Figure("all clients are held after", time.monotonic() - began, "s"))
+                    figures.append(Figure("CPU of the proxy until then", proxy.cpu_s - cpu_s, "s"))
+                    figures += rest(proxy, quiet_s)
+                    each = (proxy.memory - before) / count
+                    figures.append(Figure("memory for each client that waits", each, "bytes", most=MAX_BYTES))
+                figures += deliver(proxy, series, pipes)
+    return Result(figures=figures)
+
+
+def rest(proxy: _Proxy, quiet_s: float) -> list[Figure]:
+    """Return what the clients cost while they wait and nothing changes."""
+    http = proxy.hadoop.namenodes[0].http
+    time.sleep(AGE_S)  # what the NameNode counts of the first questions
+    before, files, rpc = proxy.running.metrics(), file_calls(http), _rpc_calls(http)
+    cpu_s, probes = proxy.cpu_s, sum(proxy.running.upkeep().values())
+    time.sleep(quiet_s)
+    cpu_s = proxy.cpu_s - cpu_s
+    after, probes = proxy.running.metrics(), sum(proxy.running.upkeep().values()) - probes
+    time.sleep(AGE_S)
+    made = {name: count - rpc.get(name, 0) for name, count in _rpc_calls(http).items()}
+    edits = sum(count for name, count in made.items() if name in _OF_THE_GATE)
+    counted = file_calls(http) - files + sum(made.values()) - edits
+    calls = max(grown("upstream_calls_total", before, after), counted)
+    return [
+        none_of(f"calls of the NameNode in {quiet_s:g} s of waiting, but the gate's own", calls),
+        Figure("calls of the gate meanwhile", edits + probes, least=1),
+        Figure("CPU of the proxy meanwhile", cpu_s, "s"),
+    ]
+
+
+def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[Figure]:
+    """Make the files for which all wait; return when clients saw them, and what others saw meanwhile."""
+    with apart(pollers.run, proxy.running.address, _POLLERS) as polling:
+        next_of(polling, _TIMEOUT_S)
+        before, cpu_s = proxy.running.metrics(), proxy.cpu_s
+        acked = asyncio.run(make(proxy.hadoop, series))
+        for pipe in pipes:
+            pipe.send(time.monotonic() + ANSWER_TIMEOUT_S)
+        seen, clients_cpu_s = dict[int, float](), 0.0
+        for pipe in pipes:
+            at, used_s = next_of(pipe, ANSWER_TIMEOUT_S + _TIMEOUT_S)
+            seen |= at
+            clients_cpu_s += used_s
+        cpu_s, after = proxy.cpu_s - cpu_s, proxy.running.metrics()
+        polling.send(None)
+        polled: Polled = next_of(polling, _TIMEOUT_S)
+    late = [at - acked[client % series.paths] for client, at in seen.items()]
+    last = max(seen.values(), default=max(acked))
+    others = polled.took_between(min(acked), last)
+    named = {
+        "p50 after the acknowledgement": quantile(late, 0.5),
+        "worst after the acknowledgement": quantile(late, 1.0),
+        "from the first file to the last": max(acked) - min(acked),
+        "from the first file to the last answer": last - min(acked),
+        "CPU of the proxy": cpu_s,
+        "CPU of the clients": clients_cpu_s,
+        "the event loop late by at most": after["nncache_event_loop_lag_max_seconds"],
+        "polls of others, p50": quantile(others, 0.5),
+        "polls of others, worst": quantile(others, 1.0),
+    }
+    return [
+        none_of(f"{series.what}: clients of {proxy.clients:,} without an answer", proxy.clients - len(seen)),
+        Figure(f"{series.what}: p99 after the acknowledgement", quantile(late, 0.99), "s", most=MAX_P99_S),
+        Figure(f"{series.what}: polls of others, p99", quantile(others, 0.99), "s", most=MAX_OTHERS_P99_S),
+        none_of(f"{series.what}: stalls of the event loop", grown("event_loop_stalls_total", before, after)),
+        Figure(f"{series.what}: calls of the NameNode", grown("upstream_calls_total", before, after)),
+        *(Figure(f"{series.what}: {name}", value, "s") for name, value in named.items()),
+    ]
+
+
+async def make(hadoop: Cluster, series: Series) -> list[float]:
+    """Make the files, wave by wave; return when the NameNode acknowledged each, by the monotonic clock."""
+    acked = [0.0] * series.paths
+    async with hdfs_of(hadoop) as hdfs:
+        address, check = await hdfs.rpc_side()
+    edits = NamespaceEdits(address, hadoop.superuser, check, timeout_s=_RPC_TIMEOUT_S)
+    try:
+        await edits.connect()
+
+        async def make_one(number: int) -> None:
+            path = series.path(number)
+            await edits.create(path)
+            acked[number] = time.monotonic()
+            await edits.complete(path)
+
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            for at_s, numbers in series.waves:
+                await asyncio.sleep(max(0.0, began + at_s - time.monotonic()))
+                for number in numbers:
+                    tasks.create_task(make_one(number))
+    finally:
+        await edits.close()
+    return acked
+
+
+def _rpc_calls(http: str) -> dict[str, int]:
+    """Return how often each method was called over RPC, at any port (RpcDetailedMetrics)."""
+    calls: dict[str, int] = {}
+    for bean in beans(http, _RPC):
+        for name, count in bean.items():
+            if name.endswith("NumOps") and not name.startswith("Overall"):  # the same calls, timed otherwise
+                calls[name] = calls.get(name, 0) + int(count)
+    return calls
+
+
+if __name__ == "__main__":
+    main()

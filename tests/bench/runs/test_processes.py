@@ -1,0 +1,280 @@
+"""Processes that a run needs: load by wrk, servers beside nncache, Spark's tasks, the changer."""
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from nncache.bench.changer import Order, change
+from nncache.bench.driver import apart, next_of
+from nncache.bench.polling.clock import boottime, serving_time
+from nncache.bench.polling.collect import collect, prepare
+from nncache.bench.run import versions
+from nncache.bench.servers.floor import floor
+from nncache.bench.servers.haproxy import haproxy
+from nncache.bench.servers.nginx import nginx
+from nncache.bench.servers.running import Progress, Running
+from nncache.bench.tables import CHANGES, HOSTS, POLLS
+from nncache.bench.workload import ChangeKind, Workload
+from nncache.bench.wrk import ask_for, ask_times, held, loading
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
+from nncache.testbed.errors import TestbedError
+from tests.bench.example_orders import orders
+from tests.bench.polling_server import Act, Script, reply, serving
+from tests.patience import HANG_S
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+
+LEAD_S = 10.0
+"""To time 0: Spark may have to start."""
+
+needs_wrk = pytest.mark.skipif(shutil.which("wrk") is None, reason="apt-get install wrk")
+needs_nginx = pytest.mark.skipif(
+    shutil.which("nginx", path="/usr/sbin:/usr/bin") is None, reason="apt-get install nginx-light"
+)
+SCRIPT = """\
+local number = 0
+request = function()
+  number = number + 1
+  return wrk.format("GET", "/webhdfs/v1/" .. number)
+end
+"""
+
+
+@needs_wrk
+def test_load_for_some_time() -> None:
+    """Ends by itself, or with the block."""
+    script = Script({})
+    with serving(script) as server:
+        counted = ask_for(server, SCRIPT, connections=2, seconds=1)
+        assert counted.requests > 0
+        with loading(server, SCRIPT, connections=2) as load:
+            before = len(script.targets)
+            while len(script.targets) < before + 20:
+                pass
+        assert load.counted is not None
+        assert load.counted.requests >= 10
+    assert counted.failed == load.counted.failed == 0
+
+
+@needs_wrk
+def test_a_load_that_is_held_has_all_its_connections_and_asks_for_nothing(tmp_path: Path) -> None:
+    """Until the gate is there, or the time is over."""
+    script, gate = Script({}), tmp_path / "gate"
+    with serving(script) as server:
+        with loading(server, held(SCRIPT, gate, int(HANG_S)), connections=5) as load:
+            while script.connections < 6:  # one is to see whether there is a server
+                pass
+            time.sleep(0.3)
+            assert script.targets == []
+            gate.touch()
+            while len(script.targets) < 20:
+                pass
+        assert load.counted is not None
+        assert load.counted.requests >= 10
+        gate.unlink()
+        assert ask_for(server, held(SCRIPT, gate, 1), connections=2, seconds=3).requests > 0
+
+
+@needs_wrk
+def test_a_load_whose_user_fails_ends_with_that_error() -> None:
+    """And counts nothing."""
+    with (
+        serving(Script({})) as server,
+        pytest.raises(KeyError),
+        loading(server, SCRIPT, connections=1) as load,
+    ):
+        raise KeyError
+    assert load.counted is None
+
+
+@needs_wrk
+def test_so_many_requests_are_made_at_least() -> None:
+    """The first is the second of the script's: wrk takes one to look at."""
+    script = Script({"/3": (Act(data=reply(status="404 Not Found")),)})
+    with serving(script) as server:
+        ask_times(server, SCRIPT, connections=2, requests=50, within_s=60)
+    assert {f"/webhdfs/v1/{number}" for number in range(2, 51)} <= set(script.targets)
+
+
+@needs_wrk
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [("403 Forbidden", "status 403"), ("200 OK", "has not answered 1,000,000,000 requests in 1 s")],
+)
+def test_requests_that_are_not_answered_are_an_error(status: str, text: str) -> None:
+    """Refused, or not in time."""
+    script = Script({"/9": (Act(data=reply(status=status)),)})
+    with serving(script) as server, pytest.raises(TestbedError, match=text):
+        ask_times(server, SCRIPT, connections=1, requests=10**9, within_s=1 if status == "200 OK" else 60)
+
+
+def asked(address: str, path: str, user: str = "u0000") -> tuple[int, str | None]:
+    """Return the status, and what nginx says of its cache."""
+    with Asker(address) as nginx_at:
+        reply = nginx_at.ask("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}")
+    return reply.status, reply.header("X-Cache-Status")
+
+
+@needs_nginx
+def test_what_is_kept_is_not_asked_for_again() -> None:
+    """Files and missing ones; each caller's answer is kept apart, and a refusal is not kept."""
+    script = Script(
+        {
+            "/none": (Act(data=reply(status="404 Not Found")),),
+            "/denied": (Act(data=reply(status="403 Forbidden")),),
+        }
+    )
+    with serving(script) as namenode, nginx(namenode, valid_s=60) as running:
+        assert [asked(running.address, "/file") for _ in range(2)] == [(200, "MISS"), (200, "HIT")]
+        assert [asked(running.address, "/none") for _ in range(2)] == [(404, "MISS"), (404, "HIT")]
+        assert [asked(running.address, "/denied") for _ in range(2)] == [(403, "MISS"), (403, "MISS")]
+        assert asked(running.address, "/file", user="u0001") == (200, "MISS")
+        assert psutil.Process(running.processes["nginx"]).name() == "nginx"
+    assert len(script.targets) == 5
+    assert not psutil.pid_exists(running.processes["nginx"])
+
+
+@needs_nginx
+def test_what_was_kept_for_its_time_is_asked_for_again() -> None:
+    """Whole seconds are counted, so two later one has passed."""
+    fields = (
+        "Cache-Control: no-cache",
+        "Expires: Sat, 21 Nov 2026 00:00:00 GMT",
+        "Set-Cookie: hadoop.auth=x",
+    )
+    script = Script({"/file": (Act(data=reply(fields=fields)),)})
+    with serving(script) as namenode, nginx(namenode, valid_s=1) as running:
+        assert asked(running.address, "/file") == (200, "MISS")
+        time.sleep(2.1)
+        assert asked(running.address, "/file") == (200, "EXPIRED")
+        assert asked(running.address, "/file") == (200, "HIT")
+    assert len(script.targets) == 2
+
+
+TARGET = "/webhdfs/v1/?op=GETFILESTATUS&user.name=joe"
+SBIN = "/usr/bin:/usr/sbin"
+
+
+def ask(address: str) -> tuple[int, bytes]:
+    """Ask on a connection of its own."""
+    with Asker(address) as server:
+        reply = server.ask("GET", TARGET)
+    return reply.status, reply.body
+
+
+@pytest.mark.parametrize(
+    ("program", "server"),
+    [
+        ("", floor),
+        ("haproxy", haproxy),
+        ("nginx", partial(nginx, valid_s=60)),
+        ("nginx", partial(nginx, valid_s=None)),
+    ],
+)
+def test_it_answers_as_the_namenode_does(
+    cluster: Cluster, program: str, server: Callable[[str], AbstractContextManager[Running]]
+) -> None:
+    """Also the second time, from its cache if it has one."""
+    if program and shutil.which(program, path=SBIN) is None:
+        pytest.skip(f"apt-get install {program}")
+    right = ask(cluster.namenodes[0].http)
+    with server(cluster.namenodes[0].http) as running:
+        assert [ask(running.address) for _ in range(3)] == [right] * 3
+
+
+def test_the_floor_counts(cluster: Cluster) -> None:
+    """What it has answered, and its connections, of which the question is one."""
+    with floor(cluster.namenodes[0].http) as running, Asker(running.address) as client:
+        assert running.progress is not None
+        for _ in range(3):
+            client.ask("GET", TARGET)
+        assert running.progress() == Progress(answered=4, connections=2)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")  # Spark's own
+def test_spark_runs_all_pollers_and_brings_home_what_they_saw(spark: SparkSession, tmp_path: Path) -> None:
+    """Two tasks, 200 pollers, 2 s: each poll that was due is there, and both hosts."""
+    prepare(spark, 2)
+    with serving(Script()) as server, serving_time("127.0.0.1") as clock:
+        given = orders(200, server, clock, zero_s=boottime() + LEAD_S, warm_up_s=1.0, duration_s=2.0)
+        collect(spark, given, tmp_path)
+    polls, hosts = pq.read_table(tmp_path / "polls.parquet"), pq.read_table(tmp_path / "hosts.parquet")
+    assert polls.schema.equals(POLLS, check_metadata=True)
+    assert hosts.schema.equals(HOSTS, check_metadata=True)
+    measured = [row for row in polls.to_pylist() if row["due_s"] >= 0]
+    assert sorted(row["poller"] for row in measured) == sorted(2 * list(range(200)))
+    assert {(row["status"], row["file_id"], row["error"]) for row in measured} == {(200, 16389, None)}
+    assert [(host["task"], host["pollers"]) for host in hosts.to_pylist()] == [(0, 100), (1, 100)]
+    assert all(host["cpu_s"] > 0 for host in hosts.to_pylist())
+
+
+def test_spark_is_on_the_loopback_alone(spark: SparkSession) -> None:
+    """It has no page; its versions are in the report."""
+    (java,) = (child for child in psutil.Process().children(recursive=True) if is_driver(child))
+    listening = {each.laddr.ip for each in java.net_connections("tcp") if each.status == psutil.CONN_LISTEN}
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+    assert spark.sparkContext.uiWebUrl is None
+    assert all(versions(spark, "3.5.0", has_nginx=False).values())
+
+
+def is_driver(process: psutil.Process) -> bool:
+    """Whether it is Spark's own JVM; not one that is just ending."""
+    try:
+        return "org.apache.spark.deploy.SparkSubmit" in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+def order_of(namenode: str, directory: Path) -> Order:
+    """Return an order to delete files for half a second."""
+    workload = Workload(
+        name="small",
+        description="",
+        pollers=4,
+        period_s=1.0,
+        globs=2,
+        paths=12,
+        exist_share=1.0,
+        changes_per_s=10.0,
+        kinds={ChangeKind.DELETE: 1.0},
+    )
+    return Order(
+        workload=workload,
+        seed=1,
+        root="/bench",
+        namenode=namenode,
+        superuser="hdfs",
+        warm_up_s=0.0,
+        duration_s=0.5,
+        directory=directory,
+    )
+
+
+def test_a_changer_says_what_became_of_its_changes(tmp_path: Path) -> None:
+    """This NameNode answers everything with the status of a file, which is no answer to a deletion."""
+    with serving(Script()) as namenode:
+        given = order_of(namenode, tmp_path)
+        with apart(change, given) as changer:
+            assert next_of(changer, HANG_S) is None
+            changer.send(boottime() + 0.1)
+            outcome = next_of(changer, HANG_S)
+    assert len(given.changes()) > 1
+    assert (outcome.changes, len(outcome.refused)) == (0, len(given.changes()))
+    paths = [given.plan().path(change.path_id) for change in given.changes()]
+    assert all(f"delete {path}: " in said for path, said in zip(paths, outcome.refused, strict=True))
+    assert 0 < outcome.cpu_s < 0.6
+    table = pq.read_table(tmp_path / "changes.parquet")
+    assert table.schema.equals(CHANGES)
+    assert {(row["kind"], row["status"], row["file_id"]) for row in table.to_pylist()} == {
+        ("initial", 200, 16389)
+    }
+    assert table.num_rows == 12

@@ -1,0 +1,181 @@
+"""Small runs of every workload against the real cluster: the whole way from the plan to the verdict."""
+
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from nncache.bench import driving
+from nncache.bench.checks import checks, compared
+from nncache.bench.driving import Stand, run_mode
+from nncache.bench.figures import ModeFigures
+from nncache.bench.judge.reduction import reduce
+from nncache.bench.polling.collect import ExecutorError, prepare
+from nncache.bench.servers.nncache import Channel, audited
+from nncache.bench.servers.running import Running
+from nncache.bench.settings import Mode, RunSettings
+from nncache.bench.workload import Workload
+from nncache.bench.workload_files import load, names
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Proxy
+
+POLLERS = 60
+PERIOD_S = 0.5
+BOUND_S = 3.0
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+
+
+def small(name: str) -> Workload:
+    """Return a ready workload with few pollers, who ask often."""
+    workload = load(name).scaled(pollers=POLLERS)
+    return replace(workload, period_s=PERIOD_S, changes_per_s=6.0 if workload.changes_per_s else 0.0)
+
+
+def run(
+    cluster: Cluster,
+    spark: SparkSession,
+    directory: Path,
+    workload: Workload,
+    mode: Mode,
+    *,
+    server: AbstractContextManager[Running] | None = None,
+    **changed: object,
+) -> ModeFigures:
+    """Run one mode, or another server in its place, and judge it."""
+    settings = RunSettings(
+        workload=workload,
+        seed=1,
+        modes=(mode,),
+        duration_s=4.0,
+        warm_up_s=1.5,
+        jvm_warm_up_s=0.0,
+        channel=Channel.DIRECT,
+        nginx_valid_s=1,
+        bound_s=BOUND_S,
+        hadoop=cluster.hadoop_version,
+        master="local[2]",
+        directory=directory,
+        command="",
+        root=f"/bench-{uuid.uuid4().hex[:8]}",
+        lead_s=1.5,
+    )
+    settings = replace(settings, **changed)  # type: ignore[arg-type] # whatever the test says
+    shown: list[str] = []
+    prepare(spark, 2)
+    run_mode(Stand(settings=settings, cluster=cluster, spark=spark), mode, shown.append, server=server)
+    assert f"{mode}: polling for {settings.warm_up_s + settings.duration_s:g} s" in shown
+    return reduce(
+        spark,
+        directory / mode,
+        mode,
+        duration_s=settings.duration_s,
+        bound_s=BOUND_S,
+        period_s=workload.real_period_s,
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_workload_runs_through_nncache_and_nothing_is_wrong(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    """Its changes are made and seen, most answers come from memory, and each is one that the NameNode gave."""
+    workload = small(name)
+    figures = run(cluster, spark, tmp_path, workload, Mode.NNCACHE)
+    assert figures.wrong == ()
+    assert figures.failed == 0
+    assert 0 < figures.due <= POLLERS * 8  # what was due before a busy machine got to it is left out
+    assert figures.hits > 0
+    assert figures.changes
+    assert figures.lateness_s.count
+    assert figures.calls["getFileInfo"] > 0
+    assert figures.upkeep["getEditsFromTxid"]
+    assert {"namenode", "proxy", "generator", "changer"} <= figures.cpu_s.keys()
+    assert not [check for check in checks((figures,), workload) if "wrong" in check.name and not check.is_met]
+
+
+def test_the_whole_service_is_measured(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
+    """With publisher and ZooKeeper, as operators run it; its publisher's part is shown."""
+    figures = run(cluster, spark, tmp_path, small("design"), Mode.NNCACHE, channel=Channel.ZOOKEEPER)
+    assert figures.wrong == ()
+    assert figures.hits > 0
+    assert figures.memory_bytes["publisher"] > 10_000_000
+    assert figures.upkeep["probe (JMX)"]
+    assert compared(figures) > 0, "its auditor is on"
+    assert figures.audited["beyond"] == 0
+
+
+def test_asked_directly_the_namenode_is_called_for_each_poll(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path
+) -> None:
+    """It is what the others are compared with: each poll costs a call, and each answer is fresh."""
+    figures = run(cluster, spark, tmp_path, small("design"), Mode.DIRECT)
+    assert figures.wrong == ()
+    assert (figures.hits, figures.stale) == (0, 0)
+    assert figures.calls["getFileInfo"] >= 0.9 * figures.sent  # counted a moment later than asked
+
+
+def test_a_run_whose_pollers_fail_ends_at_once(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not after the hour that was to be measured."""
+
+    def fail(*_: object) -> None:
+        raise ExecutorError("no room")
+
+    monkeypatch.setattr(driving, "collect", fail)
+    workload = replace(small("design"), changes_per_s=0.0)
+    with pytest.raises(ExecutorError, match="no room"):
+        run(cluster, spark, tmp_path, workload, Mode.DIRECT, duration_s=3600.0)
+
+
+@pytest.mark.skipif(
+    shutil.which("nginx", path="/usr/sbin:/usr/bin") is None, reason="apt-get install nginx-light"
+)
+def test_a_time_limit_far_above_the_bound_is_found_from_the_tables_alone(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A planted error: nginx keeps its answers for a minute, so nobody sees a change; each old answer is named."""
+    workload = replace(small("design"), events=(), changes_per_s=20.0)
+    figures = run(cluster, spark, tmp_path, workload, Mode.NGINX, nginx_valid_s=60, duration_s=8.0)
+    assert figures.wrong_count > 50
+    for wrong in figures.wrong:
+        assert wrong.served.lower() == "hit"
+        assert wrong.age_s is not None
+        assert wrong.age_s > BOUND_S
+
+
+@contextmanager
+def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
+    """Run a proxy that is told of changes, takes itself to be up to date, and forgets nothing."""
+    namenode = cluster.namenodes[0]
+    with Proxy(
+        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", cluster.superuser),
+        *("--channel", "direct", "--glob", "/bench-*/*/*/*/*/_SUCCESS*", "--audit-share", "1"),
+        program=(sys.executable, "-m", "tests.bench.deaf_proxy"),
+    ) as proxy:
+        yield Running(
+            address=proxy.address,
+            processes={"proxy": proxy.process.running_pid},
+            audited=lambda: audited(proxy.metrics()),
+        )
+
+
+def test_a_proxy_that_forgets_nothing_is_found_from_the_tables_alone(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A planted error: its changes come and its gate is open, but what has changed stays in its memory."""
+    workload = replace(small("design"), changes_per_s=20.0)
+    server = deaf_proxy(cluster)
+    figures = run(cluster, spark, tmp_path, workload, Mode.NNCACHE, server=server, duration_s=8.0)
+    assert figures.wrong_count > 50
+    assert {wrong.served for wrong in figures.wrong} == {"hit"}
+    assert all(wrong.age_s is not None and wrong.age_s > BOUND_S for wrong in figures.wrong)
+    fallen = {check.name for check in checks((figures,), workload) if not check.is_met}
+    assert {"nncache: no wrong answer", "nncache: its auditor finds no difference beyond the bound"} <= fallen

@@ -1,0 +1,195 @@
+"""What rounds of load must show: each judgement of `request_cost`, `growth` and `secured_hits` can fail."""
+
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from nncache.bench import growth, request_cost, secured_hits
+from nncache.bench.cost import Name, Round, by_server, table
+from nncache.bench.growth import MAX_GROWTH, SIZES, Growth, Way, growth_at, in_order
+from nncache.bench.request_cost import MAX_IDLE_BYTES, RATIOS, Shape
+from nncache.bench.secured_hits import MOST, NGINX_TLS, PLAIN
+from nncache.hadoop.globs import compile_glob
+
+COUNT = 1_000_000
+
+
+def rounds(what: str, server: str, *each_us: float, **changed: object) -> list[Round]:
+    """Return a round for each number of microseconds of CPU for a request."""
+    plain = Round(
+        what=what, server=server, requests=COUNT, failed=0, cpu_s=0.0, namenode_cpu_s=1.0, p50_s=0.001
+    )
+    return [
+        replace(plain, number=number, cpu_s=each * COUNT / 1e6, **changed)  # type: ignore[arg-type] # any field
+        for number, each in enumerate(each_us, 1)
+    ]
+
+
+def is_met(*found: Round) -> bool:
+    """Whether nothing that a request costs falls short."""
+    return all(each.is_met for each in request_cost.judge(found, {}))
+
+
+@pytest.mark.parametrize(("shape", "than", "in_median", "in_worst"), RATIOS)
+def test_each_ratio_counts_in_the_median_and_the_worst_round(
+    shape: Shape, than: Name, in_median: float, in_worst: float
+) -> None:
+    """By the other's median."""
+    theirs = rounds(shape, than, 9.0, 10.0, 11.0)
+    enough, worst = 9.99 / in_median, 9.99 / (in_worst or in_median)
+    assert is_met(*theirs, *rounds(shape, Name.NNCACHE, worst, enough, enough))
+    assert not is_met(*theirs, *rounds(shape, Name.NNCACHE, worst, 1.01 * worst, 1.01 * worst))
+    if in_worst:
+        assert not is_met(*theirs, *rounds(shape, Name.NNCACHE, 1.01 * worst, enough, enough))
+
+
+def test_no_request_through_nncache_may_fail() -> None:
+    """Those of others are theirs."""
+    assert is_met(*rounds(Shape.REPEATED, Name.NGINX, 1.0, failed=3))
+    assert not is_met(*rounds(Shape.REPEATED, Name.NNCACHE, 1.0, failed=1))
+
+
+@pytest.mark.parametrize("shape", [Shape.FORWARDED, Shape.OUTSIDE, Shape.MISS])
+@pytest.mark.parametrize(
+    ("cpu_us", "namenode", "met"), [(99, 1.09, True), (101, 1.0, False), (50, 1.12, False)]
+)
+def test_a_forwarded_call_may_cost_so_much(
+    shape: Shape, cpu_us: float, namenode: float, *, met: bool
+) -> None:
+    """The proxy's CPU, and the NameNode's beside what one of nginx's costs it."""
+    ours = rounds(shape, Name.NNCACHE, cpu_us, namenode_cpu_s=namenode)
+    assert is_met(*rounds(shape, Name.NGINX, 32), *ours) is met
+
+
+@pytest.mark.parametrize(("added_us", "met"), [(140, True), (160, False)])
+def test_a_forwarded_call_may_take_so_long(added_us: float, *, met: bool) -> None:
+    """Beyond the NameNode's own time, beside what nginx adds."""
+    ours = rounds(Shape.ALONE, Name.NNCACHE, 1.0, p50_s=0.001 + added_us * 1e-6)
+    theirs = rounds(Shape.ALONE, Name.NGINX, 1.0, p50_s=0.001 + 59e-6)
+    assert is_met(*rounds(Shape.ALONE, Name.NAMENODE, 1.0), *theirs, *ours) is met
+
+
+def test_an_idle_connection_may_take_so_much() -> None:
+    """What nginx's takes stands beside it and is not judged."""
+    for taken, met in ((MAX_IDLE_BYTES, True), (MAX_IDLE_BYTES + 1, False)):
+        found = request_cost.judge([], {Name.NGINX: 10_000.0, Name.NNCACHE: taken})
+        assert [each.is_met for each in found] == [True, True, met]
+
+
+def test_a_server_that_answered_nothing_does_not_end_the_report(tmp_path: Path) -> None:
+    """It has a line as all others, and a bar."""
+    dead = rounds(Shape.REPEATED, Name.FLOOR, 1.0, requests=0)
+    alive = rounds(Shape.REPEATED, Name.NNCACHE, 2.0, 3.0, 4.0)
+    _, first, second = table([*dead, *alive])
+    assert "floor" in first
+    assert second.split()[-8:] == ["3.00", "µs", "4.00", "µs", "1.00", "µs", "1,000.00", "µs"]
+    request_cost.draw([*dead, *alive]).savefig(tmp_path / "chart.svg")
+
+
+# ---- growth ----------------------------------------------------------------------------------------------------------
+
+
+def grown(
+    what: Growth, size: int, *each_us: float, server: Name = Name.NNCACHE, **changed: object
+) -> list[Round]:
+    """Return a round at this size for each number of microseconds for a hit."""
+    return rounds(f"{what}, {Way.KNOWN}", server, *each_us, **({"size": size, "entries": size} | changed))
+
+
+def may_grow(*found: Round) -> bool:
+    """Whether nothing falls short."""
+    return all(each.is_met for each in growth.judge(found))
+
+
+@pytest.mark.parametrize("what", MAX_GROWTH)
+def test_cpu_for_each_hit_may_grow_a_little(what: Growth) -> None:
+    """In the median, and at each size: one in the middle that is worse than the largest counts."""
+    first, middle, *_, last = SIZES[what]
+    least = grown(what, first, 10.0, 20.0, 10.0)
+    enough = grown(what, last, 10.9, 21.8, 10.9)
+    assert may_grow(*least, *enough, *grown(what, middle, 10.9, 21.8, 99.0))
+    assert not may_grow(*least, *grown(what, last, 11.1, 22.2, 10.0))
+    assert not may_grow(*least, *enough, *grown(what, middle, 11.1, 22.2, 10.0))
+
+
+def test_each_round_is_compared_with_itself() -> None:
+    """A machine that is three times slower in one round changes nothing."""
+    found = [*grown(Growth.CALLERS, 1, 10.0, 30.0), *grown(Growth.CALLERS, 100, 10.5, 31.5, 12.0)]
+    (sizes,) = by_server(found).values()
+    assert growth_at(sizes) == {1: [1.0, 1.0], 100: [pytest.approx(1.05), pytest.approx(1.05)]}
+
+
+@pytest.mark.parametrize(("ours", "met"), [(19.0, True), (20.0, True), (21.0, False)])
+def test_connections_cost_no_more_than_they_cost_nginx(ours: float, *, met: bool) -> None:
+    """By what each of the two takes with the fewest."""
+    theirs = [
+        *grown(Growth.CONNECTIONS, 64, 25.0, server=Name.NGINX),
+        *grown(Growth.CONNECTIONS, 10_000, 50.0, server=Name.NGINX),
+    ]
+    found = [*grown(Growth.CONNECTIONS, 64, 10.0), *grown(Growth.CONNECTIONS, 10_000, ours)]
+    assert may_grow(*theirs, *found) is met
+    assert may_grow(*found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "server", "met"),
+    [
+        ({"failed": 1}, Name.NNCACHE, False),
+        ({"failed": 1}, Name.NGINX, True),
+        ({"misses": 0.0011}, Name.NGINX, False),
+        ({"misses": 0.0009}, Name.NNCACHE, True),
+    ],
+)
+def test_hits_alone_are_measured(changed: dict[str, object], server: Name, *, met: bool) -> None:
+    """No request of nncache's fails, and nearly none gets to the NameNode."""
+    assert may_grow(*grown(Growth.CONNECTIONS, 64, 10.0, server=server, **changed)) is met
+
+
+def test_a_cache_holds_as_much_as_is_said_of_it() -> None:
+    """What was evicted would be too cheap."""
+    assert may_grow(*grown(Growth.ENTRIES, 1_000, 10.0))
+    assert not may_grow(*grown(Growth.ENTRIES, 1_000, 10.0, entries=999))
+
+
+def test_growth_without_a_limit_is_drawn_alone(tmp_path: Path) -> None:
+    """Different requests have none."""
+    found = [*grown(Growth.HEADS, 1_000, 10.0), *grown(Growth.HEADS, 10_000, 100.0)]
+    assert may_grow(*found)
+    growth.draw([*found, *grown(Growth.FILTERS, 10, 10.0)]).savefig(tmp_path / "chart.svg")
+
+
+def test_sizes_go_up_and_down_by_turns() -> None:
+    """A machine that becomes slower during a round favours none."""
+    assert [*in_order((1, 2, 3), 1), *in_order((1, 2, 3), 2)] == [1, 2, 3, 3, 2, 1]
+
+
+def test_one_glob_matches_each_path_that_is_asked_for() -> None:
+    """All others are to be tried and match nothing of it."""
+    globs = [compile_glob(each) for each in growth.globs(1_000)]
+    assert len({*growth.globs(1_000)}) == 1_000
+    for number in range(growth.DIRECTORIES):
+        assert sum(each.matches(f"{growth.ROOT}/{number}/{number + 10}") for each in globs) == 1
+
+
+# ---- secured hits ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("way", "of", "most"), MOST)
+def test_a_secured_hit_may_cost_so_much_in_the_median(way: str, of: str, most: float) -> None:
+    """One round that another program disturbed decides nothing."""
+    even = {
+        each: rounds("hit", each, 10.0, 10.0, 90.0)
+        for each in (PLAIN, NGINX_TLS, *(way for way, _, _ in MOST))
+    }
+
+    def met(**changed: list[Round]) -> bool:
+        return all(
+            each.is_met for each in secured_hits.judge([*chain.from_iterable((even | changed).values())])
+        )
+
+    assert met()
+    assert met(**{way: rounds("hit", way, 0.99 * most * 10, 0.99 * most * 10, 90.0)})
+    assert not met(**{way: rounds("hit", way, 1.0, 1.01 * most * 10, 1.01 * most * 10)})
+    assert not met(**{of: rounds("hit", of, 10.0, failed=1)})
