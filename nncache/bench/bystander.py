@@ -116,13 +116,7 @@ async def _look(watched: Watched, has_failed: threading.Event, rows: list[dict[s
 def _row(
     watched: Watched, at_s: float, kind: str, seconds: float, calls: int, error: str | None
 ) -> dict[str, object]:
-    return {
-        "at_s": at_s - watched.begins_s,
-        "kind": kind,
-        "seconds": seconds,
-        "calls": calls,
-        "error": error,
-    }
+    return {"at_s": at_s - watched.begins_s, "kind": kind, "seconds": seconds, "calls": calls, "error": error}
 
 
 def rpc_activity(http: str, rpc: str) -> Mapping[str, Any]:

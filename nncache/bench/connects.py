@@ -147,10 +147,7 @@ def judge(rounds: Sequence[Round], wanted: int) -> list[Figure]:
         none_of("probes that are lost", sum(each.probes_failed for each in rounds)),
         Figure("polls of the edits", sum(each.edits for each in rounds), least=1),
         none_of("polls of the edits that are lost", sum(each.edits_failed for each in rounds)),
-        none_of(
-            "answers not from memory: the gate was closed",
-            sum(each.forwarded for each in rounds),
-        ),
+        none_of("answers not from memory: the gate was closed", sum(each.forwarded for each in rounds)),
         Figure(
             "p99 of the polls of connections that were there before, while others come and go, in the worst round",
             max(p99s, default=float("inf")) * 1e3,

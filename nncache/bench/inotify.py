@@ -77,10 +77,7 @@ _READY_S: Final = 60.0
 _CATCH_UP_CALLS_PER_S: Final = 1_000.0
 _TXID: Final = "publisher_published_txid"
 
-_QUICK: Final = (
-    *("--poll-budget-share", "0.25"),
-    *("--roll-after-txids", "4000", "--roll-interval-s", "2"),
-)
+_QUICK: Final = (*("--poll-budget-share", "0.25"), *("--roll-after-txids", "4000", "--roll-interval-s", "2"))
 """For events within tens of milliseconds beside 2,000 edits a second (docs/inotify.md).
 
 A poll reads the open segment from its start, and takes 3 ms of a short one.

@@ -95,9 +95,7 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
     "--namenode", help="HOST:PORT of a NameNode of one's own (WebHDFS), instead of one that is started."
 )
 @click.option(
-    "--nncache",
-    "proxy",
-    help="HOST:PORT of an nncache before it, with filters for ROOT/*/*/*/*/_SUCCESS*.",
+    "--nncache", "proxy", help="HOST:PORT of an nncache before it, with filters for ROOT/*/*/*/*/_SUCCESS*."
 )
 @click.option(
     "--superuser", default=getpass.getuser, show_default="yourself", help="As whom files are changed there."

@@ -9,11 +9,6 @@ from nncache.bench.figures import AtPeriod, ModeFigures, OthersFigures, Quantile
 
 NOTHING: Final = Quantiles(count=0, mean=0.0, p50=0.0, p90=0.0, p99=0.0, p999=0.0, max=0.0)
 
-LIMITS: Final = (
-    "One host runs all: the network between hosts is not in these numbers.",
-    "No Kerberos <yet>.",
-)
-
 CHECKS: Final = (
     Check("getFileInfo calls per change", "at most 1.3", "1.12", is_met=True),
     Check("wrong answers of nncache", "0", "0", is_met=True),
@@ -191,11 +186,6 @@ def _quantiles(at: Callable[[float], float]) -> Quantiles:
         max=at(1.0),
         cdf=(*((at(share), share) for share in shares), (at(1.0), 1.0)),
     )
-
-
-def quantiles_only(longest_s: float) -> Quantiles:
-    """Return times spread evenly from 0 to the longest, without their curve."""
-    return replace(uniform(longest_s), cdf=())
 
 
 def also() -> tuple[AtPeriod, ...]:

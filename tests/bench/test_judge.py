@@ -92,11 +92,7 @@ def test_times_out_of_range_are_counted_at_its_ends() -> None:
 
 def test_the_cdf_of_few_times_is_exact() -> None:
     """Each time that occurs is a point, with the share of all that are at most that."""
-    assert of([0.0, 0.0, 0.5, 1.5]).quantiles().cdf == (
-        (0.0, 0.5),
-        (close(0.5), 0.75),
-        (1.5, 1.0),
-    )
+    assert of([0.0, 0.0, 0.5, 1.5]).quantiles().cdf == ((0.0, 0.5), (close(0.5), 0.75), (1.5, 1.0))
 
 
 def test_the_cdf_of_many_times_is_thinned_to_its_shape() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from nncache.bench.checks import Check
 from nncache.bench.figures import ModeFigures
-from nncache.bench.report.finding import freshness, late_periods, load, meanwhile, schedule, verdict, ways
+from nncache.bench.report.finding import freshness, late_periods, load, meanwhile, schedule, verdict
 from nncache.bench.report.rounding import NONE, counted, duration, number, percent, ratio, saved
 from nncache.bench.report.savings import (
     Saving,
@@ -75,25 +75,6 @@ def test_all_modes_that_were_late_are_named() -> None:
     often = replace(example.also()[0], modes=late)
     assert ", 0 of 120,000 polls not sent; through nginx by p99 " in late_periods((often,))[0]
     assert late_periods(example.also()[1:]) == ()
-
-
-@pytest.mark.parametrize(
-    ("workload", "begins"),
-    [({"pollers": 1}, "1 poller, 0.200 polls/s:"), ({"pollers": "many"}, "pollers, ")],
-)
-def test_a_workload_that_says_little_has_a_sentence(workload: dict[str, object], begins: str) -> None:
-    """Reports are also written of figures that others wrote down."""
-    assert load(replace(INFO, workload=workload), ()).startswith(begins)
-
-
-def test_each_way_is_explained_to_a_stranger() -> None:
-    """Those that were run, and no other; what wrong means."""
-    assert ways(INFO, (example.direct(), example.nginx())) == (
-        "Each poller asks for the status of its path every 5 s. direct: it asks the NameNode itself. nginx: through a "
-        "cache that keeps each answer for 5 s. Calls are counted without those that make the changes, CPU with them. "
-        "Wrong is an answer that had been untrue for more than 3 s, or never was true."
-    )
-    assert "nncache: through its proxy" in ways(INFO, (example.nncache(),))
 
 
 def rows(found: tuple[Saving, ...]) -> list[tuple[str, float, float, float, bool]]:
@@ -225,11 +206,6 @@ def table(*modes: ModeFigures) -> dict[str, tuple[str, ...]]:
     return {label.replace("\\", ""): tuple(row) for label, *row in cells}
 
 
-def on_one_line(text: str) -> str:
-    """Return the text without line breaks and alignment."""
-    return " ".join(text.split())
-
-
 @pytest.mark.parametrize(
     ("worse", "label"),
     [
@@ -263,31 +239,6 @@ def test_what_only_some_modes_have_has_rows() -> None:
     assert found["getContentSummary calls"] == ("0", "2,000")
     assert found["calls in all per change"] == ("200", "3.35")
     assert "nginx CPU, s" not in found
-
-
-@pytest.mark.parametrize("form", [as_text, as_markdown])
-def test_all_else_that_a_run_found_is_said(form: Callable[..., str]) -> None:
-    """Finding, savings with what was measured, lateness of the generator, and the verdicts in words."""
-    late = (example.direct(), replace(example.nncache(), kept_schedule=False), example.nginx())
-    text = on_one_line(
-        form(example.info(), late, example.CHECKS, example.also()).replace("|", " ").replace("*", "")
-    )
-    for part in (
-        "10,000 pollers, 2,000 polls/s: the NameNode answers 2,000 calls/s directly, 37.2 through nncache, 600",
-        "see a change within 4.85 s directly, 4.90 s through nncache, 9.70 s through nginx",
-        "The generator did not keep its schedule: nncache.",
-        f"1 s nncache 10,000 11.2 99.89 % 10,000 37.2 99.63 % {NONE} 12.00 % {NONE} computed",
-        "5 s nncache 2,000 11.2 99.44 % 2,000 37.2 98.14 % 80.00 % 4.00 % 95.00 % computed",
-        "5 s nginx 2,000 600 70.00 % 2,000 600 70.00 % 80.00 % 25.00 % 68.75 % measured",
-        "30 s nncache 333 10.0 97.00 % 333 73.0 78.08 % 240.00 % 12.00 % 95.00 % measured",
-        "both as measured here",
-        "At a poll period of 1 s the generator was late: directly by p99 14,142 ms, 1,234 of 200,000 polls not sent.",
-        "1 of 3 checks fell short.",
-        "met getFileInfo calls per change at most 1.3 1.12",
-        "FELL SHORT lateness p99 of nncache at most 5,100 ms 5,420 ms",
-    ):
-        assert part in text, part
-    assert "At a poll period of 30 s" not in text
 
 
 def test_wrong_answers_are_listed() -> None:

@@ -30,11 +30,7 @@ def test_any_other_page_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     "framed",
-    [
-        b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-        b"Content-Length: 2\r\n\r\n{}",
-        b"\r\n{}",
-    ],
+    [b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", b"Content-Length: 2\r\n\r\n{}", b"\r\n{}"],
     ids=["chunked (3.5.0)", "counted", "to the end of the connection (3.4.1)"],
 )
 def test_the_floor_counts_the_body_however_it_is_framed(framed: bytes) -> None:

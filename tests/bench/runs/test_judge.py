@@ -49,14 +49,8 @@ CAME_AND_WENT = (
     change(10.0, 10.02, change_id=1, kind="rename", digest=NEW),
     change(20.0, 20.02, change_id=2, kind="delete", status=404, digest=OLD),
 )
-CREATED = (
-    initial(status=404, digest=OLD),
-    change(10.0, 10.5, kind="create", digest=NEW, file_id=FILE),
-)
-RENAMED = (
-    initial(status=404, digest=OLD),
-    change(10.0, 10.5, kind="rename", digest=NEW, file_id=FILE),
-)
+CREATED = (initial(status=404, digest=OLD), change(10.0, 10.5, kind="create", digest=NEW, file_id=FILE))
+RENAMED = (initial(status=404, digest=OLD), change(10.0, 10.5, kind="rename", digest=NEW, file_id=FILE))
 FORBIDDEN = (
     initial(digest=OLD),
     change(10.0, 10.02, change_id=1, kind="forbid", status=403),
@@ -264,9 +258,7 @@ def naive_lateness(
 )
 @given(drawn=st.lists(histories(), min_size=50, max_size=120))
 def test_the_sql_agrees_with_a_naive_judge(
-    spark: SparkSession,
-    tmp_path_factory: pytest.TempPathFactory,
-    drawn: list[tuple[list[Row], list[Row]]],
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[list[Row], list[Row]]]
 ) -> None:
     """Whatever went on at each of many paths: the same verdicts, ages and lateness as by the rules' letter."""
     directory = record(
@@ -335,14 +327,7 @@ USED = (
     {"source": "proxy", "name": "beyond", "value": 0.0, "unit": AUDITED},
 )
 HOSTED = tuple(
-    {
-        "task": task,
-        "host": "a",
-        "pollers": 1,
-        "clock_offset_s": 3.0,
-        "clock_error_s": error_s,
-        "cpu_s": 1.0,
-    }
+    {"task": task, "host": "a", "pollers": 1, "clock_offset_s": 3.0, "clock_error_s": error_s, "cpu_s": 1.0}
     for task, error_s in enumerate((0.001, 0.004, 0.002))
 )
 
