@@ -120,7 +120,9 @@ class Round:
 )
 def main(connects: int, rounds: int, other: str | None, *, cold: bool) -> Result:
     """Measure what many connects at once cost those who are connected already."""
-    programs: dict[str, tuple[str, ...]] = {_OURS: ()} | ({"other": (other,)} if other else {})
+    programs: dict[str, tuple[str, ...]] = {_OURS: ()}
+    if other:
+        programs["other"] = (other,)
     found = list[Round]()
     let_open(connects + 100)
     with ExitStack() as running:

@@ -53,13 +53,22 @@ class Figure:
         return self.least <= self.value <= self.most
 
     @property
+    def limits(self) -> str:
+        """The limits for people; empty without any."""
+        said = [f"at most {_number(self.most)}"] if self.most < math.inf else []
+        said += [f"at least {_number(self.least)}"] if self.least > -math.inf else []
+        return ", ".join(said)
+
+    @property
+    def shown(self) -> str:
+        """The value for people, with its unit."""
+        return f"{_number(self.value)} {self.unit}".rstrip()
+
+    @property
     def line(self) -> str:
         """The figure for people."""
-        limits = [f"at most {_number(self.most)}"] if self.most < math.inf else []
-        limits += [f"at least {_number(self.least)}"] if self.least > -math.inf else []
-        verdict = ("met  " if self.is_met else "SHORT") if limits else "     "
-        limit = f" ({', '.join(limits)})" if limits else ""
-        return f"{verdict} {self.what}: {_number(self.value)}{f' {self.unit}' if self.unit else ''}{limit}"
+        verdict = ("met  " if self.is_met else "SHORT") if self.limits else "     "
+        return f"{verdict} {self.what}: {self.shown}{f' ({self.limits})' if self.limits else ''}"
 
 
 def none_of(what: str, count: float) -> Figure:

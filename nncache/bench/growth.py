@@ -8,6 +8,7 @@ All connections are open before the first request. The server's own count of wha
 the load goes on, together with its CPU time: what it costs to begin connections is not in it.
 """
 
+import math
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -156,12 +157,9 @@ def judge(rounds: Sequence[Round]) -> list[Figure]:
         for size, ratios in sizes.items():
             if size == min(sizes) or server == Name.FLOOR:
                 continue
-            limits = {"most": limit} if limit is not None and server == Name.NNCACHE else {}
-            found.append(
-                Figure(
-                    f"{what}, {server}: CPU at {size:,} by that at {min(sizes):,}", median(ratios), **limits
-                )
-            )
+            most = limit if limit is not None and server == Name.NNCACHE else math.inf
+            what_grows = f"{what}, {server}: CPU at {size:,} by that at {min(sizes):,}"
+            found.append(Figure(what_grows, median(ratios), most=most))
     return found
 
 

@@ -4,6 +4,7 @@
 than the server, which does not matter, since its CPU alone counts.
 """
 
+import math
 import socket
 import threading
 import time
@@ -180,8 +181,8 @@ def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Fig
         found.append(Figure(f"{Shape.ALONE}: p50 beyond the NameNode's by nginx's", ratio, most=MAX_ADDED))
         found.append(Figure(f"{Shape.ALONE}: p50 beyond the NameNode's", (ours_s - least_s) * 1e6, "µs"))
     for name, taken in idle_bytes.items():
-        limit = {"most": MAX_IDLE_BYTES} if name is Name.NNCACHE else {}
-        found.append(Figure(f"{IDLE}, {name}", taken, "bytes", **limit))
+        most = MAX_IDLE_BYTES if name is Name.NNCACHE else math.inf
+        found.append(Figure(f"{IDLE}, {name}", taken, "bytes", most=most))
     return found
 
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from nncache.bench.checks import Check
+from nncache.bench.driver import Figure
 from nncache.bench.figures import AtPeriod, ModeFigures, OthersFigures, Quantiles, RunInfo, WrongAnswer
 
 NOTHING: Final = Quantiles(count=0, mean=0.0, p50=0.0, p90=0.0, p99=0.0, p999=0.0, max=0.0)
 
 CHECKS: Final = (
-    Check("getFileInfo calls per change", "at most 1.3", "1.12", is_met=True),
-    Check("wrong answers of nncache", "0", "0", is_met=True),
-    Check("lateness p99 of nncache", "at most 5,100 ms", "5,420 ms", is_met=False),
+    Figure("getFileInfo calls per change", 1.12, most=1.3),
+    Figure("wrong answers of nncache", 0, most=0),
+    Figure("lateness p99 of nncache", 5_420, "ms", most=5_100),
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.bench.checks import Check
+from nncache.bench.driver import Figure
 from nncache.bench.figures import ModeFigures
 from nncache.bench.report.finding import freshness, late_periods, load, meanwhile, schedule, verdict
 from nncache.bench.report.rounding import NONE, counted, duration, number, percent, ratio, saved
@@ -256,7 +256,7 @@ def test_no_line_is_wider_than_a_terminal() -> None:
     """Long names are wrapped, and control characters do not reach the terminal."""
     info = replace(example.info(), workload={"name": f"\x1b[2J\n{LONG}", "pollers": 10}, master=LONG)
     odd = replace(example.nginx(), mode=LONG, upkeep={LONG: 3}, calls={LONG: 5, "getFileInfo": 10**12})
-    text = as_text(info, (*example.modes(), odd, odd), (Check(LONG, LONG, LONG, is_met=True),))
+    text = as_text(info, (*example.modes(), odd, odd), (Figure(LONG, 1, LONG),))
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "\x1b" not in text
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from rich.console import Console
 from rich.markdown import Markdown
 
-from nncache.bench.checks import Check
+from nncache.bench.driver import Figure
 from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 from nncache.bench.report.finding import (
     OTHERS,
@@ -86,7 +86,7 @@ def markdown(value: object) -> Markup:
 
 
 def as_text(
-    info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...], also: tuple[AtPeriod, ...] = ()
+    info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Figure, ...], also: tuple[AtPeriod, ...] = ()
 ) -> str:
     """Return figures, savings and checks for a terminal, no wider than `WIDTH`, with a line feed at the end."""
     file = io.StringIO()
@@ -98,7 +98,7 @@ def as_text(
 def as_markdown(
     info: RunInfo,
     modes: tuple[ModeFigures, ...],
-    checks: tuple[Check, ...],
+    checks: tuple[Figure, ...],
     also: tuple[AtPeriod, ...] = (),
     *,
     is_brief: bool = False,

@@ -10,7 +10,7 @@ import jinja2
 import msgspec
 from markdown_it import MarkdownIt
 
-from nncache.bench.checks import Check
+from nncache.bench.driver import Figure
 from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
 from nncache.bench.report.canvas import as_png
 from nncache.bench.report.charts import CHARTS
@@ -33,7 +33,7 @@ def write_report(
     directory: Path,
     info: RunInfo,
     modes: tuple[ModeFigures, ...],
-    checks: tuple[Check, ...],
+    checks: tuple[Figure, ...],
     also: tuple[AtPeriod, ...] = (),
 ) -> None:
     """Write charts, page, README.md and figures.json into the directory, which is made if it is missing."""
