@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from multiprocessing.connection import Connection
 from typing import Final
 
@@ -104,8 +105,8 @@ def polled(rows: Rows, cpu_s: float) -> Polled:
         took.append(row["replied_s"] - row["due_s"])
         late.append(row["sent_s"] - max(row["due_s"], free.get(row["poller"], 0.0)))
         free[row["poller"]] = row["replied_s"]
-        failed += row["status"] != 200  # noqa: PLR2004 - HTTP's OK
-        forwarded += row["status"] == 200 and row["served"] != "hit"  # noqa: PLR2004
+        failed += row["status"] != HTTPStatus.OK
+        forwarded += row["status"] == HTTPStatus.OK and row["served"] != "hit"
     return Polled(due=due, took_s=took, late_s=late, failed=failed, forwarded=forwarded, cpu_s=cpu_s)
 
 

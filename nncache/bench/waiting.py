@@ -128,8 +128,8 @@ class _Seen(Rows):
         self,
         poller: int,
         path_id: int,  # noqa: ARG002 - each has one
-        due_s: float,  # noqa: ARG002 - it is answered that counts
-        sent_s: float,  # noqa: ARG002
+        due_s: float,  # noqa: ARG002 - when it is answered counts
+        sent_s: float,  # noqa: ARG002 - when it is answered counts
         replied_s: float,
         reply: Reply,
     ) -> None:

@@ -33,7 +33,7 @@ def probes() -> dict[str, float]:
     return {"upkeep:probe (JMX)": 7.0}
 
 
-def test_calls_are_those_that_the_namenode_counts_and_those_it_does_not() -> None:
+def test_calls_are_counted_by_the_namenode_or_else_by_us() -> None:
     """Of all its ports; each call once."""
     script = Script({"/jmx": (jmx(*BEANS),)})
     with serving(script) as server:

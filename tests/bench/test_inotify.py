@@ -27,7 +27,7 @@ def test_an_event_that_comes_twice_or_out_of_order_is_wrong() -> None:
     assert (found.delivered, found.silent, found.wrong) == (6, 0, 2)
 
 
-def test_all_is_normal_from_the_first_event_after_the_last_late_one() -> None:
+def test_all_is_normal_after_the_last_late_event() -> None:
     """At once if none is late, never if the last one is."""
     made = {"/a": 10.0, "/b": 11.0, "/c": 12.5}
     in_time = {path: at + 0.1 for path, at in made.items()}

@@ -84,7 +84,7 @@ def rows(found: tuple[Saving, ...]) -> list[tuple[str, float, float, float, bool
     ]
 
 
-def test_the_period_that_was_run_is_measured_and_others_are_computed() -> None:
+def test_periods_that_were_not_run_are_computed() -> None:
     """10 changes/s of 1.12 calls each are 11.2 calls/s at any period; without a cache there is one for each poll."""
     found = savings(example.modes(), example.info(), (), (1.0, 5.0, 30.0))
     assert rows(found) == [
@@ -96,7 +96,7 @@ def test_the_period_that_was_run_is_measured_and_others_are_computed() -> None:
     assert [row.share for row in found] == pytest.approx([0.99888, 0.9944, 0.7, 0.9664])
 
 
-def test_what_was_run_at_another_period_is_measured_there_if_its_schedule_was_kept() -> None:
+def test_another_period_is_measured_if_its_schedule_was_kept() -> None:
     """30 s was (in a third of the time, with 333 calls a second directly), 1 s was not."""
     found = savings(example.modes(), example.info(), example.also())
     assert rows(found) == [

@@ -38,7 +38,7 @@ def test_the_end_of_the_connection_ends_a_body_without_length() -> None:
 
 
 @pytest.mark.parametrize("is_chunked", [False, True])
-def test_the_end_of_the_connection_does_not_complete_what_has_a_length(is_chunked: bool) -> None:
+def test_the_end_does_not_complete_what_has_a_length(is_chunked: bool) -> None:
     """A body cut short is no reply."""
     assert parse(reply(is_chunked=is_chunked)[:-1], is_end=True) is None
 
@@ -54,7 +54,7 @@ def test_the_end_of_the_connection_does_not_complete_what_has_a_length(is_chunke
         (b"HTTP/1.1 204 No Content\r\n\r\n", True),
     ],
 )
-def test_only_a_connection_that_stays_open_takes_the_next_request(data: bytes, keeps: bool) -> None:
+def test_only_an_open_connection_takes_the_next_request(data: bytes, keeps: bool) -> None:
     """`Connection: close`, HTTP/1.0 and bytes that nobody asked for end it."""
     found = parse(data)
     assert found is not None

@@ -128,7 +128,7 @@ def test_a_row_says_all_about_its_poll() -> None:
     assert (broken["status"], broken["error"]) == (500, None)
 
 
-def test_a_slow_reply_makes_the_later_polls_late_from_when_they_were_due() -> None:
+def test_a_slow_reply_makes_the_later_polls_late() -> None:
     """The open loop: a server that stops for a while is late for all polls of that while."""
     script = Script({"/0": (Act(delay_s=0.25), Act())})
     rows = polled(script, one(0), period_s=0.05)

@@ -87,7 +87,7 @@ def test_a_wait_that_is_not_granted_is_asked_for_after_a_pause() -> None:
 
 
 @pytest.mark.parametrize("act", [Act(data=b"", then="close"), Act(data=b"no HTTP\r\n\r\n")])
-def test_what_is_no_answer_has_failed_and_is_asked_again_after_a_pause(act: Act) -> None:
+def test_a_failed_wait_is_asked_again_after_a_pause(act: Act) -> None:
     """It does not end the poller."""
     script = Script({"/4": (act, act, Act(data=there("aa", GRANTED)), Act(data=b""))})
     rows = waited(script)

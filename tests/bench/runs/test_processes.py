@@ -66,7 +66,7 @@ def test_load_for_some_time() -> None:
 
 
 @needs_wrk
-def test_a_load_that_is_held_has_all_its_connections_and_asks_for_nothing(tmp_path: Path) -> None:
+def test_a_load_that_is_held_connects_and_asks_for_nothing(tmp_path: Path) -> None:
     """Until the gate is there, or the time is over."""
     script, gate = Script({}), tmp_path / "gate"
     with serving(script) as server:

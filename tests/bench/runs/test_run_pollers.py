@@ -30,7 +30,7 @@ def called(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_executors_of_their_own_poll_and_their_clocks_are_measured(cluster: Cluster, tmp_path: Path) -> None:
+def test_executors_poll_and_their_clocks_are_measured(cluster: Cluster, tmp_path: Path) -> None:
     """Two executors in processes of their own see the one truth; the report is written."""
     done = called(
         *("--master", "local-cluster[2,1,1024]", "--modes", "direct", "--out", tmp_path / "out"),

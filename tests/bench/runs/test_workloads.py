@@ -82,7 +82,7 @@ def run(
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_workload_runs_through_nncache_and_nothing_is_wrong(
+def test_each_workload_runs_through_nncache_without_a_fault(
     cluster: Cluster, spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
     """Its changes are made and seen, most answers come from memory, and each is one that the NameNode gave."""
@@ -138,7 +138,7 @@ def test_a_run_whose_pollers_fail_ends_at_once(
 @pytest.mark.skipif(
     shutil.which("nginx", path="/usr/sbin:/usr/bin") is None, reason="apt-get install nginx-light"
 )
-def test_a_time_limit_far_above_the_bound_is_found_from_the_tables_alone(
+def test_a_time_limit_above_the_bound_is_found_in_the_tables(
     cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:
     """A planted error: nginx keeps its answers for a minute, so nobody sees a change; each old answer is named."""
@@ -167,7 +167,7 @@ def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
         )
 
 
-def test_a_proxy_that_forgets_nothing_is_found_from_the_tables_alone(
+def test_a_proxy_that_forgets_nothing_is_found_in_the_tables(
     cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:
     """A planted error: its changes come and its gate is open, but what has changed stays in its memory."""
