@@ -12,7 +12,7 @@ from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.portal import Portal
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.entry import Entry, EntryStatus

@@ -13,7 +13,7 @@ from nncache.coordination.acl import Acl
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from nncache.registry import paths
 from nncache.registry.addresses import place_of
 from nncache.registry.daemon_record import ADMIN_API, PLACE, WEBHDFS_API, Daemon

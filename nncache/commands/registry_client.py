@@ -18,8 +18,8 @@ from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
 from nncache.logs import LogSettings, set_up_logs
+from nncache.net.setting_error import SettingError
 from nncache.registry import paths
 from nncache.registry.auditing import audit_tree
 from nncache.registry.endpoint_query import EndpointQuery

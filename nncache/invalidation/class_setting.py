@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TypeVar
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 _T = TypeVar("_T")
 

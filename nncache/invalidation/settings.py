@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 DIRECT = "direct"
 """The channel that reads the edits from the NameNode itself."""

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from nncache.hadoop.token_bucket import TokenBucket
+from nncache.net.token_bucket import TokenBucket
 
 BURST_S: Final = 10.0
 """How many seconds' worth of changes may come at once."""

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.registry.access import AccessPolicy, parse_account
 from nncache.registry.addresses import host_of
 from nncache.registry.yarn_states import Terms

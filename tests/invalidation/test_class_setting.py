@@ -2,8 +2,8 @@
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.class_setting import load_class
+from nncache.net.setting_error import SettingError
 
 HERE = "tests.invalidation.test_class_setting"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.settings import PollingSettings
+from nncache.net.setting_error import SettingError
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principa
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import CachedTickets, KeytabTickets, Source, Tickets, TicketStats
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 _KEY: Final = "the key of principal, a keytab"
 

@@ -12,8 +12,8 @@ from nncache.coordination.acl import Acl, is_same, shown
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError
 from nncache.coordination.task_group import run_all
 from nncache.coordination.zookeeper import ZooKeeper
-from nncache.hadoop.some_names import some_names
 from nncache.invalidation.publisher.stats import OutputStats
+from nncache.net.some_names import some_names
 
 AT_ONCE: Final = 32
 """Znodes looked at together."""

@@ -9,10 +9,10 @@ from typing import Final
 
 from nncache.coordination.errors import NotAllowedError
 from nncache.coordination.zookeeper import SetData, ZooKeeper
-from nncache.hadoop.some_names import some_names
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.delete_tree import Commit
 from nncache.invalidation.publisher.recovery import VOID
+from nncache.net.some_names import some_names
 
 MAX_LOGGED: Final = 10_000
 """Paths that are remembered as logged."""

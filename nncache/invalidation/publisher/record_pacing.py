@@ -6,8 +6,8 @@ the write rate is bounded by time, not by what happens in HDFS.
 
 from typing import Final
 
-from nncache.hadoop.token_bucket import TokenBucket
 from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.net.token_bucket import TokenBucket
 
 MIN_SPACING_S: Final = 0.01
 """Seconds between two records while little happens."""

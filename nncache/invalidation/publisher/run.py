@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
 from nncache.coordination.task_group import run_all
-from nncache.hadoop.some_names import some_names
 from nncache.invalidation.channel.records import Dropped, Stale
 from nncache.invalidation.edits.source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
@@ -29,6 +28,7 @@ from nncache.invalidation.publisher.output_stream import (
 from nncache.invalidation.publisher.record_pacing import RecordPacer
 from nncache.invalidation.publisher.resume import Resumed
 from nncache.invalidation.publisher.stats import PublisherStats
+from nncache.net.some_names import some_names
 
 MISSED_SAID_S: Final = 60.0
 """So often, at most, the log names the filters that miss events."""

@@ -6,10 +6,10 @@ import logging
 import pytest
 
 from nncache.coordination.zookeeper import Create, SetData
-from nncache.hadoop.some_names import SHOWN
 from nncache.invalidation.channel.published_filters import encode_published_filter
 from nncache.invalidation.publisher.left_znodes import LeftZnodes
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S
+from nncache.net.some_names import SHOWN
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.publisher.samples import published

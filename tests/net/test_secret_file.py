@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.hadoop.secret_file import FileState, fault_of, shown, state_of
+from nncache.net.secret_file import FileState, fault_of, shown, state_of
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.proxy.shares import GREED, Rates, Shares, holder_of
+from nncache.net.shares import GREED, Rates, Shares, holder_of
 
 
 def fill(shares: Shares, holder: str) -> int:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nncache.hadoop.endpoint import Endpoint, parse_endpoint
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.setting_error import SettingError
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import ssl
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 
 def client_context(key: str, ca: str) -> ssl.SSLContext:

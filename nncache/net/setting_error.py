@@ -1,9 +1,7 @@
 """What every frozen settings class raises when a value makes no sense."""
 
-from nncache.hadoop.errors import HadoopError
 
-
-class SettingError(HadoopError, ValueError):
+class SettingError(ValueError):
     """One setting is wrong; the message is one line that names the key, the value and what is allowed."""
 
     def __init__(self, key: str, value: object, allowed: str) -> None:

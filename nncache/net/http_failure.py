@@ -6,7 +6,7 @@ import ssl
 
 import aiohttp
 
-from nncache.hadoop.tls_failure import why_no_tls
+from nncache.net.tls_failure import why_no_tls
 
 
 def why_unanswered(exc: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.hadoop.some_names import SHOWN, some_names
+from nncache.net.some_names import SHOWN, some_names
 
 
 @pytest.mark.parametrize(

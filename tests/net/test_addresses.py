@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.addresses import split_address
+from nncache.net.addresses import split_address
 
 
 @pytest.mark.parametrize(

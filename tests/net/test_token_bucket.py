@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.token_bucket import TokenBucket
+from nncache.net.token_bucket import TokenBucket
 
 MAX_COST_S = 0.5
 

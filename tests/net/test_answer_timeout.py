@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from nncache.hadoop.answer_timeout import AnswerTimeout, answer_timeout
+from nncache.net.answer_timeout import AnswerTimeout, answer_timeout
 from tests.patience import HANG_S
 
 TIMEOUT_S = 1.0

@@ -10,7 +10,7 @@ from typing import Final
 
 from cachetools import LRUCache
 
-from nncache.hadoop.token_bucket import TokenBucket
+from nncache.net.token_bucket import TokenBucket
 
 GREED: Final = 7
 """A gateway behind which all clients stand gets 7/8 of everything; two of them 7/15 each."""

@@ -6,7 +6,7 @@ import socket
 import aiohttp
 import pytest
 
-from nncache.hadoop.http_failure import why_unanswered
+from nncache.net.http_failure import why_unanswered
 from tests.patience import HANG_S
 
 

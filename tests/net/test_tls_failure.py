@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.hadoop.tls_failure import why_no_tls
+from nncache.net.tls_failure import why_no_tls
 from nncache.testbed.certificates import Authority
 from tests.tls import server_context
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
-from nncache.hadoop.tls_client import client_context
+from nncache.net.setting_error import SettingError
+from nncache.net.tls_client import client_context
 from nncache.testbed.certificates import Authority
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from nncache.hadoop.addresses import MAX_PORT, is_resolvable
-from nncache.hadoop.settings import SettingError
+from nncache.net.addresses import MAX_PORT, is_resolvable
+from nncache.net.setting_error import SettingError
 
 
 @dataclass(frozen=True, slots=True)
