@@ -34,7 +34,7 @@ from nncache.hadoop.kerberos.services import services_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.filters.errors import FilterStoreError
+from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.net.addresses import split_address
 from nncache.net.setting_error import SettingError

@@ -20,10 +20,11 @@ from nncache.checks.facts import NameNodeFound, Read
 from nncache.hadoop import conf_page
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.doas_trial import Trial, try_doas
-from nncache.hadoop.election_view import Answer, NameNode
+from nncache.hadoop.election_view import Answer, HaState, NameNode
 from nncache.hadoop.errors import HadoopError, KerberosError, OtherServerError, RemoteCallError
-from nncache.hadoop.ha_state import HaState
-from nncache.hadoop.jmx import STARTED_QUERY
+from nncache.hadoop.jmx import (
+    STARTED_QUERY,
+)
 from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin

@@ -25,7 +25,7 @@ from nncache.registry.auditing import audit_tree
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
-from nncache.registry.pace import Pace
+from nncache.registry.pacing import Pace
 from nncache.registry.purge_plan import plan_purge
 from nncache.registry.record_json import encode_record, parse_record
 from nncache.registry.tree_reading import read_tree

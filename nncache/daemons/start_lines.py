@@ -5,7 +5,7 @@ from functools import partial
 from importlib.metadata import version
 
 from nncache.daemons.namespace_log import do_named
-from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.net.endpoint import Endpoint

@@ -17,8 +17,8 @@ from yarl import URL
 
 from nncache.hadoop.errors import KerberosError
 from nncache.net.http_failure import why_unanswered
-from nncache.registry.at_once import at_once
 from nncache.registry.errors import ResourceManagerError
+from nncache.registry.pacing import at_once
 from nncache.registry.yarn_states import INFO, Answer, Doubt, Manager, Reply, Unanswered, manager_of
 
 TIMEOUT_S: Final = 10.0

@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 from nncache.invalidation.publisher.output_stream import FilterChange, OutputSetup, load_output_class
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import OutputStats

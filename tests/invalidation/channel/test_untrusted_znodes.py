@@ -1,9 +1,18 @@
 """One znode that is hostile costs itself, and how many are held at once is bounded."""
 
+import logging
 from collections.abc import Sequence
 
+import pytest
+
 from nncache.coordination.zookeeper import Create, Znode
-from nncache.invalidation.channel.many_znodes import AT_ONCE, Refused, each_znode
+from nncache.invalidation.channel.untrusted_znodes import (
+    AT_ONCE,
+    MAX_REMEMBERED,
+    BadZnodes,
+    Refused,
+    each_znode,
+)
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.virtual_time import clock
 
@@ -49,3 +58,25 @@ async def test_none_are_none() -> None:
     """Nothing is asked."""
     async with FakeZooKeeper(clock).session() as zookeeper:
         assert await read(zookeeper, []) == {}
+
+
+def test_each_is_told_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A reader comes by every second; the log shall not fill with it."""
+    bad_znodes = BadZnodes()
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            bad_znodes.corrupt("/a", "/a: no number")
+            bad_znodes.foreign("/b")
+    assert (bad_znodes.corrupt_znodes, bad_znodes.foreign_znodes) == (1, 1)
+    assert caplog.messages == [
+        "corrupt znode, ignored: /a: no number",
+        "foreign znode, ignored: /b",
+    ]
+
+
+def test_there_is_an_end_to_what_is_remembered() -> None:
+    """Whoever fills the tree with rubbish fills no memory."""
+    bad_znodes = BadZnodes()
+    for number in range(MAX_REMEMBERED + 10):
+        bad_znodes.foreign(f"/{number}")
+    assert bad_znodes.foreign_znodes == MAX_REMEMBERED

@@ -1,12 +1,44 @@
-"""How fast one client changes the registry."""
+"""The bounds on the event loop and on ZooKeeper."""
 
 import asyncio
 
+import pytest
+
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
-from nncache.registry.pace import BURST_S, Pace
+from nncache.registry.pacing import BURST_S, MOST, SLICE_BYTES, Pace, Slices, at_once
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.registry.worlds import WEBHDFS
+
+
+@pytest.mark.parametrize(
+    ("sizes", "turns"),
+    [
+        ([SLICE_BYTES - 1], 0),
+        ([SLICE_BYTES - 1, 1], 1),
+        ([SLICE_BYTES, SLICE_BYTES], 2),
+        ([1_000] * 100, 5),
+        ([0] * SLICE_BYTES, SLICE_BYTES // 128),  # entries without data take time as well
+    ],
+)
+async def test_others_have_their_turn_after_each_slice(sizes: list[int], turns: int) -> None:
+    """However many entries it is made of, and no sooner."""
+    had = 0
+
+    async def other() -> None:
+        nonlocal had
+        while True:
+            had += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(other())
+        await asyncio.sleep(0)
+        before, slices = had, Slices()
+        for size in sizes:
+            await slices.add(size)
+        assert had - before == turns
+        task.cancel()
 
 
 class Time:
@@ -76,3 +108,37 @@ async def test_each_change_of_the_registry_is_one() -> None:
     assert turns == 5  # it was there
     await registry.delete("/services/a", recursive=True)
     assert turns == 8
+
+
+async def test_results_have_the_order_of_the_arguments() -> None:
+    """And never more calls than allowed are under way."""
+    under_way, most = 0, 0
+
+    async def call(number: int) -> int:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0)
+        under_way -= 1
+        return -number
+
+    assert await at_once(call, range(200)) == [-number for number in range(200)]
+    assert most == MOST
+    assert await at_once(call, []) == []
+
+
+async def test_an_error_is_raised_as_it_is() -> None:
+    """And ends the others."""
+    ended = []
+
+    async def call(number: int) -> None:
+        if number == 3:
+            raise ValueError("three")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(number)
+
+    with pytest.raises(ValueError, match="three"):
+        await at_once(call, range(5))
+    assert sorted(ended) == [0, 1, 2, 4]
