@@ -4,7 +4,7 @@ import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
-from nncache.testbed.prometheus import Prometheus
+from tools.prometheus import Prometheus
 from nncache.testbed.spec import REALM
 from tests.deploy.test_alerts import OF_KERBEROS, needs_prometheus, quick_rules, until
 from tests.kerberos import need_gssapi
