@@ -13,13 +13,12 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.jars import resolve
-from nncache.testbed.kdc import KdcServer
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
 from tests.house.core_coverage import own_tests
-from tests.kerberos import need_kdc
+from tests.kerberos import KdcServer, need_kdc
 from tests.quiet import speak
 from tests.workers import Shares, turn_of
+from tests.zookeepers import ZooKeeperServer
 
 for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
     os.environ.pop(_variable, None)

@@ -16,10 +16,10 @@ from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.settings import SettingError
-from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor
 from tests.hadoop.kerberos.waiting import until
+from tests.kerberos import KdcServer
 from tests.patience import HANG_S
 
 

@@ -9,8 +9,8 @@ from nncache.hadoop.kerberos import memory_cache
 from nncache.hadoop.kerberos.gss import ticket_from_cache, ticket_from_keytab
 from nncache.hadoop.kerberos.memory_cache import destroy, new_cache
 from nncache.hadoop.kerberos.principal import Principal
-from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM
+from tests.kerberos import KdcServer
 
 
 def test_a_cache_is_gone_once_it_is_destroyed(realm: KdcServer) -> None:
