@@ -22,7 +22,7 @@ from nncache.registry.tree_watch import AT_A_TURN, Change, Current, Gap, Present
 from nncache.testbed import Cluster
 from tests.coordination.worlds import connected, expire
 from tests.patience import HANG_S
-from tests.registry.worlds import WEBHDFS, real_registry
+from tests.registry.worlds import WEBHDFS
 from tests.zookeepers import ZooKeeperServer
 
 
@@ -58,13 +58,6 @@ class View:
                     wanted = {}
                 if self.records == wanted:
                     return
-
-
-@pytest.fixture
-async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
-    """Yield a registry of its own."""
-    async with real_registry(cluster) as real:
-        yield real
 
 
 @pytest.fixture
