@@ -5,6 +5,7 @@ from typing import Final
 from nncache.proxy.cache_status import COLLAPSED, NOT_ADMITTED, NOT_WEBHDFS, REASONS, forwarded
 from nncache.proxy.headers import HIT
 from nncache.proxy.messages import Header
+from tools.docs.tables import NOTE
 
 _INTRODUCTION: Final = """\
 Each reply of the proxy has one `Cache-Status` header (RFC 9211), which says how the reply was made.
@@ -48,8 +49,8 @@ _OPEN: Final = (
 )
 
 
-def reasons_page(note: str) -> str:
-    """Return it as Markdown, with a note below its title."""
+def reasons_page() -> str:
+    """Return it as Markdown."""
     shown, for_all = list(_SHOWN), list(_OPEN)
     for reason, explained in REASONS.items():
         (for_all if explained.is_open else shown).append(
@@ -58,7 +59,7 @@ def reasons_page(note: str) -> str:
     return "\n".join(
         [
             "# Cache-Status\n",
-            note,
+            NOTE,
             _INTRODUCTION,
             _FOR_SOME,
             *(_section(*each) for each in shown),

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final
@@ -11,6 +11,7 @@ from nncache.cache.explanation import EntryView, Explanation, LastForgotten
 from nncache.cache.stats import CacheStats
 from nncache.checks.finding import failed, ok
 from nncache.checks.table import SETTINGS, Result, exit_code
+from nncache.commands import registry_view
 from nncache.commands.audit_questions import AuditReport
 from nncache.commands.audit_view import report_as_json
 from nncache.commands.check_view import as_json as check_as_json
@@ -18,7 +19,8 @@ from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Mis
 from nncache.commands.filters_estimate import estimate_as_json
 from nncache.commands.filters_file_view import plan_as_json
 from nncache.commands.filters_view import all_as_json
-from nncache.commands.registry_shapes import registry_shapes
+from nncache.commands.proxies_view import READY, Found
+from nncache.commands.proxies_view import lines as proxy_lines
 from nncache.daemons.proxy_status import Seen, status_of
 from nncache.daemons.purging import Purged
 from nncache.daemons.recent import Recent, Totals
@@ -33,6 +35,11 @@ from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.estimate import Estimate
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
+from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.reaping import Reaped, Reaping, Stays
+from nncache.registry.record import Endpoint, ServiceRecord
+from nncache.registry.tree_watch import Current, Gap, Present, Removed
 from nncache.settings.commands import SettingsOfExplain
 
 _JOE: Final = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("alice", "bob"))
@@ -68,6 +75,11 @@ _ABOUT_CHECK: Final = (
     "What was found, in order; `verdict` is `ok`, `warning`, `failed` or `skipped`. [check.md](check.md) describes "
     "each check."
 )
+_URL: Final = "http://proxy7:9871/webhdfs/v1"
+_PATH: Final = "/services/nncache/proxy7-9871"
+_STATUS: Final = EntryStatus(path=_PATH, time_ms=1_795_298_171_446, size_bytes=203, children=0, version=1)
+_WEBHDFS: Final = Endpoint(api="webhdfs", protocol="REST", address_type="uri", addresses=({"uri": _URL},))
+_RECORD: Final = ServiceRecord(description="nncache proxy", external=(_WEBHDFS,))
 _MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
 
 
@@ -147,8 +159,44 @@ def shapes() -> Iterator[tuple[str, str, str]]:
             check_as_json(results, exit_code(results, strict=False)),
             _ABOUT_CHECK,
         )
-    yield from registry_shapes()
+    yield from _registry_shapes()
     yield "top", _text(_status()), "The proxy's `/status`; [status.md](status.md) describes each key."
+
+
+def _registry_shapes() -> Iterator[tuple[str, str, str]]:
+    """Yield those of the commands about the registry."""
+    yield "registry ls", _lines(registry_view.statuses([_STATUS], as_json=True)), "Entries, sorted by path."
+    query = EndpointQuery.parse("api=webhdfs")
+    found = registry_view.found([Entry(_STATUS, _RECORD)], query, as_json=True)
+    yield "registry find", _lines(found), "Records with an endpoint that matches, sorted by path."
+    changes = (Present(_STATUS, _RECORD), Current(), Removed(_PATH), Gap("the session has ended"))
+    yield (
+        "registry watch",
+        "\n".join(registry_view.change(each, as_json=True) for each in changes),
+        "One object a line. After a gap everything is printed again, up to `current`.",
+    )
+    yield (
+        "registry check",
+        json.dumps({_PATH: ["its ACL lets anyone write"]}, indent=2),
+        "What is wrong, by path; nothing wrong is an empty object.",
+    )
+    reaping = Reaping(
+        gone=(Reaped("/users/joe/web/a", "application_1408631738011_0028 is FINISHED"),),
+        kept=(Stays("/users/joe/web/b", "application_1408631738011_0029 is RUNNING", runs=True),),
+    )
+    yield (
+        "registry reaper",
+        _lines([registry_view.reaping_as_json(reaping, is_done=False)]),
+        "One object a line; with `--every` one for each look. What is `kept` and not known to run is in doubt.",
+    )
+    proxy = Found(
+        name="proxy7-9871", kind="proxy", state=READY, webhdfs=(_URL,), admin=("http://proxy7:9872/",)
+    )
+    yield (
+        "proxies",
+        _lines(proxy_lines([proxy], as_json=True)),
+        "Daemons that are registered, and their states.",
+    )
 
 
 def _explanation() -> dict[str, object]:
@@ -212,3 +260,8 @@ def _status() -> dict[str, object]:
 
 def _text(value: object) -> str:
     return json.dumps(value, indent=2)
+
+
+def _lines(lines: Iterable[str]) -> str:
+    (line,) = lines
+    return json.dumps(json.loads(line), indent=2)
