@@ -6,10 +6,11 @@ It starts whether or not ZooKeeper is there.
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from typing import Final
 
 from nncache.admin.access import Access
 from nncache.admin.server import AdminServer, daemon_pages
@@ -19,15 +20,13 @@ from nncache.coordination.errors import NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
-from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
-from nncache.daemons.dns_following import DnsFollowing
 from nncache.daemons.dns_server import DnsServer
-from nncache.daemons.dns_situation import DnsSituation, lines
+from nncache.daemons.dns_state import DnsState, lines
 from nncache.daemons.housekeeping import calm_collector
-from nncache.daemons.reloader import Reloader
-from nncache.daemons.reloading import OF_DNS
+from nncache.daemons.reloader import OF_DNS, Reloader
 from nncache.daemons.service_manager import ServiceManager
+from nncache.daemons.state_log import log_changes
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
@@ -39,8 +38,55 @@ from nncache.metrics.page import MetricsPage
 from nncache.registry import paths
 from nncache.registry.dns_answers import Answers, Authority
 from nncache.registry.dns_zone import Zone
-from nncache.registry.tree_watch import TreeWatch
+from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
 from nncache.settings.commands import SettingsOfDns
+
+AT_ONCE: Final = 16
+"""Entries that are taken in before questions are answered again."""
+
+
+class DnsFollowing:
+    """Carries the changes of the registry into the zone; what was known stays while there are none."""
+
+    def __init__(self, zone: Zone) -> None:
+        self._zone = zone
+        self.is_current = False  # all that was there when it was last read has been taken in
+        self.has_root = False  # the registry itself is there
+
+    async def follow(self, changes: AsyncIterator[Change]) -> None:
+        """Take in the changes of a new watch until they end. What it does not find is gone."""
+        seen: set[str] | None = set()
+        taken = 0
+        self.is_current = self.has_root = False
+        try:
+            async for change in changes:
+                match change:
+                    case Present(status, record):
+                        self.has_root |= status.path == paths.ROOT
+                        self._zone.take(status.path, record)
+                        if seen is not None:
+                            seen.add(status.path)
+                    case Removed(path):
+                        self.has_root &= path != paths.ROOT
+                        self._zone.take(path, None)
+                        if seen is not None:
+                            seen.discard(path)
+                    case Gap():
+                        self.is_current = False
+                    case Current():
+                        if seen is not None:
+                            for number, path in enumerate(self._zone.others(seen), 1):
+                                self._zone.take(path, None)
+                                if number % AT_ONCE == 0:
+                                    await asyncio.sleep(0)
+                            seen = None
+                        self._zone.is_loaded = self.is_current = True
+                taken += 1
+                if taken % AT_ONCE == 0:
+                    await asyncio.sleep(0)  # a registry that is read at once must not hold up answers
+        finally:
+            self.is_current = False
+
 
 _log = logging.getLogger(__name__)
 
@@ -114,12 +160,12 @@ class DnsSystem:
         self._server = DnsServer(settings.dns.listen_at, self._answers, settings.dns.dns_queries_per_s, clock)
         self._watchdog = Watchdog()
         pages = daemon_pages(
-            self._situation, "the registry has been read", MetricsPage("dns", self.figures).render
+            self._state, "the registry has been read", MetricsPage("dns", self.figures).render
         )
         self._admin = AdminServer(
             settings.dns.admin_at,
             pages,
-            lambda: self._situation().state,
+            lambda: self._state().state,
             title="nncache dns",
             access=access or access_of(settings.admin, settings.dns.admin_at.host),
         )
@@ -167,7 +213,7 @@ class DnsSystem:
             await self._server.__aexit__(None, None, None)
 
     def take(self, settings: SettingsOfDns, changed: AbstractSet[str]) -> None:
-        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
+        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloader`)."""
         if "log_level" in changed:
             set_log_level(settings.log)
 
@@ -176,7 +222,7 @@ class DnsSystem:
             ("following the registry", self._follow),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
-            ("the log of what changes", lambda: announce(self._situation, lines)),
+            ("the log of what changes", lambda: log_changes(self._state, lines)),
         )
 
     async def _follow(self) -> None:
@@ -210,10 +256,10 @@ class DnsSystem:
         }
 
     def _stats(self) -> DnsStats:
-        server, situation = self._server.figures, self._situation()
+        server, state = self._server.figures, self._state()
         return DnsStats(
-            is_loaded=situation.is_loaded,
-            is_current=situation.is_current,
+            is_loaded=state.is_loaded,
+            is_current=state.is_current,
             entries=self._zone.entries,
             names=self._zone.names,
             changes=self._zone.changes,
@@ -228,8 +274,8 @@ class DnsSystem:
             connections_refused=server.connections_refused,
         )
 
-    def _situation(self) -> DnsSituation:
-        return DnsSituation(
+    def _state(self) -> DnsState:
+        return DnsState(
             is_loaded=self._zone.is_loaded,
             is_current=self._following.is_current and self._session.is_connected,
             is_zookeeper_connected=self._session.is_connected,

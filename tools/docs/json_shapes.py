@@ -21,9 +21,9 @@ from nncache.commands.filters_file_view import plan_as_json
 from nncache.commands.filters_view import all_as_json
 from nncache.commands.proxies_view import READY, Found
 from nncache.commands.proxies_view import lines as proxy_lines
-from nncache.daemons.proxy_status import Seen, status_of
+from nncache.daemons.history import History, Totals
+from nncache.daemons.proxy_status import StatusSnapshot, status_of
 from nncache.daemons.purging import Purged
-from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.events import Unlink
 from nncache.invalidation.filters.admission import too_general
@@ -233,7 +233,7 @@ def _explanation() -> dict[str, object]:
 
 def _status() -> dict[str, object]:
     """Return that of a proxy which has just started."""
-    seen = Seen(
+    seen = StatusSnapshot(
         version="0.1.0",
         host="proxy7",
         is_ready=True,
@@ -245,7 +245,7 @@ def _status() -> dict[str, object]:
         max_cache_bytes=1_073_741_824,
         gate="closed: there is no connection to ZooKeeper",
         totals=Totals(requests=1, forwarded={"stream-closed": 1}),
-        recent=Recent(9.0, Totals()),
+        history=History(9.0, Totals()),
         cache=CacheStats(),
         loop=LoopStats(),
         hottest=HottestStats(paths=(Hot("/user/joe/a/_SUCCESS", 1.0, 0.0),), callers=(), addresses=()),

@@ -7,14 +7,14 @@ from itertools import chain, repeat
 
 import pytest
 
-from nncache.daemons.announcer import BURST, announce
-from nncache.daemons.news import News
+from nncache.daemons.state_change import StateChange
+from nncache.daemons.state_log import BURST, log_changes
 from tests.patience import HANG_S
 
 
-def about(before: str | None, now: str) -> tuple[News, ...]:
+def about(before: str | None, now: str) -> tuple[StateChange, ...]:
     """Say each change."""
-    return () if before == now else (News(now, is_bad=now.startswith("closed")),)
+    return () if before == now else (StateChange(now, is_bad=now.startswith("closed")),)
 
 
 async def announced(situations: Iterator[str], looks: int, starts_within_s: float = 0.0) -> None:
@@ -30,7 +30,7 @@ async def announced(situations: Iterator[str], looks: int, starts_within_s: floa
         return next(situations)
 
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
-        task = group.create_task(announce(look, about, look_every_s=0.0, starts_within_s=starts_within_s))
+        task = group.create_task(log_changes(look, about, look_every_s=0.0, starts_within_s=starts_within_s))
         await enough.wait()
         task.cancel()
 

@@ -1,4 +1,4 @@
-"""What a daemon did lately: totals of the last minutes, and turns for better and worse.
+"""What a daemon did lately: totals of the last minutes, and when it began or ceased to do its work.
 
 Pure: the wiring looks every so often and hands in what it saw. What comes and goes between two looks is not seen.
 """
@@ -13,8 +13,8 @@ SAMPLES: Final = 121
 """Ten minutes of them."""
 
 MINUTE_S: Final = 60.0
-TURNS: Final = 20
-"""Turns for the better or worse that are remembered."""
+TRANSITIONS: Final = 20
+"""Transitions that are remembered."""
 
 _JUST_S: Final = 0.5
 """Looks come a little early or late."""
@@ -75,7 +75,7 @@ class Span(Generic[F]):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Transition:
     """The daemon began or ceased to do its work, and why; `at` is local time in seconds."""
 
     at: float
@@ -83,31 +83,31 @@ class Turn:
     state: str
 
 
-class Recent(Generic[F]):
+class History(Generic[F]):
     """Remembers what was seen, for a bounded time.
 
     Invariants:
         R1  `_samples` holds at least one, the oldest first, each `SAMPLE_EVERY_S` or so after the one before.
-        R2  Turns alternate between well and not, but for those of which only the reason of not being well changed.
+        R2  Transitions alternate between well and not, unless only the reason of not being well has changed.
     """
 
     def __init__(self, now: float, nothing: F) -> None:
         """Begin with a process that has done `nothing`; `now` is local time in seconds."""
         self._samples: deque[tuple[float, F]] = deque([(now, nothing)], maxlen=SAMPLES)
-        self._turns: deque[Turn] = deque(maxlen=TURNS)
+        self._transitions: deque[Transition] = deque(maxlen=TRANSITIONS)
 
     def look(self, now: float, totals: F, *, is_well: bool, state: str) -> None:
         """Take note of what is seen now."""
         if now - self._samples[-1][0] >= SAMPLE_EVERY_S:
             self._samples.append((now, totals))
-        last = self._turns[-1] if self._turns else None
+        last = self._transitions[-1] if self._transitions else None
         if last is None or last.is_well is not is_well or (not is_well and _kind(last.state) != _kind(state)):
-            self._turns.append(Turn(now, is_well, state))
+            self._transitions.append(Transition(now, is_well, state))
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
-        """The turns, the latest one first."""
-        return tuple(reversed(self._turns))
+    def transitions(self) -> tuple[Transition, ...]:
+        """The transitions, the latest one first."""
+        return tuple(reversed(self._transitions))
 
     def last_minute(self, now: float, totals: F) -> Span[F]:
         """Return what happened in the last minute or so, or since the start if that is less."""

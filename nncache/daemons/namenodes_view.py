@@ -6,7 +6,7 @@ from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.pool import NameNodePool
 
 
-def namenodes_shown(pool: NameNodePool) -> tuple[dict[str, object], ...]:
+def namenodes_view(pool: NameNodePool) -> tuple[dict[str, object], ...]:
     """Return the addresses, namespaces and state of each, as JSON."""
     return tuple(
         about_namenode(each, pool.namespace_check(each)) | {"state": state_word(pool.state_of(each))}

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from nncache.coordination.stats import SessionStats
-from nncache.daemons.news import News
-from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lines
+from nncache.daemons.proxy_state import Gate, ProxyState, gate_text, lines
+from nncache.daemons.state_change import StateChange
 from nncache.hadoop.election_view import Active, NameNode, Probe
 
 ACTIVE = Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3)
-CLOSED = ProxySituation(active=ACTIVE, gate="closed: <why>", not_taken_s=15.0, silent_s=60.0)
+CLOSED = ProxyState(active=ACTIVE, gate="closed: <why>", not_taken_s=15.0, silent_s=60.0)
 OPENED = replace(CLOSED, gate="open")
 
 POLLING = Gate(
@@ -73,8 +73,8 @@ def test_a_closed_gate_says_what_closes_it(gate: Gate, changed: dict[str, Any], 
 def test_the_first_look_says_both() -> None:
     """At the start the state itself is the news."""
     assert lines(None, CLOSED) == (
-        News("NameNode nn1:9870 is active (term 3)"),
-        News(
+        StateChange("NameNode nn1:9870 is active (term 3)"),
+        StateChange(
             "the gate is closed: <why>; every call goes to the NameNode; nncache explain PATH says what it waits for",
             is_bad=True,
         ),
@@ -83,7 +83,9 @@ def test_the_first_look_says_both() -> None:
 
 def test_only_what_changed_is_said() -> None:
     """A gate that opens says nothing new of the NameNode, and another reason to be closed is none to say so."""
-    assert lines(CLOSED, OPENED) == (News("the gate is open: what is cached may be answered from memory"),)
+    assert lines(CLOSED, OPENED) == (
+        StateChange("the gate is open: what is cached may be answered from memory"),
+    )
     assert lines(OPENED, OPENED) == ()
     assert lines(CLOSED, replace(CLOSED, gate="closed: behind by 7")) == ()
 
@@ -91,7 +93,7 @@ def test_only_what_changed_is_said() -> None:
 def test_a_lost_namenode_is_news() -> None:
     """What callers get meanwhile is said: `tests/proxy/upstream/test_failover.py` shows that they do."""
     assert lines(CLOSED, replace(CLOSED, active=None, namenodes="nn1:9870 cannot be asked (refused)")) == (
-        News(
+        StateChange(
             "no active NameNode is known: nn1:9870 cannot be asked (refused); each NameNode is tried all the same: "
             "calls get 503 where none takes them for 15 s, 504 where one takes them and is silent for 60 s; "
             "see that one NameNode is active and that namenode_http names them all",

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from nncache.coordination.stats import SessionStats
-from nncache.daemons.active_line import about_active
-from nncache.daemons.news import News
+from nncache.daemons.state_change import StateChange, about_active
 from nncache.hadoop.election_view import Active, Probe
 
 OPEN = "open"
@@ -47,7 +46,7 @@ def _why_closed(gate: Gate) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProxySituation:
+class ProxyState:
     """What the log of a proxy tells about.
 
     Attributes:
@@ -70,8 +69,8 @@ class ProxySituation:
         return self.gate == OPEN
 
 
-def lines(before: ProxySituation | None, now: ProxySituation) -> tuple[News, ...]:
-    """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
+def lines(before: ProxyState | None, now: ProxyState) -> tuple[StateChange, ...]:
+    """Return what there is to say about the change from one state to the next; None: nothing was said yet."""
     said = about_active(
         None if before is None else before.active,
         now.active,
@@ -85,6 +84,6 @@ def lines(before: ProxySituation | None, now: ProxySituation) -> tuple[News, ...
     if before is not None and before.is_gate_open == now.is_gate_open:
         return said
     if now.is_gate_open:
-        return *said, News("the gate is open: what is cached may be answered from memory")
+        return *said, StateChange("the gate is open: what is cached may be answered from memory")
     closed = f"the gate is {now.gate}; every call goes to the NameNode; nncache explain PATH says what it waits for"
-    return *said, News(closed, is_bad=True)
+    return *said, StateChange(closed, is_bad=True)

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from nncache.daemons.active_line import about_active
-from nncache.daemons.news import News
+from nncache.daemons.state_change import StateChange, about_active
 from nncache.hadoop.election_view import Active
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublisherSituation:
+class PublisherState:
     """What the log of a publisher, and its /ready, tell about."""
 
     active: Active | None
@@ -39,8 +38,8 @@ class PublisherSituation:
         return f"{what} ({self.trouble})" if self.trouble else what
 
 
-def lines(before: PublisherSituation | None, now: PublisherSituation) -> tuple[News, ...]:
-    """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
+def lines(before: PublisherState | None, now: PublisherState) -> tuple[StateChange, ...]:
+    """Return what there is to say about the change from one state to the next; None: nothing was said yet."""
     said = about_active(
         None if before is None else before.active,
         now.active,
@@ -51,17 +50,19 @@ def lines(before: PublisherSituation | None, now: PublisherSituation) -> tuple[N
     if before is not None and _kind(before) == _kind(now):
         return said
     if now.is_publishing:
-        return *said, News("changes are published")
+        return *said, StateChange("changes are published")
     if now.is_standby:
-        return *said, News(f"standing by: {now.why_not}")
+        return *said, StateChange(f"standing by: {now.why_not}")
     follows = "proxies forward calls to the NameNode, and watchers get no events"
     what_to_do = "the warnings of nncache.invalidation say more"
     if now.is_zookeeper_connected is False:
         what_to_do = "see that the servers of zookeeper run and that this host reaches them"
     elif now.active is None:
         what_to_do = "see that one NameNode is active"
-    return *said, News(f"changes are not published: {now.why_not}; {follows}; {what_to_do}", is_bad=True)
+    return *said, StateChange(
+        f"changes are not published: {now.why_not}; {follows}; {what_to_do}", is_bad=True
+    )
 
 
-def _kind(situation: PublisherSituation) -> tuple[bool, bool]:
-    return situation.is_publishing, situation.is_standby
+def _kind(state: PublisherState) -> tuple[bool, bool]:
+    return state.is_publishing, state.is_standby

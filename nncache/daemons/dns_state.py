@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from nncache.daemons.news import News
+from nncache.daemons.state_change import StateChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DnsSituation:
+class DnsState:
     """What the log and /ready tell about.
 
     Attributes:
@@ -46,13 +46,13 @@ class DnsSituation:
         return "the registry has not been read yet: questions are answered with SERVFAIL"
 
 
-def lines(before: DnsSituation | None, now: DnsSituation) -> tuple[News, ...]:
-    """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
+def lines(before: DnsState | None, now: DnsState) -> tuple[StateChange, ...]:
+    """Return what there is to say about the change from one state to the next; None: nothing was said yet."""
     if before is not None and before.state == now.state:
         return ()
     if now.is_current and not now.missing_root:
-        return (News(now.state),)
+        return (StateChange(now.state),)
     if now.is_current:
-        return (News(f"{now.state}; correct registry_root (hadoop.registry.zk.root)", is_bad=True),)
+        return (StateChange(f"{now.state}; correct registry_root (hadoop.registry.zk.root)", is_bad=True),)
     what_to_do = "see that the servers of zookeeper run and that this host reaches them"
-    return (News(f"{now.state}; {what_to_do}", is_bad=True),)
+    return (StateChange(f"{now.state}; {what_to_do}", is_bad=True),)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.daemons.namenodes_shown import about_namenode, namenodes_shown, state_word
+from nncache.daemons.namenodes_view import about_namenode, namenodes_view, state_word
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namenode_settings import NameNodeSettings
@@ -38,7 +38,7 @@ def test_a_namenode_is_what_it_says(state: HaState | None, word: str) -> None:
 def test_each_configured_namenode_is_shown() -> None:
     """Also one that has never answered."""
     settings = NameNodeSettings(namenode_http=("nn1:9870", "nn2:9870"), namenode_rpc=("nn1:8020", "nn2:8020"))
-    shown = namenodes_shown(NameNodePool(settings, lambda: 0.0))
+    shown = namenodes_view(NameNodePool(settings, lambda: 0.0))
     assert [(each["http"], each["rpc"], each["state"]) for each in shown] == [
         ("nn1:9870", "nn1:8020", "unreachable"),
         ("nn2:9870", "nn2:8020", "unreachable"),

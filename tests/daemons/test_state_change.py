@@ -2,15 +2,14 @@
 
 import pytest
 
-from nncache.daemons.active_line import about_active
-from nncache.daemons.news import News
+from nncache.daemons.state_change import StateChange, about_active
 from nncache.hadoop.election_view import Active, NameNode
 
 ACTIVE = Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3)
 RESTARTED = Active(namenode=ACTIVE.namenode, started_ms=2, transition_ms=2, term=4)
 
 
-NONE = News(
+NONE = StateChange(
     "no active NameNode is known: nn1:9870 is standby; wait; "
     "see that one NameNode is active and that namenode_http names them all",
     is_bad=True,
@@ -20,17 +19,17 @@ NONE = News(
 @pytest.mark.parametrize(
     ("before", "now", "is_first", "said"),
     [
-        (None, ACTIVE, True, (News("NameNode nn1:9870 is active (term 3)"),)),
+        (None, ACTIVE, True, (StateChange("NameNode nn1:9870 is active (term 3)"),)),
         (None, None, True, (NONE,)),
         (None, None, False, ()),
         (ACTIVE, ACTIVE, False, ()),
-        (ACTIVE, RESTARTED, False, (News("NameNode nn1:9870 is active (term 4)"),)),
+        (ACTIVE, RESTARTED, False, (StateChange("NameNode nn1:9870 is active (term 4)"),)),
         (ACTIVE, None, False, (NONE,)),
-        (None, ACTIVE, False, (News("NameNode nn1:9870 is active (term 3)"),)),
+        (None, ACTIVE, False, (StateChange("NameNode nn1:9870 is active (term 3)"),)),
     ],
 )
 def test_who_is_active_is_said_when_it_is_news(
-    before: Active | None, now: Active | None, is_first: bool, said: tuple[News, ...]
+    before: Active | None, now: Active | None, is_first: bool, said: tuple[StateChange, ...]
 ) -> None:
     """At first the state itself is; a restarted NameNode has the same address and another term."""
     why = "nn1:9870 is standby"

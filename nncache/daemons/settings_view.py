@@ -8,7 +8,7 @@ MASKED: Final = "********"
 _SECRET_WORDS: Final = frozenset({"token", "secret", "password", "credential", "key"})
 
 
-def settings_shown(settings: object) -> dict[str, object]:
+def settings_view(settings: object) -> dict[str, object]:
     """Return the value of each key, by key; a secret's is masked."""
     shown: dict[str, object] = {}
     for component in dataclasses.fields(settings):  # type: ignore[arg-type] # any dataclass

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from nncache.daemons.settings_shown import MASKED, settings_shown
+from nncache.daemons.settings_view import MASKED, settings_view
 from nncache.settings.commands import SettingsOfProxy
 
 
@@ -21,10 +21,10 @@ class _Settings:
 
 def test_secrets_are_masked() -> None:
     """Not the name of the file that holds one, nor that there is none; every key of the proxy is there."""
-    assert settings_shown(_Settings()) == {
+    assert settings_view(_Settings()) == {
         "admin_token_file": "/etc/token",
         "admin_token": MASKED,
         "api_key": "",
         "user": "hdfs",
     }
-    assert {"listen", "glob", "max_staleness_s", "log_level"} <= settings_shown(SettingsOfProxy()).keys()
+    assert {"listen", "glob", "max_staleness_s", "log_level"} <= settings_view(SettingsOfProxy()).keys()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.daemons.recent import SAMPLES, TURNS, Recent, Totals, Turn
+from nncache.daemons.history import SAMPLES, TRANSITIONS, History, Totals, Transition
 
 LOOK_S = 0.25
 CLOSED = "closed: behind the NameNode by 12 transactions: is a publisher running?"
@@ -21,9 +21,9 @@ def totals(at: float) -> Totals:
     )
 
 
-def seen(until: float) -> Recent[Totals]:
+def seen(until: float) -> History[Totals]:
     """Return what is remembered of that process."""
-    recent = Recent(100.0, Totals())
+    recent = History(100.0, Totals())
     for number in range(1, round((until - 100) / LOOK_S) + 1):
         now = 100 + number * LOOK_S
         recent.look(now, totals(now), is_well=True, state="open")
@@ -58,12 +58,12 @@ def test_ten_minutes_are_remembered_in_steps_of_five_seconds() -> None:
     assert len(spans) == SAMPLES - 1
     assert {(span.seconds, span.totals.requests) for _, span in spans} == {(5.0, 500)}
     assert spans[-1][0] == 3_700.0
-    assert not list(Recent(1.0, Totals()).spans())
+    assert not list(History(1.0, Totals()).spans())
 
 
 def test_the_gate_turns_are_remembered_with_their_reasons() -> None:
     """Each once, the latest first; a closed gate that is only further behind has not turned."""
-    recent = Recent(0.0, Totals())
+    recent = History(0.0, Totals())
     for at, is_open, gate in (
         (1.0, False, "closed: not read"),
         (2.0, False, CLOSED),
@@ -73,18 +73,18 @@ def test_the_gate_turns_are_remembered_with_their_reasons() -> None:
         (6.0, False, CLOSED),
     ):
         recent.look(at, Totals(), is_well=is_open, state=gate)
-    assert recent.turns == (
-        Turn(6.0, is_well=False, state=CLOSED),
-        Turn(4.0, is_well=True, state="open"),
-        Turn(2.0, is_well=False, state=CLOSED),
-        Turn(1.0, is_well=False, state="closed: not read"),
+    assert recent.transitions == (
+        Transition(6.0, is_well=False, state=CLOSED),
+        Transition(4.0, is_well=True, state="open"),
+        Transition(2.0, is_well=False, state=CLOSED),
+        Transition(1.0, is_well=False, state="closed: not read"),
     )
 
 
 def test_a_gate_that_flaps_takes_no_more_memory() -> None:
     """Only the last turns are remembered."""
-    recent = Recent(0.0, Totals())
+    recent = History(0.0, Totals())
     for number in range(1_000):
         recent.look(number * LOOK_S, Totals(), is_well=number % 2 == 0, state="closed: x")
-    assert len(recent.turns) == TURNS
-    assert recent.turns[0].at == 999 * LOOK_S
+    assert len(recent.transitions) == TRANSITIONS
+    assert recent.transitions[0].at == 999 * LOOK_S

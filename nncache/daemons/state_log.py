@@ -1,7 +1,7 @@
-"""Say in the log what an operator waits for: who is active, what the daemon does.
+"""Log what an operator waits for: which NameNode is active, what the daemon does.
 
-The beginning of a bad state is a WARNING, its end is INFO. A state that comes and goes all the time is not said each
-time: there is a bucket of lines. `nncache.proxy.log_throttle` would not do: the last state must be said in the end.
+The beginning of a bad state is a WARNING, its end is INFO. A state that comes and goes all the time is not logged each
+time: there is a bucket of lines. `nncache.proxy.log_throttle` would not do: the last state must always be logged.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, NoReturn, TypeVar
 
-from nncache.daemons.news import News
+from nncache.daemons.state_change import StateChange
 from nncache.hadoop.token_bucket import TokenBucket
 
 LOOK_EVERY_S = 0.25
@@ -26,17 +26,17 @@ CHANGE_EVERY_S: Final = 10.0
 
 _log = logging.getLogger(__name__)
 
-SituationT = TypeVar("SituationT")
+StateT = TypeVar("StateT")
 
 
-async def announce(
-    look: Callable[[], SituationT],
-    lines: Callable[[SituationT | None, SituationT], tuple[News, ...]],
+async def log_changes(
+    look: Callable[[], StateT],
+    lines: Callable[[StateT | None, StateT], tuple[StateChange, ...]],
     *,
     look_every_s: float = LOOK_EVERY_S,
     starts_within_s: float = STARTS_WITHIN_S,
 ) -> NoReturn:
-    """Log what `lines` says of every change of the situation, forever; at first there is none before.
+    """Log what `lines` says of every change of the state, forever; at first there is none before.
 
     At the start what is bad has a while to become good. While too many changes come, what was said last stays the one
     to compare with, until there is room for a line.
@@ -44,17 +44,17 @@ async def announce(
     clock = asyncio.get_running_loop().time
     started_by = clock() + starts_within_s
     bucket = TokenBucket(1 / CHANGE_EVERY_S, BURST, clock())
-    said: SituationT | None = None
+    said: StateT | None = None
     while True:
         await asyncio.sleep(look_every_s)  # first, too: the NameNodes have not been asked yet
         now = look()
-        news = lines(said, now)
-        if news:
-            if said is None and any(each.is_bad for each in news) and clock() < started_by:
+        changes = lines(said, now)
+        if changes:
+            if said is None and any(each.is_bad for each in changes) and clock() < started_by:
                 continue
             if bucket.left(clock()) < 1:
                 continue
             bucket.charge(1, clock())
-        for each in news:
+        for each in changes:
             _log.log(logging.WARNING if each.is_bad else logging.INFO, "%s", each.text)
         said = now

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from nncache.daemons.dns_situation import DnsSituation, lines
+from nncache.daemons.dns_state import DnsState, lines
 
-NEW = DnsSituation(is_loaded=False, is_current=False, is_zookeeper_connected=False)
-CONNECTED = DnsSituation(is_loaded=False, is_current=False, is_zookeeper_connected=True)
-WELL = DnsSituation(is_loaded=True, is_current=True, is_zookeeper_connected=True)
-AWAY = DnsSituation(is_loaded=True, is_current=False, is_zookeeper_connected=False)
+NEW = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=False)
+CONNECTED = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=True)
+WELL = DnsState(is_loaded=True, is_current=True, is_zookeeper_connected=True)
+AWAY = DnsState(is_loaded=True, is_current=False, is_zookeeper_connected=False)
 
 
 def test_what_was_known_is_answered_while_zookeeper_is_away() -> None:
