@@ -100,13 +100,9 @@ class DnsStats:
 
     is_loaded: bool = False
     is_current: bool = False
-    entries: int = 0
     names: int = 0
-    changes: int = 0
     responses: Mapping[str, int] = field(default_factory=dict)
-    truncated: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
-    connections_open: int = 0
     connections_refused: int = 0
 
 
@@ -260,17 +256,13 @@ class DnsSystem:
         return DnsStats(
             is_loaded=state.is_loaded,
             is_current=state.is_current,
-            entries=self._zone.entries,
             names=self._zone.names,
-            changes=self._zone.changes,
             responses=self._answers.rcodes,
-            truncated=self._answers.truncated,
             dropped={
                 "rate": server.over_rate,
                 "malformed": self._answers.unanswered,
                 "error": server.failed,
             },
-            connections_open=server.connections_open,
             connections_refused=server.connections_refused,
         )
 

@@ -16,11 +16,9 @@ class RequestLogStats:
     """Since the start, by log: `access` and `audit`.
 
     Attributes:
-        lines: to be written.
-        lost: of these, not written, since the disk was too slow or too full.
+        lost: lines that were not written, since the disk was too slow or too full.
     """
 
-    lines: dict[str, int]
     lost: dict[str, int]
 
 
@@ -74,7 +72,6 @@ class RequestLogs:
     def stats(self) -> RequestLogStats:
         """Return the figures so far."""
         return RequestLogStats(
-            lines={log: writer.lines for log, writer in self._writers.items()},
             lost={log: writer.lost for log, writer in self._writers.items()},
         )
 

@@ -196,7 +196,6 @@ def test_totals_are_those_of_the_metrics() -> None:
         windows_without_txid=0,
         query_failures=0,
         cache_errors=0,
-        calls_under_way=0,
         calls_refused={},
         waiters=0,
         waiters_bytes=0,

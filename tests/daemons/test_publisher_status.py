@@ -51,7 +51,7 @@ STATS = PublisherStats(
     coverage_records=30,
     events_matched=240,
     filters=2,
-    output=OutputStats(writes=400, write_ops=900, write_s=2.0, cache_records=380, filter_records=90),
+    output=OutputStats(writes=400, write_s=2.0, cache_records=380, filter_records=90),
     session=SessionStats(is_connected=True, sessions=1, connections=1, calls=500),
     channel=ChannelStats(polls=4_000, poll_charged_s=0.8, poll_budget_s=0.4, rolls=3),
 )
