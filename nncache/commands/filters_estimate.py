@@ -8,8 +8,7 @@ from typing import Final
 
 import click
 
-from nncache.commands.filters_store import TIMEOUT_S, on_hdfs
-from nncache.commands.progress_bar import bar
+from nncache.commands.filters_store import TIMEOUT_S, bar, on_hdfs
 from nncache.errors import ConfigurationError
 from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
 from nncache.hadoop.glob_pitfalls import pitfall

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Final
+from typing import Final, Literal
 
 from nncache.admin.access import Access
 from nncache.admin.server import AdminServer, daemon_pages
@@ -22,10 +22,10 @@ from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.dns_server import DnsServer
-from nncache.daemons.dns_state import DnsState, lines
 from nncache.daemons.housekeeping import calm_collector
 from nncache.daemons.reloader import OF_DNS, Reloader
 from nncache.daemons.service_manager import ServiceManager
+from nncache.daemons.state_change import StateChange
 from nncache.daemons.state_log import log_changes
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
@@ -40,6 +40,59 @@ from nncache.registry.dns_answers import Answers, Authority
 from nncache.registry.dns_zone import Zone
 from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
 from nncache.settings.commands import SettingsOfDns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DnsState:
+    """What the log and /ready tell about.
+
+    Attributes:
+        is_loaded: the registry has been read; it answers.
+        is_current: the registry is followed.
+        is_zookeeper_connected: there is a connection to ZooKeeper.
+        missing_root: registry_root, if there is no such znode; empty: there is.
+    """
+
+    is_loaded: bool
+    is_current: bool
+    is_zookeeper_connected: bool
+    missing_root: str = ""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it answers; also while ZooKeeper is away, from what was last known."""
+        return self.is_loaded
+
+    @property
+    def reason(self) -> Literal["", "no-zookeeper", "not-loaded"]:
+        """What is out of order, for everybody."""
+        if not self.is_zookeeper_connected:
+            return "no-zookeeper"
+        return "" if self.is_loaded else "not-loaded"
+
+    @property
+    def state(self) -> str:
+        """The same in words."""
+        if self.is_current and self.missing_root:
+            return f"there is no registry at {self.missing_root} in ZooKeeper: no name is found"
+        if self.is_current:
+            return "answers are those of what is registered"
+        if self.is_loaded:
+            return "the registry cannot be read: answers are those of what was last known"
+        return "the registry has not been read yet: questions are answered with SERVFAIL"
+
+
+def lines(before: DnsState | None, now: DnsState) -> tuple[StateChange, ...]:
+    """Return what there is to say about the change from one state to the next; None: nothing was said yet."""
+    if before is not None and before.state == now.state:
+        return ()
+    if now.is_current and not now.missing_root:
+        return (StateChange(now.state),)
+    if now.is_current:
+        return (StateChange(f"{now.state}; correct registry_root (hadoop.registry.zk.root)", is_bad=True),)
+    what_to_do = "see that the servers of zookeeper run and that this host reaches them"
+    return (StateChange(f"{now.state}; {what_to_do}", is_bad=True),)
+
 
 AT_ONCE: Final = 16
 """Entries that are taken in before questions are answered again."""

@@ -5,6 +5,7 @@ visible ASCII without quote and backslash; all other bytes become `\xHH`, as Apa
 """
 
 import json
+import random
 import re
 import time
 from functools import lru_cache
@@ -13,7 +14,6 @@ from typing import Final, TypeAlias
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.traffic import Exchange, Result
 from nncache.request_logs.masking import masked, may_hold_secret
-from nncache.request_logs.request_id import shown_id
 
 _NONE: Final = "-"
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -147,3 +147,11 @@ def _common_time(second: int) -> str:
 @lru_cache(2)
 def _seconds(second: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+
+
+_HARMLESS: Final = re.compile(r"[A-Za-z0-9._:/+=@~-]{1,128}")
+
+
+def shown_id(said: str) -> str:
+    """Return the client's id if no log could take harm from it, else one that is made up."""
+    return said if _HARMLESS.fullmatch(said) else f"{random.getrandbits(64):016x}"

@@ -19,7 +19,7 @@ import dns.resolver
 import pytest
 from click.testing import CliRunner
 
-from nncache.commands.dns import dns as command
+from nncache.commands.daemons import dns as command
 from nncache.errors import StartError
 from nncache.hadoop.endpoint import parse_endpoint
 from nncache.registry.access import AccessPolicy

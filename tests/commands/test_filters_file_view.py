@@ -1,6 +1,6 @@
 """How a plan is shown."""
 
-from nncache.commands.filters_file_view import fault_lines, plan_as_json, plan_lines, remarks, summary
+from nncache.commands.filters_view import fault_lines, plan_as_json, plan_lines, remarks, summary
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.filter_file import BadFilterFileError, Fault

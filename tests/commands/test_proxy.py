@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from nncache.commands.daemons import ESSENTIAL_OF_PROXY, proxy
 from nncache.commands.options import given
-from nncache.commands.proxy import ESSENTIAL, proxy
 from nncache.settings.commands import PROXY, load_settings
 from nncache.testbed import Cluster
 from tests.processes import fetched, free_address, running, said
@@ -48,7 +48,7 @@ def test_help_is_complete() -> None:
     """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
     brief = CliRunner().invoke(proxy, ["--help"]).output
     assert len(brief.splitlines()) < 120
-    assert all(PROXY.keys[name].flag in brief for name in ESSENTIAL)
+    assert all(PROXY.keys[name].flag in brief for name in ESSENTIAL_OF_PROXY)
     text = " ".join(CliRunner().invoke(proxy, ["--help-all"]).output.split())
     for key in PROXY.keys.values():
         assert key.flag in text

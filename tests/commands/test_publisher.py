@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from nncache.commands.daemons import ESSENTIAL_OF_PUBLISHER, publisher
 from nncache.commands.options import given
-from nncache.commands.publisher import ESSENTIAL, publisher
 from nncache.settings.commands import PUBLISHER, load_settings
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
@@ -52,7 +52,7 @@ def test_help_is_complete() -> None:
     """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
     brief = CliRunner().invoke(publisher, ["--help"]).output
     assert len(brief.splitlines()) < 120
-    assert all(PUBLISHER.keys[name].flag in brief for name in ESSENTIAL)
+    assert all(PUBLISHER.keys[name].flag in brief for name in ESSENTIAL_OF_PUBLISHER)
     text = " ".join(CliRunner().invoke(publisher, ["--help-all"]).output.split())
     for key in PUBLISHER.keys.values():
         assert key.flag in text

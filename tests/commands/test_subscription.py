@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from nncache.commands.event_lines import Away, Happened, Missing, Started, Told
-from nncache.commands.subscription import Telling
+from nncache.commands.watch_wiring import Telling
 from nncache.coordination.zookeeper import Delete
 from nncache.errors import WatchError
 from nncache.hadoop.events import Unlink

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from nncache.daemons.dns_state import DnsState, lines
+from nncache.daemons.dns_wiring import DnsState, lines
 
 NEW = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=False)
 CONNECTED = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=True)

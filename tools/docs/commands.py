@@ -7,8 +7,7 @@ from typing import Final
 
 import click
 
-from nncache.commands.completion import PROGRAM
-from nncache.commands.group import nncache
+from nncache.commands.group import PROGRAM, nncache
 from nncache.settings.commands import FORMS
 from tools.docs.json_shapes import shapes
 

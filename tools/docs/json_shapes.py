@@ -12,13 +12,12 @@ from nncache.cache.stats import CacheStats
 from nncache.checks.finding import failed, ok
 from nncache.checks.table import SETTINGS, Result, exit_code
 from nncache.commands import registry_view
+from nncache.commands.audit_client import report_as_json
 from nncache.commands.audit_questions import AuditReport
-from nncache.commands.audit_view import report_as_json
-from nncache.commands.check_view import as_json as check_as_json
+from nncache.commands.check_wiring import as_json as check_as_json
 from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Missing, Started
 from nncache.commands.filters_estimate import estimate_as_json
-from nncache.commands.filters_file_view import plan_as_json
-from nncache.commands.filters_view import all_as_json
+from nncache.commands.filters_view import all_as_json, plan_as_json
 from nncache.commands.proxies_view import READY, Found
 from nncache.commands.proxies_view import lines as proxy_lines
 from nncache.daemons.history import History, Totals
