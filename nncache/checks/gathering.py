@@ -111,7 +111,7 @@ async def _why_no_ticket(subject: Subject, identity: KerberosIdentity | None, tr
 
 
 def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
-    """Return as whom to ask, as whom to log in at ZooKeeper, and what is wrong with either."""
+    """Return the identity for NameNodes, the login for ZooKeeper, and what is wrong with either."""
     identity: KerberosIdentity | None = None
     try:
         identity = identity_of(subject.kerberos, clock)

@@ -25,7 +25,7 @@ class HttpSides:
     Attributes:
         admin: where the proxy explains itself.
         proxy: where it serves WebHDFS.
-        user: HDFS user as whom both are asked.
+        user: HDFS user that asks both.
     """
 
     admin: AdminPort

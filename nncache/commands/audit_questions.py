@@ -90,7 +90,7 @@ class Questions:
         self.report = AuditReport()
 
     def ask(self, path: str) -> None:
-        """Ask about a canonical path, and add what comes of it to the report."""
+        """Ask about a canonical path, and add the outcome to the report."""
         try:
             outcome = self._outcome_of(path)
         except AdminError:  # it answered before: it may be restarting

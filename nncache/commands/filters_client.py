@@ -68,7 +68,7 @@ class FiltersClient:
         _say(f"added filter {name} for {glob}, which belongs to {new.owner}; who may subscribe: {who}")
 
     def list(self, *, as_json: bool) -> None:
-        """Show all filters, and on standard error what is there and is none."""
+        """Show all filters, and on standard error definitions that are not valid."""
 
         async def read(store: FilterStore) -> StoredFilters:
             with bar("reading filters") as progress:

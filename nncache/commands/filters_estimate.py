@@ -37,7 +37,7 @@ def estimate_filter(
     """Print what a glob would have matched of the last `transactions`, or of as many as are read in `max_s` seconds.
 
     Raises:
-        ConfigurationError: the glob is none.
+        ConfigurationError: the glob is invalid.
         FiltersError: the edits cannot be read; says why, and who may.
     """
     try:

@@ -220,7 +220,7 @@ async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -
     """See that there is a registry.
 
     Raises:
-        RegistryCommandError: there is none at its root.
+        RegistryCommandError: there is no registry at its root.
     """
     if not await registry.exists(paths.ROOT):
         raise RegistryCommandError(

@@ -45,7 +45,7 @@ from nncache.settings.commands import SettingsOfProxy
 _log = logging.getLogger(__name__)
 
 REMEMBERED_S: Final = 1.0
-"""So long it is remembered who may read a filter, or that it is none: as long as a stream that has begun may go on."""
+"""How long it is remembered who may read a filter, or that there is none of that name."""
 
 NAMES: Final = 1_024
 """Of filters of which that is remembered."""

@@ -99,7 +99,7 @@ class NamespaceStack:
         Args:
             settings: all of them.
             clock: seconds of CLOCK_BOOTTIME.
-            security: as whom it acts, and how it knows others.
+            security: its identity, and how it authenticates others.
             observers: of its requests.
         """
         self.settings = settings

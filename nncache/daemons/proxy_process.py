@@ -77,7 +77,7 @@ def run_proxy(
 
 
 def _security_of(settings: SettingsOfProxy) -> Security:
-    """Return as whom a namespace's parts act.
+    """Return the identity with which a namespace's parts act.
 
     Raises:
         SettingError: a keytab or a certificate cannot be used; says what to do.

@@ -20,6 +20,6 @@ def settings_view(settings: object) -> dict[str, object]:
 
 
 def _is_secret(key: str) -> bool:
-    """Whether the value itself is one; the name of a file that holds it is none."""
+    """Whether the value itself is a secret; the name of a file that holds one is not."""
     words = key.split("_")
     return words[-1] != "file" and not _SECRET_WORDS.isdisjoint(words)

@@ -36,7 +36,7 @@ async def log_changes(
     look_every_s: float = LOOK_EVERY_S,
     starts_within_s: float = STARTS_WITHIN_S,
 ) -> NoReturn:
-    """Log what `lines` says of every change of the state, forever; at first there is none before.
+    """Log what `lines` says of every change of the state, forever; the first call has no earlier state.
 
     At the start what is bad has a while to become good. While too many changes come, what was said last stays the one
     to compare with, until there is room for a line.

@@ -80,7 +80,7 @@ def rfc3339(unix_time: float) -> str:
 
 
 def caller_of(exchange: Exchange) -> tuple[str | None, str | None]:
-    """Return who asks, and as whom.
+    """Return the caller, and the user it acts for.
 
     Of what the fast path answers only the target says it; and a claim of two parts may be a name that looks like two.
     """

@@ -155,7 +155,7 @@ def _text_of(default: object) -> str:
 
 
 def as_number(key: str, text: str) -> str:
-    """Return how a quantity with a unit, or in quotes, is to be written; "" if this text is none."""
+    """Return how a quantity with a unit, or in quotes, is to be written; "" if this text is not a quantity."""
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         return ""
