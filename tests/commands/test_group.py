@@ -11,23 +11,10 @@ from nncache.commands.group import nncache
 from nncache.errors import ConfigurationError
 
 
-def test_help_names_the_commands() -> None:
-    """Whoever types the bare name sees what there is."""
-    result = CliRunner().invoke(nncache, ["--help"])
-    assert result.exit_code == 0
-    for command in ("proxy", "publisher", "cluster", "explain", "filters", "top", "purge"):
-        assert f"\n  {command} " in result.output
-
-
 @pytest.mark.parametrize("words", [(), ("filters",), ("registry",)])
 def test_no_summary_of_a_command_is_cut(words: tuple[str, ...]) -> None:
     """In a terminal of 80 columns."""
     assert "..." not in CliRunner().invoke(nncache, [*words, "--help"]).output.partition("Commands:")[2]
-
-
-def test_the_version_is_the_distributions() -> None:
-    """One place for the version: pyproject.toml."""
-    assert CliRunner().invoke(nncache, ["--version"]).output.startswith("nncache, version 0.")
 
 
 def test_cluster_hands_its_options_to_the_test_bed() -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -29,6 +29,7 @@ from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.proxy.traffic import Result, TrafficStats
 from nncache.settings.commands import SettingsOfProxy
+from tests.figures import made_up
 from tests.house.tree import ROOT
 
 BOOT_AT = 1_795_000_000.0
@@ -184,36 +185,13 @@ def test_totals_are_those_of_the_metrics() -> None:
         },
         durations={},
     )
-    front_end = FrontEndStats(
+    figures = made_up("proxy")
+    front_end = replace(
+        cast("FrontEndStats", figures["front_end"]),
         forwarded=Counter({Reason.MISS: 4, Bypass.OPERATION: 2}),
-        flights=0,
-        fetches=0,
         closed_queries=1_000,
-        settled=0,
-        unknown_outcomes=0,
-        left_to_events=0,
-        windows_opened=0,
-        windows_without_txid=0,
-        query_failures=0,
-        cache_errors=0,
-        calls_refused={},
-        waiters=0,
-        waiters_bytes=0,
-        waits={},
-        waits_not_admitted=0,
     )
-    pool = PoolStats(
-        namenodes=1,
-        reachable=1,
-        has_active=1,
-        is_login_failing=0,
-        term=1,
-        probes=100,
-        failed_probes=0,
-        suspicions=0,
-        contradictions=0,
-        caller_connections=0,
-    )
+    pool = replace(cast("PoolStats", figures["pool"]), probes=100)
     assert totals_of(traffic, front_end, pool, ChannelStats(polls=10, rolls=1)) == Totals(
         requests=21,
         from_memory=12,
