@@ -33,7 +33,7 @@ def completion(context: click.Context, shell: str) -> None:
     """Print the completion of a shell.
 
     For bash: nncache completion bash > ~/.local/share/bash-completion/completions/nncache. For zsh and fish see
-    docs/commands.md.
+    the page Commands of the documentation.
     """
     kind = get_completion_class(shell)
     assert kind is not None, shell

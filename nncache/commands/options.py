@@ -102,7 +102,7 @@ def _help(key: Key) -> str:
 
 
 def given(parameters: dict[str, object]) -> dict[str, object]:
-    """Keep what was said on the command line."""
+    """Keep what was given on the command line."""
     return {name: value for name, value in parameters.items() if value is not None and value != ()}
 
 

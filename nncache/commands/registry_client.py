@@ -43,7 +43,7 @@ class RegistryClient:
     """
 
     def __init__(self, settings: SettingsOfRegistry) -> None:
-        set_up_logs(LogSettings(log_level="error"))  # what is wrong is said by the error
+        set_up_logs(LogSettings(log_level="error"))  # the error says what is wrong
         self._settings = settings
 
     def list(self, path: str, *, recursive: bool, as_json: bool) -> None:

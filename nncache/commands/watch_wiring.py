@@ -10,7 +10,7 @@ import click
 import uvloop
 
 from nncache.clock import boottime
-from nncache.commands.event_lines import Away, Changed, Happened, Lines, Missing, Started, Told
+from nncache.commands.event_lines import Away, Changed, Happened, Lines, Missing, Started, WatchItem
 from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError, WatchError
@@ -38,14 +38,14 @@ def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None
         WatchError: there is nothing to follow.
         ConfigurationError: ZooKeeper cannot be logged in at as the settings say.
     """
-    set_up_logs(LogSettings(log_level="error"))  # what is away is told in the lines
+    set_up_logs(LogSettings(log_level="error"))  # the lines say what is away
     try:
         login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
 
-    def tell(told: Told) -> None:
-        click.echo(lines.line(told, datetime.now(UTC)))  # which flushes
+    def tell(item: WatchItem) -> None:
+        click.echo(lines.line(item, datetime.now(UTC)))  # which flushes
 
     async def follow() -> None:
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
@@ -68,14 +68,14 @@ def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None
 
 
 class Telling:
-    """What a user who watches is told: events, gaps, and an outage once, until something else was told."""
+    """What `nncache watch` prints: events, gaps, and an outage once, until something else was printed."""
 
-    def __init__(self, subscription: Subscription, tell: Callable[[Told], None]) -> None:
+    def __init__(self, subscription: Subscription, tell: Callable[[WatchItem], None]) -> None:
         self._subscription = subscription
         self._tell = tell
         self._has_begun = False
-        self._begun_after = -1  # what was told last
-        self._outage = ""  # what was told last
+        self._begun_after = -1  # what was printed last
+        self._outage = ""  # what was printed last
 
     async def run(self) -> NoReturn:
         """Follow until cancelled.

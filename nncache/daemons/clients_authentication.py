@@ -48,14 +48,14 @@ DOAS_TIMEOUT_S: Final = 10.0
 """For one question: the first one of a NameNode that has just started takes seconds."""
 
 UNANSWERED_S: Final = 10.0
-"""Until it is tried again where no NameNode has said anything."""
+"""Until it is tried again where no NameNode has answered."""
 
 REFUSED_S: Final = 60.0
 """Until it is tried again where one has refused, so that the log also says when that is mended."""
 
 
 class ImpersonationTrial:
-    """Tries one `doas` until a NameNode has said that it lets this service act for others."""
+    """Tries one `doas` until a NameNode lets this service act for others."""
 
     def __init__(self, identity: KerberosIdentity, addresses: Sequence[str], web: NameNodeWeb) -> None:
         """Try it as this identity at these NameNodes, host:port each."""

@@ -83,7 +83,7 @@ class DnsState:
 
 
 def lines(before: DnsState | None, now: DnsState) -> tuple[StateChange, ...]:
-    """Return what there is to say about the change from one state to the next; None: nothing was said yet."""
+    """Return the log lines of the change from one state to the next; None: nothing was logged yet."""
     if before is not None and before.state == now.state:
         return ()
     if now.is_current and not now.missing_root:

@@ -1,4 +1,4 @@
-"""Where a proxy has filters' events from: what a publisher writes to ZooKeeper."""
+"""Filters' events for clients of a proxy, read from what a publisher writes to ZooKeeper."""
 
 import logging
 from collections.abc import Callable

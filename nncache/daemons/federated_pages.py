@@ -21,7 +21,7 @@ from nncache.proxy.traffic import Traffic
 
 
 class FederatedPages:
-    """Finds the namespace of a path, and puts together what is said of all."""
+    """Finds the namespace of a path, and combines their pages."""
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ class FederatedReadiness:
     Attributes:
         is_listening: clients can connect.
         is_stopping: it was asked to end.
-        namespaces: what is to be said of each.
+        namespaces: the readiness of each.
     """
 
     is_listening: bool

@@ -15,7 +15,7 @@ def namenodes_view(pool: NameNodePool) -> tuple[dict[str, object], ...]:
 
 
 def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, object]:
-    """Return where a NameNode is asked, and which namespace each address serves; None while it has not said."""
+    """Return the addresses of a NameNode, and the namespace that each serves; None while that is not known."""
     over_http, over_rpc = check.over_http, check.over_rpc
     return {
         "http": namenode.http,

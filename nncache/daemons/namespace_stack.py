@@ -1,4 +1,4 @@
-"""Build what stands behind the clients' connections for one namespace.
+"""Build what lies behind the clients' connections for one namespace.
 
 Its NameNodes and their changes, its cache and gate, its front end and quick ways: nothing of it is shared with another
 namespace, so that a trouble in one leaves the others alone (docs/decisions/0024).

@@ -1,6 +1,6 @@
 """What a proxy serves: one namespace, or several.
 
-With one, nothing stands between the clients' connections and the parts of the namespace; with several, the choice among
+With one, nothing lies between the clients' connections and the parts of the namespace; with several, the choice among
 them (`nncache.proxy.federated`).
 """
 

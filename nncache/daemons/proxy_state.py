@@ -70,8 +70,8 @@ class ProxyState:
 
 
 def lines(before: ProxyState | None, now: ProxyState) -> tuple[StateChange, ...]:
-    """Return what there is to say about the change from one state to the next; None: nothing was said yet."""
-    said = about_active(
+    """Return the log lines of the change from one state to the next; None: nothing was logged yet."""
+    of_active = about_active(
         None if before is None else before.active,
         now.active,
         is_first=before is None,
@@ -82,8 +82,8 @@ def lines(before: ProxyState | None, now: ProxyState) -> tuple[StateChange, ...]
         ),
     )
     if before is not None and before.is_gate_open == now.is_gate_open:
-        return said
+        return of_active
     if now.is_gate_open:
-        return *said, StateChange("the gate is open: what is cached may be answered from memory")
+        return *of_active, StateChange("the gate is open: what is cached may be answered from memory")
     closed = f"the gate is {now.gate}; every call goes to the NameNode; nncache explain PATH says what it waits for"
-    return *said, StateChange(closed, is_bad=True)
+    return *of_active, StateChange(closed, is_bad=True)

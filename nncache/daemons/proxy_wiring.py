@@ -66,7 +66,7 @@ class ProxySystem:
             settings: all of them; a Federation has those of several namespaces.
             clock: seconds of CLOCK_BOOTTIME.
             access: what the settings say of the operators' pages, if that was read already.
-            manager: told when it serves and when it ends.
+            manager: notified when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
             security: its identity, and how it authenticates others; of several namespaces by their names.
 

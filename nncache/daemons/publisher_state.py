@@ -39,8 +39,8 @@ class PublisherState:
 
 
 def lines(before: PublisherState | None, now: PublisherState) -> tuple[StateChange, ...]:
-    """Return what there is to say about the change from one state to the next; None: nothing was said yet."""
-    said = about_active(
+    """Return the log lines of the change from one state to the next; None: nothing was logged yet."""
+    of_active = about_active(
         None if before is None else before.active,
         now.active,
         is_first=before is None,
@@ -48,18 +48,18 @@ def lines(before: PublisherState | None, now: PublisherState) -> tuple[StateChan
         without="its edits are read as soon as there is one",
     )
     if before is not None and _kind(before) == _kind(now):
-        return said
+        return of_active
     if now.is_publishing:
-        return *said, StateChange("changes are published")
+        return *of_active, StateChange("changes are published")
     if now.is_standby:
-        return *said, StateChange(f"standing by: {now.why_not}")
+        return *of_active, StateChange(f"standing by: {now.why_not}")
     follows = "proxies forward calls to the NameNode, and watchers get no events"
     what_to_do = "the warnings of nncache.invalidation say more"
     if now.is_zookeeper_connected is False:
         what_to_do = "see that the servers of zookeeper run and that this host reaches them"
     elif now.active is None:
         what_to_do = "see that one NameNode is active"
-    return *said, StateChange(
+    return *of_active, StateChange(
         f"changes are not published: {now.why_not}; {follows}; {what_to_do}", is_bad=True
     )
 

@@ -1,4 +1,4 @@
-"""Forget what an operator says, and write down that it was."""
+"""Forget or sample cached paths for an operator; a purge is logged."""
 
 import logging
 import random
@@ -96,8 +96,8 @@ class Purger:
             was_held = self._holds(purge.path, is_subtree=is_subtree)
             self._cache.apply(purge, now)
             purged.append(Purged(path=purge.path, is_subtree=is_subtree, was_held=was_held))
-        said = ", ".join(f"{each.path} and below" if each.is_subtree else each.path for each in purged)
-        _log.warning("purge %s asked for by %s: forgotten: %s", what, peer or "an unknown address", said)
+        forgotten = ", ".join(f"{each.path} and below" if each.is_subtree else each.path for each in purged)
+        _log.warning("purge %s asked for by %s: forgotten: %s", what, peer or "an unknown address", forgotten)
         return tuple(purged)
 
     def _holds(self, path: str, *, is_subtree: bool) -> bool:

@@ -33,10 +33,10 @@ class Reload:
         """Say it in one line."""
         if not self.taken and not self.left:
             return "no setting has changed"
-        said = [f"changed: {', '.join(self.taken)}"] if self.taken else []
+        phrases = [f"changed: {', '.join(self.taken)}"] if self.taken else []
         if self.left:
-            said.append(f"needs a restart: {', '.join(self.left)}")
-        return "; ".join(said)
+            phrases.append(f"needs a restart: {', '.join(self.left)}")
+        return "; ".join(phrases)
 
 
 def compare(before: SettingsT, wanted: SettingsT, reloadable: AbstractSet[str]) -> tuple[Reload, SettingsT]:
@@ -83,7 +83,7 @@ class Reloader(Generic[SettingsT]):
             in_force: those of the start.
             reloadable: keys that may change.
             take: makes the daemon work by these settings, of which these keys are new.
-            manager: told that settings are being read.
+            manager: gets a notice that settings are being read.
             note: takes what came of it, for those who audit what operators do.
         """
         self._note = note

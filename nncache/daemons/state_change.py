@@ -26,7 +26,7 @@ def about_active(
     Args:
         before: the active NameNode that was known.
         now: the one that is known.
-        is_first: nothing was said yet.
+        is_first: nothing was logged yet.
         why_none: what each NameNode says, if none is known to be active.
         without: what happens while none is known.
     """

@@ -19,10 +19,10 @@ STARTS_WITHIN_S: Final = 5.0
 """A daemon that has just begun knows nothing yet, and that is no bad state."""
 
 BURST: Final = 6
-"""Changes that are said at once: a failover, or a restart of everything around the daemon."""
+"""Changes that are logged at once: a failover, or a restart of everything around the daemon."""
 
 CHANGE_EVERY_S: Final = 10.0
-"""After those, a change is said so often at most."""
+"""After those, a change is logged at most this often."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,23 +38,23 @@ async def log_changes(
 ) -> NoReturn:
     """Log what `lines` says of every change of the state, forever; the first call has no earlier state.
 
-    At the start what is bad has a while to become good. While too many changes come, what was said last stays the one
-    to compare with, until there is room for a line.
+    At the start a bad state has a while to become good. While too many changes come, the state that was logged last is
+    compared with, until there is room for a line.
     """
     clock = asyncio.get_running_loop().time
     started_by = clock() + starts_within_s
     bucket = TokenBucket(1 / CHANGE_EVERY_S, BURST, clock())
-    said: StateT | None = None
+    logged: StateT | None = None
     while True:
         await asyncio.sleep(look_every_s)  # first, too: the NameNodes have not been asked yet
         now = look()
-        changes = lines(said, now)
+        changes = lines(logged, now)
         if changes:
-            if said is None and any(each.is_bad for each in changes) and clock() < started_by:
+            if logged is None and any(each.is_bad for each in changes) and clock() < started_by:
                 continue
             if bucket.left(clock()) < 1:
                 continue
             bucket.charge(1, clock())
         for each in changes:
             _log.log(logging.WARNING if each.is_bad else logging.INFO, "%s", each.text)
-        said = now
+        logged = now

@@ -69,7 +69,7 @@ Json: TypeAlias = dict[str, object]
 
 
 def encode_line(fields: Json) -> bytes:
-    """Return an object as one line of ASCII: no byte of a request stands in it as it came."""
+    """Return an object as one line of ASCII: no byte of a request is copied into it unescaped."""
     return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -95,8 +95,8 @@ def caller_of(exchange: Exchange) -> tuple[str | None, str | None]:
 
 
 def _callers_in(target: str) -> tuple[str | None, str | None]:
-    said = parse_call("GET", target).arguments
-    user, doas = (next(iter(said.get(key, ())), None) for key in ("user.name", "doas"))
+    claimed = parse_call("GET", target).arguments
+    user, doas = (next(iter(claimed.get(key, ())), None) for key in ("user.name", "doas"))
     return _encodable(user), _encodable(doas)
 
 
@@ -152,6 +152,6 @@ def _seconds(second: int) -> str:
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9._:/+=@~-]{1,128}")
 
 
-def shown_id(said: str) -> str:
+def shown_id(claimed: str) -> str:
     """Return the client's id if no log could take harm from it, else one that is made up."""
-    return said if _HARMLESS.fullmatch(said) else f"{random.getrandbits(64):016x}"
+    return claimed if _HARMLESS.fullmatch(claimed) else f"{random.getrandbits(64):016x}"

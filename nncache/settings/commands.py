@@ -164,7 +164,7 @@ class SettingsOfPublisher:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfFilters:
-    """All that `nncache filters` may be told of its surroundings."""
+    """The settings of `nncache filters`."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
@@ -178,7 +178,7 @@ class SettingsOfFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfWatch:
-    """All that `nncache watch` may be told of its surroundings."""
+    """The settings of `nncache watch`."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
@@ -199,7 +199,7 @@ class SettingsOfWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfRegistry:
-    """All that `nncache registry` and `proxies` may be told of their surroundings."""
+    """The settings of `nncache registry` and `proxies`."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
@@ -242,7 +242,7 @@ class SettingsOfDns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfReaper(SettingsOfRegistry):
-    """All that `nncache registry reaper` may be told of its surroundings."""
+    """The settings of `nncache registry reaper`."""
 
     reaper: ReaperSettings = field(
         default_factory=ReaperSettings, metadata={"heading": "YARN's ResourceManagers"}
@@ -263,7 +263,7 @@ class SettingsOfReaper(SettingsOfRegistry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfExplain:
-    """All that `nncache explain`, `purge` and `top` may be told of their surroundings."""
+    """The settings of `nncache explain`, `purge` and `top`."""
 
     proxy: ExplainSettings = field(
         default_factory=ExplainSettings, metadata={"heading": "Admin port of the proxy"}
@@ -272,7 +272,7 @@ class SettingsOfExplain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfAudit:
-    """All that `nncache audit` may be told of its surroundings."""
+    """The settings of `nncache audit`."""
 
     proxy: ExplainSettings = field(
         default_factory=ExplainSettings, metadata={"heading": "Admin port of the proxy"}
