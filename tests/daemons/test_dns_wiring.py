@@ -6,6 +6,7 @@ import socket
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import aiohttp
 import dns.asyncquery
@@ -17,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from nncache.clock import boottime
 from nncache.coordination.errors import NotAllowedError
 from nncache.daemons import dns_wiring
-from nncache.daemons.dns_wiring import DnsFollowing, DnsSystem, run_dns
+from nncache.daemons.dns_wiring import DnsFollowing, DnsState, DnsSystem, lines, run_dns
 from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
 from nncache.registry.access import AccessPolicy
@@ -297,3 +298,46 @@ async def test_a_registry_that_is_not_there_is_noticed(zone: Zone) -> None:
         await told(following, zone, *news, Current())
         found.append(following.has_root)
     assert found == [False, True, False]
+
+
+NEW = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=False)
+CONNECTED = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=True)
+WELL = DnsState(is_loaded=True, is_current=True, is_zookeeper_connected=True)
+AWAY = DnsState(is_loaded=True, is_current=False, is_zookeeper_connected=False)
+
+
+def test_an_outage_of_zookeeper_is_a_state_of_its_own() -> None:
+    """So it stays ready, and says that something is wrong."""
+    assert [each.is_ready for each in (NEW, CONNECTED, WELL, AWAY)] == [False, False, True, True]
+    assert [each.reason for each in (NEW, CONNECTED, WELL, AWAY)] == [
+        "no-zookeeper",
+        "not-loaded",
+        "",
+        "no-zookeeper",
+    ]
+
+
+def test_each_state_is_said_once() -> None:
+    """Bad ones with what to do."""
+    ((news),) = lines(None, NEW)
+    assert news.is_bad
+    assert "SERVFAIL; see that the servers of zookeeper run" in news.text
+    assert lines(NEW, CONNECTED) == ()
+    ((news),) = lines(CONNECTED, WELL)
+    assert not news.is_bad
+    ((news),) = lines(WELL, AWAY)
+    assert news.is_bad
+    assert "last known" in news.text
+
+
+def test_a_registry_that_is_not_there_is_named() -> None:
+    """With the setting that says where it is."""
+    missing = replace(WELL, missing_root="/nope")
+    ((news),) = lines(None, missing)
+    assert news.is_bad
+    assert news.text.startswith(
+        "there is no registry at /nope in ZooKeeper: no name is found; correct registry_root"
+    )
+    assert lines(missing, missing) == ()
+    ((news),) = lines(missing, WELL)
+    assert not news.is_bad
