@@ -129,14 +129,12 @@ bench-growth: $(READY) ## Measure how the CPU for each hit grows with filters, e
 bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how long filling and forgetting them holds the loop (about 8 minutes, 1.2 GB)
 	$(BIN)/python -m nncache.bench.memory
 
-docs: $(READY) ## Write settings.md, metrics.md, cache-status.md, check.md and commands.md in docs/ from the code
-	$(BIN)/python -m nncache.settings.reference
-	$(BIN)/python -m nncache.checks.reference
-	$(BIN)/python -m nncache.commands.reference
+docs: $(READY) ## Write settings.md, metrics.md and cache-status.md in docs/ from the code
+	$(BIN)/python -m tools.docs
 
 # Not quiet: what is not said does not count for --strict.
-site: $(READY) ## Build the pages of docs/ as a site into build/site; open build/site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+site: $(READY) ## Build the pages of docs/, and those of commands and checks, as a site into build/site; open build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # For how many seconds `make dashboards` makes load.
 DURATION ?= 600

@@ -167,7 +167,7 @@ class BlockingRegistry:
         """Return the entries at and below a path with an endpoint like FIELD=VALUE, such as api=org.apache.hbase.
 
         Raises:
-            ValueError: the query is none; says what is allowed.
+            ValueError: the query is invalid; says what is allowed.
         """
         reading = self._portal.wait_for(read_tree(self._registry, path, EndpointQuery.parse(query)))
         return reading.entries

@@ -19,8 +19,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from nncache.admin.access import Access
-from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
-from nncache.admin.over_tls import listening
+from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
 from nncache.admin.status_page import StatusPage
 from nncache.net.endpoint import Endpoint
 

@@ -88,7 +88,7 @@ class ExplainSettings:
         """Refuse what cannot be an address.
 
         Raises:
-            SettingError: it is none.
+            SettingError: the address is invalid.
         """
         _ = self.admin_at
         if self.admin_ca and not self.is_over_tls:

@@ -88,7 +88,7 @@ class MetadataCache:
             case Fetch(reason=reason) | Forward(reason=reason):
                 counters.decisions[reason] += 1
             case Serve():
-                counters.serves += 1
+                pass
             case Join():
                 counters.joins += 1
             case Wait():

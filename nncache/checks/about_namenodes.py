@@ -341,7 +341,7 @@ def read(facts: Facts) -> Iterator[Finding]:
                 f"GETFILESTATUS of / as {facts.subject.who} at {each.http} answers {found.status or 'nothing'}: "
                 f"{found.says}",
                 f"see that {facts.subject.who} may read / (set {facts.subject.at('user')}), and that no filter of the "
-                "web server stands in the way",
+                "web server is in the way",
             )
 
 

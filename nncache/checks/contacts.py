@@ -186,7 +186,7 @@ async def _answer(
 
     Raises:
         OSError: there is no connection; ssl.SSLError: or none that can be trusted.
-        TimeoutError: there is none in time.
+        TimeoutError: no answer in time.
     """
     data = bytearray()
     async with asyncio.timeout(STEP_S):

@@ -46,7 +46,7 @@ _MOST_BYTES: Final = 4 * 1024 * 1024  # of /conf; its defaults alone are 200 kB
 
 @dataclass(frozen=True, slots=True)
 class _Got:
-    """An answer over HTTP, or why there is none (status 0)."""
+    """An answer over HTTP, or why there is no answer (status 0)."""
 
     status: int = 0
     fields: Mapping[str, str] = field(default_factory=dict)

@@ -38,7 +38,7 @@ class Subject:
 
     @property
     def names(self) -> NameNodeSettings:
-        """Which NameNodes, and as whom they are asked."""
+        """The NameNodes, and the user that asks them."""
         return self.settings.namenodes
 
     @property
@@ -95,7 +95,7 @@ class Subject:
 
     @property
     def own_class(self) -> tuple[str, str] | None:
-        """Key and value that name a class from outside; None if there is none."""
+        """Key and value that name a class from outside, or None."""
         key = "channel" if isinstance(self.settings, SettingsOfProxy) else "output_stream"
         return None if self._channel in {DIRECT, ZOOKEEPER} else (key, self._channel)
 

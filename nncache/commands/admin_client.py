@@ -84,7 +84,7 @@ def admin_port(form: Form[SettingsOfExplain], config: Path | None, flags: dict[s
     """Return the port that the settings name; `flags` are the parameters of the command that stand for settings.
 
     Raises:
-        ConfigurationError: the address is none, or there is no token in the file.
+        ConfigurationError: the address is invalid, or the file holds no token.
     """
     return admin_port_of(load_settings(form, config, given(flags)).proxy)
 

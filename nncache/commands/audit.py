@@ -11,9 +11,8 @@ from urllib.parse import urlencode
 import click
 
 from nncache.commands.admin_client import AdminPort, admin_port_of
-from nncache.commands.audit_client import HttpSides, proxy_of
+from nncache.commands.audit_client import HttpSides, lines, proxy_of, report_as_json
 from nncache.commands.audit_questions import Questions, paced
-from nncache.commands.audit_view import lines, report_as_json
 from nncache.commands.options import given, with_settings
 from nncache.errors import AdminError, ConfigurationError, NotAuditedError
 from nncache.hadoop.paths import InvalidPathError, canonical

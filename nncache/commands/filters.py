@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nncache.commands.globbing import GlobCommand
-from nncache.commands.options import given, with_settings
+from nncache.commands.options import GlobCommand, given, with_settings
 from nncache.errors import FiltersError, NotComparedError
 from nncache.settings.commands import FILTERS, load_settings
 

@@ -9,16 +9,15 @@ from typing import Final
 import click
 
 from nncache.clock import unix_time
-from nncache.commands.filters_file_view import (
+from nncache.commands.filters_store import TIMEOUT_S, bar, on_hdfs, on_store
+from nncache.commands.filters_view import (
+    complaints,
     fault_lines,
     plan_as_json,
     plan_lines,
     remarks,
     summary,
 )
-from nncache.commands.filters_store import TIMEOUT_S, on_hdfs, on_store
-from nncache.commands.filters_view import complaints
-from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.webhdfs import WebHdfs

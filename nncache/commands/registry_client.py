@@ -43,7 +43,7 @@ class RegistryClient:
     """
 
     def __init__(self, settings: SettingsOfRegistry) -> None:
-        set_up_logs(LogSettings(log_level="error"))  # what is wrong is said by the error
+        set_up_logs(LogSettings(log_level="error"))  # the error says what is wrong
         self._settings = settings
 
     def list(self, path: str, *, recursive: bool, as_json: bool) -> None:
@@ -220,7 +220,7 @@ async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -
     """See that there is a registry.
 
     Raises:
-        RegistryCommandError: there is none at its root.
+        RegistryCommandError: there is no registry at its root.
     """
     if not await registry.exists(paths.ROOT):
         raise RegistryCommandError(

@@ -37,7 +37,7 @@ class Reaper:
         Raises:
             ConfigurationError: the authorities or the login cannot be used.
         """
-        set_up_logs(LogSettings(log_level="error"))  # what is wrong is said by the lines
+        set_up_logs(LogSettings(log_level="error"))  # the lines say what is wrong
         self._settings = settings
         self._top = top
         self._as_json = as_json

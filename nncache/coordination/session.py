@@ -96,8 +96,6 @@ class Session:
             connections=self._connection.connections,
             sessions=self._connection.sessions,
             sessions_given_up=self._connection.sessions_given_up,
-            watches_armed=self._watches.armed,
-            watches_fired=self._watches.fired,
         )
 
     async def wait_connected(self, timeout_s: float) -> None:

@@ -51,11 +51,6 @@ class ZooKeeperRegistry:
         self._follower = follower
 
     @property
-    def followed(self) -> int:
-        """Entries that are watched now."""
-        return self._follower.followed
-
-    @property
     def gaps(self) -> int:
         """How often changes may have been missed."""
         return self._follower.gaps

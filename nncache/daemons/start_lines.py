@@ -81,7 +81,7 @@ def _say_changes(settings: SettingsOfProxy) -> None:
 
 
 def who(kerberos: KerberosSettings, user: str) -> str:
-    """Return as whom the NameNodes are asked."""
+    """Return the identity with which NameNodes are called."""
     if not kerberos.has_identity:
         return f"user {user}"
     return f"Kerberos principal {kerberos.principal or f'of {kerberos.ticket_cache}'}"

@@ -95,10 +95,6 @@ class RegistrySource(Protocol):
     """Where it is found."""
 
     @property
-    def followed(self) -> int:
-        """Entries that are watched for changes now."""
-
-    @property
     def gaps(self) -> int:
         """How often changes may have been missed since the start, so that everything was read again."""
 
@@ -127,7 +123,6 @@ class RegistryStats:
         waiters: requests that are held now.
         waits: requests that were held, by how their waits ended.
         waits_not_admitted: answered at once, since too many were held.
-        entries_followed: entries that are watched now, for those who wait.
         gaps: times that changes may have been missed, so that everything was read again.
     """
 
@@ -135,7 +130,6 @@ class RegistryStats:
     waiters: int = 0
     waits: dict[WaitEnd, int]
     waits_not_admitted: int = 0
-    entries_followed: int = 0
     gaps: int = 0
 
 
@@ -203,7 +197,6 @@ class RegistryEndpoint:
             waiters=self._waits.waiting,
             waits=dict(self._waits.ended),
             waits_not_admitted=self._waits.not_admitted,
-            entries_followed=self._source.followed,
             gaps=self._source.gaps,
         )
 

@@ -211,8 +211,6 @@ class FakeSession:
             is_connected=self.is_connected,
             connections=self.connection_id,
             sessions=self._sessions,
-            watches_armed=self._watches.armed,
-            watches_fired=self._watches.fired,
         )
 
     async def wait_connected(self, timeout_s: float) -> None:

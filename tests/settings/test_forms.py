@@ -43,18 +43,6 @@ def write(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_a_form_knows_its_components_headings_and_keys() -> None:
-    """All of it from the fields of one dataclass."""
-    assert CAR.components == {"engine": Engine, "wheels": Wheels}
-    assert CAR.headings == {"engine": "The engine", "wheels": "The wheels"}
-    assert [*CAR.keys][-2:] == ["user", "wheels"]
-
-
-def test_without_file_and_flags_all_defaults_hold() -> None:
-    """No file is needed."""
-    assert CAR.fill(None, {}) == SettingsOfCar()
-
-
 def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:
     """The value in the file is not even read, so that a flag can stand in for a wrong one."""
     config = write(tmp_path, 'power_w = "much"\nwheels = 3\nglob = ["/a", "/b"]\n')

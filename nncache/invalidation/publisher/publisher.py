@@ -121,7 +121,6 @@ class Publisher:
             self._counts,
             filters_broken=0 if stored is None else len(stored.broken),
             filters_refused=len(self._admission.refused),
-            filter_reads=self._follower.reads,
             filters_read=self._follower.filters_read,
             filter_reads_failed=self._follower.reads_failed,
             filters_over_limit=self._limits.over,

@@ -364,7 +364,6 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 raise ChannelUnavailableError("another publisher has been elected") from exc
             raise
         self._counts.writes += 1
-        self._counts.write_ops += len(operations)
         self._counts.write_s += self._clock() - began_at
 
 

@@ -37,7 +37,6 @@ class TlsStats:
     handshakes_failed: int = 0
     handshakes_refused: int = 0
     certificate_ends_at: float = 0.0
-    certificate_reloads: int = 0
     certificate_reloads_failed: int = 0
 
 
@@ -144,7 +143,6 @@ class TlsListener:
             handshakes_failed=self._failed,
             handshakes_refused=self._refused,
             certificate_ends_at=self._certificate.ends_at,
-            certificate_reloads=self._certificate.reloads,
             certificate_reloads_failed=self._certificate.failed_reloads,
         )
 

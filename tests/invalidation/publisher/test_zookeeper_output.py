@@ -60,7 +60,6 @@ def test_a_successor_finds_what_was_published() -> None:
         assert sorted(on.zookeeper.tree.children(ZNODES.stream("f"))) == ["16", "17", "18", "19"]
         stats = successor.stats()
         assert (stats.writes, stats.filter_records, stats.cache_records) == (7, 14, 7)
-        assert stats.write_ops > 7 * 6
         assert stats.write_s == pytest.approx(7 * on.zookeeper.latency_s)
 
     play(story)
