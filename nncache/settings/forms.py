@@ -102,8 +102,10 @@ class Form(Generic[SettingsT]):
             _chosen(namespaces, str(flags.get(CHOICE, table.get(CHOICE, "")))) if CHOICE in self.keys else ""
         )
         own: Mapping[str, object] = {} if namespaces is None else namespaces.tables[chosen]
-        given = {**table, **own}
-        from_file = {name: value for name, value in given.items() if name in self.keys and name not in flags}
+        in_file = {**table, **own}
+        from_file = {
+            name: value for name, value in in_file.items() if name in self.keys and name not in flags
+        }
         its_table = f"[{TABLES}.{chosen}] of {config}"
         origins = {name: its_table if name in own else str(config) for name in from_file}
         places = (

@@ -20,8 +20,8 @@ from click.testing import CliRunner
 import nncache as api
 from nncache.checks.finding import failed, ok, skipped, warning
 from nncache.checks.table import CHECKS, SETTINGS, Result
-from nncache.commands.check import check, lines, proxy, publisher, summary
-from nncache.commands.check_wiring import as_json
+from nncache.commands.check import check, proxy, publisher
+from nncache.commands.check_wiring import as_json, lines, summary
 from nncache.commands.group import nncache
 from nncache.registry.tree_watch import Present
 from nncache.settings.commands import PROXY, PUBLISHER
