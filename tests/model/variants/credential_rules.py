@@ -68,6 +68,22 @@ CREDENTIAL_RULES: Final = (
         new='        parts += [f"peer={peer}"]\n',
     ),
     Variant(
+        name="doas-in-another-case-read",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="What is asked as `doAs` proves nothing of who asks as `doas`: a release may not read it.",
+        module=_IDENTITY,
+        old='name = "doAs" if plain.doas_may_be_ignored else "doas"',
+        new='name = "doas"',
+    ),
+    Variant(
+        name="root-shows-what-is-in-it",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="Who may see the root's own status, as everybody may, need not be allowed to see what is in it.",
+        module=_RIGHTS,
+        old="homes = [(ticket.directory, not ticket.name)]",
+        new="homes = [(ticket.directory, False)]",
+    ),
+    Variant(
         name="cancelled-token-believed",
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A token that is cancelled through the proxy has no rights when that is answered.",
