@@ -32,7 +32,7 @@ CREDENTIAL_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A proof is one of exactly these bytes, not of what they claim.",
         module=_CREDENTIALS,
-        old='return Credential(f"cookie={digest}", cookie.user, cookie.ends_at_ms)',
+        old='return Credential(_name("cookie", digest, cookie.user), cookie.user, cookie.ends_at_ms)',
         new='return Credential(f"user={cookie.user}", cookie.user, cookie.ends_at_ms) if digest else None',
     ),
     Variant(
