@@ -52,7 +52,7 @@ class FilterFiles:
         _print_plan(plan, as_json=as_json)
         return not plan.is_empty
 
-    def apply(self, file: str, *, prune: bool, is_meant: bool, as_json: bool) -> None:
+    def apply(self, file: str, *, prune: bool, as_json: bool, is_meant: bool = False) -> None:
         """Make the filters in HDFS those of the file, and print what was done.
 
         Globs that match less than they seem to are taken only if that `is_meant`.
