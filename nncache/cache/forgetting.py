@@ -82,6 +82,8 @@ def _grant(windows: TwoStepWindows, change: Footprint) -> None:
             windows.may_be_granted(path)
         case Appeared(path) | Vanished(path) | AccessChanged(path) | SubtreeUnknown(path):
             windows.may_be_granted(path)
+        case LineTouched(_, path):  # any part of it may have been made
+            windows.may_be_granted(path)
         case EverythingUnknown():
             windows.may_be_granted(ROOT)
         case _:

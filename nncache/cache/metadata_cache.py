@@ -265,6 +265,7 @@ class MetadataCache:
             self.store.forget_all()
         self._filters = filters
         self.windows.follow(filters.globs)
+        self.windows.may_be_granted(ROOT)  # of what a new filter matches, no change was read before it came
 
     def _flush(self) -> None:
         self.store.forget_all()

@@ -51,8 +51,11 @@ class FilterFiles:
         _print_plan(plan, as_json=as_json)
         return not plan.is_empty
 
-    def apply(self, file: str, *, prune: bool, as_json: bool) -> None:
-        """Make the filters in HDFS those of the file, and print what was done."""
+    def apply(self, file: str, *, prune: bool, as_json: bool, is_meant: bool = False) -> None:
+        """Make the filters in HDFS those of the file, and print what was done.
+
+        Globs that match less than they seem to are taken only if that `is_meant`.
+        """
         entries = read_file(file)
         done, plan = Done(), FilePlan(broken={})
 
@@ -61,7 +64,7 @@ class FilterFiles:
             path, user = self._settings.filters.filters_path, self._settings.namenodes.user
             own_user = self._settings.kerberos.acts_as(user)
             plan = await self._plan(FilterStore(hdfs, path, own_user=own_user), entries, prune=prune)
-            if plan.is_empty or plan.refused:
+            if plan.is_empty or plan.refused or (plan.pitfalls and not is_meant):
                 return
             async with quick(hdfs, user, timeout_s=TIMEOUT_S, identity=identity) as changing:
                 with bar("applying filters") as progress:
@@ -77,6 +80,8 @@ class FilterFiles:
         _print_done(plan, done, as_json=as_json)
         if plan.refused:
             raise FiltersError(f"refused, so nothing was changed: {some_names(tuple(plan.refused))}")
+        if plan.pitfalls and not is_meant:
+            raise ConfigurationError("nothing was changed: --yes takes such globs all the same")
         if plan.broken:
             raise FiltersError(f"filters that are broken, and were left alone: {', '.join(plan.broken)}")
 

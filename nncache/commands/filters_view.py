@@ -128,6 +128,8 @@ def remarks(plan: FilePlan) -> Iterator[str]:
         yield one_line(f"broken: {name}: {reason}: left alone; remove it and apply the file again")
     for name, reason in plan.refused.items():
         yield one_line(f"refused: {name}: {reason}")
+    for trouble in plan.pitfalls:
+        yield one_line(trouble)
     if plan.unlisted:
         names = some_names(plan.unlisted, shown=SHOWN)
         yield one_line(f"not in the file, and kept (--prune removes what is not): {names}")
@@ -145,6 +147,7 @@ def plan_as_json(plan: FilePlan, done: Done | None = None) -> dict[str, object]:
         "notInFile": [*plan.unlisted],
         "broken": [{"name": name, "reason": reason} for name, reason in plan.broken.items()],
         "refused": [{"name": name, "reason": reason} for name, reason in plan.refused.items()],
+        "pitfalls": [*plan.pitfalls],
         "unchanged": plan.unchanged,
     }
     if done is not None:

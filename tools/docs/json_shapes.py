@@ -50,7 +50,8 @@ _ABOUT_LIST: Final = (
 )
 _ABOUT_DIFF: Final = (
     "What `apply` would do; `removed` is empty without `--prune`, and `notInFile` names these filters then. `broken` "
-    "are filters of the file that `apply` leaves alone; with any that is `refused` it changes nothing. "
+    "are filters of the file that `apply` leaves alone; with any that is `refused` it changes nothing, "
+    "and with any of `pitfalls`, new globs that match less than they seem to, only with `--yes`. "
     "`filters apply --dry-run` prints the same."
 )
 _ABOUT_ESTIMATE: Final = (
