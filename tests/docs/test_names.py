@@ -189,10 +189,10 @@ FROM_ELSEWHERE = frozenset({"address already in use", "Got unexpected extra argu
 """Messages of the kernel and of click."""
 
 
-def test_each_message_of_the_troubleshooting_page_is_one_of_the_code() -> None:
+def test_each_message_of_the_runbook_is_one_of_the_code() -> None:
     """The first cell of its tables of messages and log lines: a reader searches for it."""
     texts = messages()
-    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    page = (DOCS / "runbook.md").read_text(encoding="utf-8")
     quoted = [
         message
         for row in re.findall(r"^\| (`.*?) \| ", page, re.MULTILINE)
