@@ -13,11 +13,11 @@ from nncache.settings.reference import metrics_page, pages, settings_page, write
 
 @pytest.mark.parametrize("name", sorted(KEYS))
 def test_each_setting_has_a_row(name: str) -> None:
-    """Key, flag, default and meaning."""
+    """Key, default and meaning."""
     key = next(form.keys[name] for form in FORMS if name in form.keys)
     row = next(line for line in settings_page().splitlines() if line.startswith(f"| `{name}` |"))
-    assert f"`{key.flag}`" in row
-    assert row.count(" | ") >= 4
+    assert key.flag == f"--{name.replace('_', '-')}", "the page says that a flag is spelled like its key"
+    assert key.default_text in row
     assert key.help.replace("|", "\\|") in row
 
 
@@ -33,10 +33,21 @@ def test_each_command_has_a_section_that_leads_to_all_its_settings(form: Form[An
 
 
 def test_each_metric_has_a_row() -> None:
-    """Name, kind, unit, the daemons that have it, and meaning."""
+    """Name, kind and unit, in the section of the daemons that have it."""
     page = metrics_page()
     for metric in METRICS:
-        assert f"| `{metric.name}` | {metric.kind} | {metric.unit} | {', '.join(metric.daemons)} | " in page
+        section = page.partition(f"\n## Of {', '.join(f'nncache {daemon}' for daemon in metric.daemons)}\n")[
+            2
+        ].partition("\n## ")[0]
+        assert f"| `{metric.name}` | {metric.kind}, {metric.unit} | " in section
+
+
+def test_each_value_of_a_label_is_explained_once() -> None:
+    """On the page of metrics, or on that of `Cache-Status`."""
+    page, reasons = metrics_page(), pages()["cache-status.md"]
+    for metric in METRICS:
+        for value, meaning in metric.values.items():
+            assert page.count(f"| `{value}` | {meaning} |") == 1 or f"\n### {value}\n" in reasons
 
 
 def test_the_pages_do_not_tell_who_generated_them(monkeypatch: pytest.MonkeyPatch) -> None:
