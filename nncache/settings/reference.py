@@ -23,7 +23,7 @@ A key that no command has is an error.
 For a proxy in front of several namespaces, `[namespaces.NAME]` holds keys of one of them, and `[mounts]` says what each
 holds: [federation.md](federation.md).
 `admin` is a key of each daemon, each with its own default: where several run on one host, give it as a flag.
-In the file a list is an array of texts.
+In parentheses is the default. In the file a list is an array of texts.
 On the command line its flag is repeated; those of {_SPLIT} also take a comma-separated list.
 """
 METRICS_NOTE = """\
@@ -57,7 +57,7 @@ def pages() -> dict[str, str]:
 
 
 def settings_page() -> str:
-    """Return the table of all settings as Markdown."""
+    """Return a list of all settings, by command and component, as Markdown."""
     parts = ["# Settings\n", NOTE, SETTINGS_NOTE]
     described: set[type] = set()
     for form in FORMS:
@@ -71,7 +71,7 @@ def settings_page() -> str:
             described.add(component)
             rows = "".join(map(_setting_row, keys_of([component])))
             parts.append(f"### {heading}\n")
-            parts.append(f"| key | default | meaning |\n|---|---|---|\n{rows}")
+            parts.append(rows)
         if others:
             parts.append(f"And those described above: {', '.join(others)}.\n")
     return "\n".join(parts)
@@ -84,15 +84,15 @@ def _anchor(heading: str) -> str:
 
 def _setting_row(key: Key) -> str:
     choices = f" One of {', '.join(f'`{choice}`' for choice in key.choices)}." if key.choices else ""
-    default = key.default_text + (" (list)" if key.kind is Kind.LIST else "")
-    return f"| `{key.name}` | {_cell(default)} | {_cell(key.help)}{choices} |\n"
+    default = key.default_text + (", a list" if key.kind is Kind.LIST else "")
+    return f"- `{key.name}`{f' ({default})' if default else ''}: {key.help}{choices}\n"
 
 
 def metrics_page() -> str:
     """Return all metrics, by the daemons that have them, as Markdown."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for metric in METRICS:
-        row = f"| `{metric.name}` | {metric.kind}, {metric.unit} | {_cell(metric.meaning)} |\n"
+        row = f"- `{metric.name}` ({metric.kind}, {metric.unit}): {metric.meaning}\n"
         groups.setdefault(tuple(metric.daemons), []).append(row)
     return "\n".join(
         [
@@ -100,8 +100,7 @@ def metrics_page() -> str:
             NOTE,
             METRICS_NOTE,
             *(
-                f"## Of {', '.join(f'nncache {daemon}' for daemon in daemons)}\n\n"
-                f"| name | kind, unit | meaning |\n|---|---|---|\n{''.join(rows)}"
+                f"## Of {', '.join(f'nncache {daemon}' for daemon in daemons)}\n\n{''.join(rows)}"
                 for daemons, rows in groups.items()
             ),
             "## Values of labels\n",

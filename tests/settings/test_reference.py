@@ -1,5 +1,6 @@
 """The generated pages hold a row for each row of their table."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from nncache.settings.reference import metrics_page, pages, settings_page, write
 def test_each_setting_has_a_row(name: str) -> None:
     """Key, default and meaning."""
     key = next(form.keys[name] for form in FORMS if name in form.keys)
-    row = next(line for line in settings_page().splitlines() if line.startswith(f"| `{name}` |"))
+    row = next(line for line in settings_page().splitlines() if re.match(f"- `{name}`[ :]", line))
     assert key.flag == f"--{name.replace('_', '-')}", "the page says that a flag is spelled like its key"
     assert key.default_text in row
-    assert key.help.replace("|", "\\|") in row
+    assert key.help in row
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.command)
@@ -39,7 +40,7 @@ def test_each_metric_has_a_row() -> None:
         section = page.partition(f"\n## Of {', '.join(f'nncache {daemon}' for daemon in metric.daemons)}\n")[
             2
         ].partition("\n## ")[0]
-        assert f"| `{metric.name}` | {metric.kind}, {metric.unit} | " in section
+        assert f"\n- `{metric.name}` ({metric.kind}, {metric.unit}): " in section
 
 
 def test_each_value_of_a_label_is_explained_once() -> None:
