@@ -106,13 +106,13 @@ def metrics_page() -> str:
             "## Values of labels\n",
             "`operation` is the name of a WebHDFS operation, or `other`.",
             "`reason` is explained in [cache-status.md](cache-status.md).\n",
-            *_label_tables(),
+            *_label_values(),
         ]
     )
 
 
-def _label_tables() -> Iterator[str]:
-    """Yield a table for each set of values; those of `Cache-Status` have a page of their own."""
+def _label_values() -> Iterator[str]:
+    """Yield a list for each set of values; those of `Cache-Status` have a page of their own."""
     tables = {
         _values({each.value: meaning for each, meaning in MEANINGS.items()}): [
             "`nncache_requests_total`, label `result`"
@@ -124,15 +124,11 @@ def _label_tables() -> Iterator[str]:
                 f"`{metric.name}`, label `{metric.labels[0]}`"
             )
     for values, names in tables.items():
-        yield f"{'; '.join(names)}:\n\n| value | meaning |\n|---|---|\n{values}"
+        yield f"{'; '.join(names)}:\n\n{values}"
 
 
 def _values(values: Mapping[str, str]) -> str:
-    return "".join(f"| `{value}` | {_cell(meaning)} |\n" for value, meaning in values.items())
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return "".join(f"- `{value}`: {meaning}\n" for value, meaning in values.items())
 
 
 def write(docs: Path) -> None:

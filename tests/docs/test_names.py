@@ -135,6 +135,7 @@ def test_each_target_of_make_exists(page: Path) -> None:
     """In blocks and in sentences."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    targets.update(*map(str.split, re.findall(r"^NIGHTLY := (.+)", makefile, re.MULTILINE)))
     lines = [
         line for code in (*inline(page), *shell_lines(page)) for line in re.findall(r"^make ([a-z-]+)", code)
     ]

@@ -48,7 +48,7 @@ def test_each_value_of_a_label_is_explained_once() -> None:
     page, reasons = metrics_page(), pages()["cache-status.md"]
     for metric in METRICS:
         for value, meaning in metric.values.items():
-            assert page.count(f"| `{value}` | {meaning} |") == 1 or f"\n### {value}\n" in reasons
+            assert page.count(f"\n- `{value}`: {meaning}\n") == 1 or f"\n### {value}\n" in reasons
 
 
 def test_the_pages_do_not_tell_who_generated_them(monkeypatch: pytest.MonkeyPatch) -> None:
