@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from nncache.metrics.metric import Metric
 from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.traffic import MEANINGS
@@ -31,6 +32,7 @@ Served in the Prometheus text format at `/metrics` of the admin port of `nncache
 `nncache dns`.
 In front of several namespaces ([federation.md](federation.md)) the metrics of each have the label `namespace`; it is
 empty for requests that concern none of them.
+A name that ends in `_total` is a counter's; the others are gauges unless the list says so.
 The page also has the metrics of the process (`process_*`), the interpreter (`python_info`) and its garbage collector
 (`python_gc_*`).
 
@@ -92,7 +94,7 @@ def metrics_page() -> str:
     """Return all metrics, by the daemons that have them, as Markdown."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for metric in METRICS:
-        row = f"- `{metric.name}` ({metric.kind}, {metric.unit}): {metric.meaning}\n"
+        row = f"- `{metric.name}` ({_measured(metric)}): {metric.meaning}\n"
         groups.setdefault(tuple(metric.daemons), []).append(row)
     return "\n".join(
         [
@@ -109,6 +111,12 @@ def metrics_page() -> str:
             *_label_values(),
         ]
     )
+
+
+def _measured(metric: Metric) -> str:
+    """Return the unit, with the kind where the name does not tell it."""
+    usual = "counter" if metric.name.endswith("_total") else "gauge"
+    return metric.unit if metric.kind == usual else f"{metric.kind}, {metric.unit}"
 
 
 def _label_values() -> Iterator[str]:

@@ -34,13 +34,16 @@ def test_each_command_has_a_section_that_leads_to_all_its_settings(form: Form[An
 
 
 def test_each_metric_has_a_row() -> None:
-    """Name, kind and unit, in the section of the daemons that have it."""
+    """Name and unit, in the section of the daemons that have it; the kind, unless the name tells it."""
     page = metrics_page()
     for metric in METRICS:
         section = page.partition(f"\n## Of {', '.join(f'nncache {daemon}' for daemon in metric.daemons)}\n")[
             2
         ].partition("\n## ")[0]
-        assert f"\n- `{metric.name}` ({metric.kind}, {metric.unit}): " in section
+        assert re.search(
+            rf"^- `{metric.name}` \((histogram, )?{re.escape(metric.unit)}\): ", section, re.MULTILINE
+        )
+        assert (metric.kind == "counter") == metric.name.endswith("_total")
 
 
 def test_each_value_of_a_label_is_explained_once() -> None:
