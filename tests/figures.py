@@ -5,7 +5,7 @@ from collections import Counter
 from nncache.admin.server import AdminStats
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.cache.stats import CacheStats
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 from nncache.daemons.dns_wiring import DnsStats
 from nncache.daemons.registration import RegistrationStats
 from nncache.daemons.watchdog import LoopStats

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from nncache.admin.access import is_loopback
-from nncache.proxy.shares import Shares, holder_of
+from nncache.net.shares import Shares, holder_of
 
 MAX_CONNECTIONS: Final = 32
 """Open at once, one half of this host and one half of all others; `proxy.limits.reserve_files` keeps files for them."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from nncache.admin.connections import Connections
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from nncache.proxy.clients.server_certificate import ServerCertificate
 from nncache.proxy.clients.tls_listener import TlsListener
 from nncache.proxy.errors import StartError

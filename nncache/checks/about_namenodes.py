@@ -9,8 +9,7 @@ from typing import Final
 
 from nncache.checks.facts import Facts, NameNodeFound, Read
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
-from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState, NameNode
 from nncache.hadoop.kerberos.advice import is_about_kdc
 from nncache.hadoop.paths import ROOT
 from nncache.hadoop.server_kind import ServerKind

@@ -9,8 +9,7 @@ from typing import Final
 from nncache.checks.subject import Subject
 from nncache.coordination.acl import Acl
 from nncache.hadoop.doas_trial import Trial
-from nncache.hadoop.election_view import Answer, NameNode
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import Answer, HaState, NameNode
 from nncache.hadoop.kerberos.advice import is_about_kdc
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind

@@ -26,7 +26,6 @@ from nncache.checks.zookeeper_probe import ask_zookeeper
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.addresses import split_address
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import Mechanism
@@ -34,10 +33,11 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.services import services_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.server_kind import ServerKind
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.filters.errors import FilterStoreError
+from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.net.addresses import split_address
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 FIRST_S: Final = 5.0

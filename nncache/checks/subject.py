@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.paths import ROOT
 from nncache.invalidation.settings import DIRECT, ZOOKEEPER
+from nncache.net.endpoint import Endpoint
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from nncache.admin.settings import ExplainSettings, read_token
 from nncache.commands.options import given
 from nncache.errors import AdminError, ConfigurationError
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfExplain, load_settings
 from nncache.settings.forms import Form
 

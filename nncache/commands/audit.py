@@ -16,9 +16,9 @@ from nncache.commands.audit_questions import Questions, paced
 from nncache.commands.audit_view import lines, report_as_json
 from nncache.commands.options import given, with_settings
 from nncache.errors import AdminError, ConfigurationError, NotAuditedError
-from nncache.hadoop.endpoint import parse_endpoint
 from nncache.hadoop.paths import InvalidPathError, canonical
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import parse_endpoint
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import AUDIT, load_settings
 
 _EPILOG = (

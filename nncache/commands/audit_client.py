@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from nncache.commands.admin_client import AdminPort
 from nncache.commands.audit_questions import Read
-from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.net.endpoint import Endpoint, parse_endpoint
 
 TIMEOUT_S: Final = 10.0
 """Of one read; a NameNode under load takes seconds."""

@@ -10,7 +10,7 @@ import click
 
 from nncache.commands.admin_client import admin_port
 from nncache.commands.options import with_settings
-from nncache.hadoop.some_names import some_names
+from nncache.net.some_names import some_names
 from nncache.proxy.cache_status import MEANINGS
 from nncache.settings.commands import EXPLAIN
 

@@ -23,7 +23,7 @@ from nncache.commands.filters_view import (
 )
 from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError
-from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.glob_syntax import pitfall
 from nncache.invalidation.filters.admission import no_room, over_quota, refused_changes, too_general
 from nncache.invalidation.filters.definition import Filter, FilterError, filter_as_json
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters

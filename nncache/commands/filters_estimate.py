@@ -12,7 +12,7 @@ from nncache.commands.filters_store import TIMEOUT_S, on_hdfs
 from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError
 from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
-from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.webhdfs import WebHdfs

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from nncache.hadoop.some_names import some_names
 from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.file_plan import FilePlan
 from nncache.invalidation.filters.filter_file import BadFilterFileError
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.logs import one_line
+from nncache.net.some_names import some_names
 
 NONE = "-"
 """Stands where there are no subscribers."""

@@ -21,13 +21,13 @@ from nncache.commands.filters_view import complaints
 from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
-from nncache.hadoop.some_names import some_names
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.file_plan import FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import BadFilterFileError, Entry, encode_filters, parse_filters
 from nncache.invalidation.filters.hdfs_bulk import Done, carry_out
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters
 from nncache.invalidation.filters.quick_hdfs import quick
+from nncache.net.some_names import some_names
 from nncache.settings.commands import SettingsOfFilters
 
 STANDARD: Final = "-"

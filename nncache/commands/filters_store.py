@@ -11,12 +11,12 @@ from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import NameNodeWeb
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.definition import FilterError
-from nncache.invalidation.filters.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.logs import one_line
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfFilters
 
 TIMEOUT_S: Final = 15.0

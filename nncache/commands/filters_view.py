@@ -7,11 +7,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from nncache.hadoop.some_names import some_names
 from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.hdfs_store import StoredFilter, StoredFilters
 from nncache.invalidation.filters.trust import Distrust, by_distrust
 from nncache.logs import one_line
+from nncache.net.some_names import some_names
 
 HEADINGS = ("NAME", "GLOB", "OWNER", "SUBSCRIBERS")
 NONE = "-"

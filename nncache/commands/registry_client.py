@@ -18,14 +18,14 @@ from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
 from nncache.logs import LogSettings, set_up_logs
+from nncache.net.setting_error import SettingError
 from nncache.registry import paths
 from nncache.registry.auditing import audit_tree
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
-from nncache.registry.pace import Pace
+from nncache.registry.pacing import Pace
 from nncache.registry.purge_plan import plan_purge
 from nncache.registry.record_json import encode_record, parse_record
 from nncache.registry.tree_reading import read_tree

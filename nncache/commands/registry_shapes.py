@@ -8,9 +8,8 @@ from nncache.commands import registry_view
 from nncache.commands.proxies_view import READY, Found
 from nncache.commands.proxies_view import lines as proxy_lines
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.reaping import Reaped, Reaping, Stays
-from nncache.registry.record import Endpoint, ServiceRecord
+from nncache.registry.record import Endpoint, Entry, EntryStatus, ServiceRecord
 from nncache.registry.tree_watch import Current, Gap, Present, Removed
 
 _URL: Final = "http://proxy7:9871/webhdfs/v1"

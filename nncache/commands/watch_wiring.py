@@ -14,10 +14,10 @@ from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.logs import LogSettings, set_up_logs
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfWatch
 
 

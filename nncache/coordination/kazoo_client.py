@@ -24,7 +24,6 @@ from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.retry import KazooRetry
 
 from nncache.coordination.errors import ConnectionLostError
-from nncache.coordination.kazoo_log import KazooLog
 from nncache.coordination.login import Attempt, Login
 from nncache.coordination.loop_handler import LoopHandler
 from nncache.coordination.tls import ZooKeeperTls
@@ -252,3 +251,23 @@ class Client:
         self._handler.close()
         self._closed.set()
         self._tell(Closed())
+
+
+_UNRESOLVED: Final = "Cannot resolve %s: %s"
+"""kazoo says nowhere else that a host has no address (ConnectionHandler._expand_client_hosts, 2.11)."""
+
+
+class KazooLog(logging.Logger):
+    """The logger of one KazooClient: warnings and errors become lines for debugging."""
+
+    def __init__(self, on_unresolved: Callable[[str], None]) -> None:
+        """Make a logger; the function is called, in kazoo's thread, when a host has no address."""
+        super().__init__("kazoo", level=logging.WARNING)
+        self._on_unresolved = on_unresolved
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Take what kazoo says."""
+        text = record.getMessage()
+        if record.msg == _UNRESOLVED:
+            self._on_unresolved(text)
+        _log.debug("kazoo: %s", text, exc_info=record.exc_info)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, NoReturn, TypeVar
 
 from nncache.daemons.news import News
-from nncache.hadoop.token_bucket import TokenBucket
+from nncache.net.token_bucket import TokenBucket
 
 LOOK_EVERY_S = 0.25
 """A state that comes and goes faster than this is not worth a line."""

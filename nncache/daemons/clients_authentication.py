@@ -27,7 +27,7 @@ from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.proxy_users import parse_proxy_users
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.termination.handshakes import Handshakes, accept_with

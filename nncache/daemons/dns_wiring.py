@@ -31,11 +31,11 @@ from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
-from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.registry import paths
 from nncache.registry.dns_answers import Answers, Authority
 from nncache.registry.dns_zone import Zone

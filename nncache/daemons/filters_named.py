@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from nncache.hadoop.some_names import some_names
+from nncache.net.some_names import some_names
 
 _NAMED: Final = 10
 """In the line that says which there are."""

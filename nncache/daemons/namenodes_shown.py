@@ -1,7 +1,6 @@
 """The NameNodes as operators see them."""
 
-from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState, NameNode
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.pool import NameNodePool
 

@@ -17,9 +17,9 @@ from nncache.daemons.service_manager import ServiceManager
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.hadoop.namenode_web import NameNodeWeb
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.stream import load_stream_class
 from nncache.logs import set_up_logs
+from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import reserve_files
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 from nncache.daemons.active_line import about_active
 from nncache.daemons.news import News
 from nncache.hadoop.election_view import Active, Probe

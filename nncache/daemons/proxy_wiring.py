@@ -29,9 +29,9 @@ from nncache.daemons.start_lines import say_where, say_where_all
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
-from nncache.hadoop.settings import SettingError
 from nncache.logs import set_log_level
 from nncache.metrics.page import MetricsPage
+from nncache.net.setting_error import SettingError
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.hottest import Hottest
 from nncache.proxy.registry_endpoint import NO_REGISTRY

@@ -39,11 +39,9 @@ from nncache.daemons.start_lines import who
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
-from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
@@ -57,6 +55,8 @@ from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfPublisher
 
 _log = logging.getLogger(__name__)

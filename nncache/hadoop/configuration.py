@@ -14,7 +14,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from nncache.hadoop.errors import HadoopError
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 RESOURCES: Final = ("core-site.xml", "hdfs-site.xml")
 """Of a configuration directory, in the order in which an HDFS daemon reads them."""

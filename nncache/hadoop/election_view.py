@@ -2,15 +2,73 @@
 
 Pure: `nncache.hadoop.pool` asks the NameNodes and feeds the answers in. Nothing is elected here: who is active is
 the NameNodes' own business, and this is what can be seen of it from outside.
+
+A NameNode that was stopped and goes on says that it is active until it is fenced. With QuorumJournalManager alone that
+happens at its next write, and reads of it would go back in time. The one that became active last is right. Clocks of
+different hosts are compared only where what was seen from here does not decide.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from math import inf
+from typing import TypeVar
 
-from nncache.hadoop.claims import Claim, claim_after, latest_of
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
+
+_T = TypeVar("_T", bound=Hashable)
+
+
+class HaState(Enum):
+    """The state of one NameNode. Without HA it is ACTIVE.
+
+    Source: org.apache.hadoop.ha.HAServiceProtocol.HAServiceState of Hadoop 3.4.1 and 3.5.0.
+    """
+
+    INITIALIZING = auto()
+    ACTIVE = auto()
+    STANDBY = auto()
+    OBSERVER = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One life of a NameNode as the active one, and what is known of its beginning. Times are local."""
+
+    life: tuple[int, int]  # (start of the process, last HA transition), in ms by the NameNode's own clock
+    after: float  # when it was asked last before this life was seen: the life began later; minus infinity if never
+    by: float  # the life had begun by then; infinite while that is not known
+
+    def is_later_than(self, other: "Claim") -> bool:
+        """Whether it is known, without any other clock, to have begun after the other."""
+        return self.after > other.by
+
+
+def claim_after(
+    before: Claim | None, *, life: tuple[int, int], asked_before: float, asked_at: float, known_by: float
+) -> Claim:
+    """Return the claim of a NameNode that says it is active.
+
+    `before` is its last claim, if it has said nothing else since. `asked_before` is when the question before this one
+    was sent, `asked_at` when this one was, and `known_by` a moment after its answer, infinite if there is none.
+    """
+    if before is not None and before.life == life:
+        return replace(before, by=min(before.by, asked_at))
+    return Claim(life=life, after=asked_before, by=known_by)
+
+
+def latest_of(claims: Mapping[_T, Claim]) -> _T | None:
+    """Return who became active last; None if there are no claims.
+
+    Where the order was not seen from here the time of the last transition decides, and then the order of the claims.
+    """
+    candidates = [
+        name
+        for name, claim in claims.items()
+        if not any(other.is_later_than(claim) for other in claims.values())
+    ]
+    return max(candidates, key=lambda name: claims[name].life[1], default=None)
+
 
 FAILURES_OF_ACTIVE = 2
 """So many unanswered probes in a row take the active NameNode's place from it: one may be a long pause of its

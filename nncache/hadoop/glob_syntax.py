@@ -13,6 +13,7 @@ Source: `GlobPattern`, `GlobExpander`, `Globber` and `FileSystem.globStatus`, Ha
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NoReturn, TypeAlias
 
 from nncache.hadoop.errors import HadoopError
@@ -287,3 +288,47 @@ def _components(reader: _Reader, sequence: _Flat) -> tuple[Component, ...]:
         if tuple(component) in _DOTS:
             reader.fail(start, "a glob names its path without . and .. (Hadoop would resolve them)")
     return tuple(tuple(component) for component in components if component)
+
+
+def first_wildcard_level(glob: str) -> int | None:
+    """Return the level of the path, 1 below the root, at which a glob has its first wildcard; None for none.
+
+    `*`, `?` and sets are wildcards. Braces are as many globs as they have alternatives: the one whose wildcard stands
+    highest counts.
+
+    Raises:
+        GlobError: it is none.
+    """
+    levels = (
+        level
+        for components in parse_glob(glob)
+        for level, component in enumerate(components, start=1)
+        if not _is_plain(component)
+    )
+    return min(levels, default=None)
+
+
+def _is_plain(component: Component) -> bool:
+    return all(
+        isinstance(token, Literal)
+        or (isinstance(token, EitherOf) and all(map(_is_plain, token.alternatives)))
+        for token in component
+    )
+
+
+def pitfall(glob: str) -> str:
+    """Return what a glob that can be read does not do, though it looks like it; "" if there is nothing.
+
+    Raises:
+        GlobError: it is none.
+    """
+    if any(_is_doubled(component) for components in parse_glob(glob) for component in components):
+        return (
+            f"{glob}: ** stays within one level, as * does in Hadoop: give a glob for each depth, "
+            f"such as {glob.replace('**', '*')} and {glob.replace('**', '*/*')}"
+        )
+    return ""
+
+
+def _is_doubled(component: Component) -> bool:
+    return any(isinstance(a, AnyString) and isinstance(b, AnyString) for a, b in pairwise(component))

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nncache.hadoop.addresses import split_address
 from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.users import is_user_name
+from nncache.net.addresses import split_address
+from nncache.net.setting_error import SettingError
 
 MIN_PROBE_PAUSE_S = 0.05
 """Between two probes of one NameNode, however often it is suspected."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from nncache.hadoop.election_view import Active, ElectionView, NameNode, Probe
+from nncache.hadoop.election_view import Active, ElectionView, HaState, NameNode, Probe
 from nncache.hadoop.errors import (
     HadoopError,
     KerberosError,
@@ -19,7 +19,6 @@ from nncache.hadoop.errors import (
     NoActiveNameNodeError,
     TlsError,
 )
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.tickets import TicketStats

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 
 
 @dataclass(slots=True, kw_only=True)

@@ -14,9 +14,8 @@ from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.change import Change
 from nncache.hadoop.events import EventBatch
-from nncache.invalidation.class_setting import load_class
 from nncache.invalidation.namenodes import NameNodes
-from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
+from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings, load_class
 from nncache.invalidation.stats import ChannelStats
 
 

@@ -18,10 +18,10 @@ from nncache.cache.set_aside import Writer
 from nncache.hadoop.calls import Call
 from nncache.hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
 from nncache.hadoop.errors import CallerRefusedError
-from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.operations import Effect
 from nncache.hadoop.paths import ROOT, ancestors, exceeds_limits
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.net.http_failure import why_unanswered
 from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.ports import Clock, NameNodeQueries, Right
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.hadoop.rpc.callers import MAX_CALLER_CONNECTIONS
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 _MIN_HEAD_BYTES = 1024
 _MAX_COUNT = 2**30  # of what the kernel and the parser take as a C int

@@ -227,7 +227,7 @@ class PlainCalls:
         Args:
             head: all that came of the client.
             peer: the client's address.
-            holder: under which name that has its share (`nncache.proxy.shares.holder_of`).
+            holder: under which name that has its share (`nncache.net.shares.holder_of`).
             client: told what comes of it, later.
         """
         read = self._read(head)

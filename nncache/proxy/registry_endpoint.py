@@ -17,7 +17,8 @@ from aiohttp import web
 from cachetools import LRUCache
 
 from nncache.coordination.task_group import run_all
-from nncache.hadoop.token_bucket import TokenBucket
+from nncache.net.shares import holder_of
+from nncache.net.token_bucket import TokenBucket
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Handler
@@ -35,7 +36,6 @@ from nncache.proxy.messages import Headers
 from nncache.proxy.registry_turns import RegistryTurns
 from nncache.proxy.registry_waits import Followed, RegistryPage, RegistryWaits
 from nncache.proxy.registry_wish import RegistryWish, is_registry, read_registry_wish
-from nncache.proxy.shares import holder_of
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.wait_groups import WaitEnd
 

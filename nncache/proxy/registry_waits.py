@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
+from nncache.net.shares import Shares
 from nncache.proxy.conditional import Wish
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, ProxyError
 from nncache.proxy.registry_wish import MAX_PATH, RegistryWish
-from nncache.proxy.shares import Shares
 from nncache.proxy.wait_groups import Client, WaitEnd, Woken, wake
 
 HELD: Final = 1_000

@@ -16,9 +16,9 @@ import aiohttp
 from yarl import URL
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.http_failure import why_unanswered
-from nncache.registry.at_once import at_once
+from nncache.net.http_failure import why_unanswered
 from nncache.registry.errors import ResourceManagerError
+from nncache.registry.pacing import at_once
 from nncache.registry.yarn_states import INFO, Answer, Doubt, Manager, Reply, Unanswered, manager_of
 
 TIMEOUT_S: Final = 10.0

@@ -16,13 +16,11 @@ from nncache.coordination.errors import ConnectionLostError, NoNodeError
 from nncache.coordination.watches import Watcher
 from nncache.coordination.zookeeper import Znode
 from nncache.registry import paths
-from nncache.registry.at_once import at_once
-from nncache.registry.entry import EntryStatus
 from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.operations import status_of
-from nncache.registry.record import ServiceRecord
+from nncache.registry.pacing import Slices, apart, at_once
+from nncache.registry.record import EntryStatus, ServiceRecord
 from nncache.registry.record_json import parse_record
-from nncache.registry.slices import Slices, apart
 
 BATCH: Final = 256
 """Entries that are read before any of them is reported."""

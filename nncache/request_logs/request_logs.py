@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.proxy.traffic import Observer
 from nncache.request_logs.access_log import AccessLog
 from nncache.request_logs.audit_log import AuditLog

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 AccessLogFormat = Literal["combined", "json"]
 

@@ -18,11 +18,11 @@ from nncache.hadoop.namenode_settings import (
     UserSettings,
     WebHdfsSettings,
 )
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
 from nncache.logs import LogSettings
+from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.settings import TerminationSettings

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar, get_type_hints
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import KEY
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.settings import clear_secrets
 from nncache.settings.keys import Key, as_number, build, from_flag, from_toml, keys_of
 from nncache.settings.namespaces import (

@@ -12,9 +12,9 @@ from nncache.errors import ConfigurationError
 from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Configuration
 from nncache.hadoop.configured_namenodes import configured_namenodes, configured_nameservice
 from nncache.hadoop.namenode_settings import HadoopConfSettings
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.viewfs import viewfs_mounts
 from nncache.invalidation.settings import DIRECT
+from nncache.net.setting_error import SettingError
 from nncache.registry import configured
 from nncache.settings.forms import Supplement
 from nncache.settings.namespaces import IDENTITY

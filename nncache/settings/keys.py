@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc", "yarn_forgotten", "yarn_rm", "zookeeper"})
 """Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""

@@ -14,7 +14,7 @@ from typing import Final
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import KEY, MountTable
 from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 TABLES: Final = "namespaces"
 CHOICE: Final = "namespace"

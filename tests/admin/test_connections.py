@@ -8,7 +8,7 @@ from typing import cast
 
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
 from nncache.admin.server import AdminServer, Answer, Page, as_json
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from tests.patience import HANG_S
 from tests.proxy.wire import until
 

@@ -13,7 +13,7 @@ from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, Connections
 from nncache.admin.over_tls import listening
 from nncache.admin.server import Action, AdminServer, Page, as_json, daemon_pages
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from nncache.proxy.clients import tls_listener
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
 from nncache.testbed.certificates import Authority

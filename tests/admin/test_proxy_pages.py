@@ -19,7 +19,7 @@ from nncache.admin.proxy_pages import (
 )
 from nncache.admin.server import AdminServer
 from nncache.hadoop.change import Touched
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from tests.proxy.doubles import FakeClock, make_cache
 
 READY = ProxyReadiness(is_listening=True, active="nn1:9870", is_gate_open=True, gate="open")

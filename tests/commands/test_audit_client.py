@@ -5,7 +5,7 @@ import pytest
 from nncache.commands.admin_client import AdminPort
 from nncache.commands.audit_client import HttpSides, is_hit, proxy_of
 from nncache.commands.audit_questions import Read
-from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.net.endpoint import Endpoint, parse_endpoint
 from tests.admin_port import answering
 from tests.commands.planted import http_server
 from tests.processes import free_address

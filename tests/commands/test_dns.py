@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from nncache.commands.dns import dns as command
 from nncache.errors import StartError
-from nncache.hadoop.endpoint import parse_endpoint
+from nncache.net.endpoint import parse_endpoint
 from nncache.registry.access import AccessPolicy
 from nncache.registry.daemon_record import PROXY, Daemon
 from nncache.registry.operations import Registry

@@ -5,7 +5,7 @@ import pytest
 from nncache.commands.filters_store import on_hdfs, on_store
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.namenode_settings import WebHdfsSettings
-from nncache.invalidation.filters.errors import FilterError, FilterExistsError
+from nncache.invalidation.errors import FilterError, FilterExistsError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.settings.commands import SettingsOfFilters
 

@@ -16,7 +16,7 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.settings import KerberosSettings
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM, ZooKeeperSecurity
 from nncache.testbed.zookeeper import ZooKeeperServer

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.tls import ZooKeeperTls, tls_of
 from nncache.coordination.zookeeper import Create, SetData
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.testbed.certificates import Authority
 from nncache.testbed.ensemble import ZooKeeperEnsemble
 from nncache.testbed.https import SERVER

@@ -7,8 +7,7 @@ import pytest
 
 from nncache.daemons.dns_following import DnsFollowing
 from nncache.registry.dns_zone import Zone
-from nncache.registry.entry import EntryStatus
-from nncache.registry.record import ServiceRecord
+from nncache.registry.record import EntryStatus, ServiceRecord
 from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
 from tests.registry.worlds import WEBHDFS
 

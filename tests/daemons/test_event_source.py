@@ -12,11 +12,11 @@ from nncache.daemons.event_source import REMEMBERED_S, ZooKeeperEvents
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import FilterTerms
 from nncache.invalidation.channel.records import Events, Modified
+from nncache.net.shares import Shares
 from nncache.proxy.events import source as items
 from nncache.proxy.events.feed import Feed
 from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, News, SourceSilentError
 from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
-from nncache.proxy.shares import Shares
 from tests.coordination.fake_zookeeper import FakeSession
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.stage import Stage, play

@@ -3,8 +3,7 @@
 import pytest
 
 from nncache.daemons.namenodes_shown import about_namenode, namenodes_shown, state_word
-from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState, NameNode
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.pool import NameNodePool

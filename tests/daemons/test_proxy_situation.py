@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 from nncache.daemons.news import News
 from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lines
 from nncache.hadoop.election_view import Active, NameNode, Probe

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 from nncache.daemons.namenodes_shown import namenodes_shown
 from nncache.daemons.publisher_situation import PublisherSituation
 from nncache.daemons.publisher_status import (

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import dns.resolver
 
 import nncache
-from nncache.hadoop.endpoint import parse_endpoint
+from nncache.net.endpoint import parse_endpoint
 from nncache.registry.daemon_record import PLACE
 from nncache.registry.paths import name_of
 from nncache.testbed.daemon import Proxy

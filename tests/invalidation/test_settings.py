@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
-from nncache.invalidation.settings import PollingSettings
+from nncache.invalidation.settings import PollingSettings, load_class
+from nncache.net.setting_error import SettingError
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,39 @@ def test_the_defaults_are_allowed_and_explained() -> None:
 def test_never_rolling_is_allowed() -> None:
     """An interval of 0 means never."""
     assert PollingSettings(roll_interval_s=0).roll_interval_s == 0
+
+
+HERE = "tests.invalidation.test_settings"
+
+
+class Bird:
+    """What is wanted."""
+
+
+class Duck(Bird):
+    """One of them."""
+
+
+class Stone:
+    """None of them."""
+
+
+BUILT_IN = {"duck": f"{HERE}:Duck", "any": f"{HERE}:Bird"}
+
+
+def test_a_built_in_class_has_a_short_name_and_any_other_its_full_one() -> None:
+    """Both lead to the class itself."""
+    assert load_class("bird", "duck", BUILT_IN, Bird) is Duck
+    assert load_class("bird", f"{HERE}:Bird", BUILT_IN, Bird) is Bird
+
+
+@pytest.mark.parametrize(
+    "name", ["", ":", "goose", HERE, f"{HERE}:", ":Duck", f"{HERE}:Stone", f"{HERE}:BUILT_IN", "no.such:Duck"]
+)
+def test_a_wrong_name_is_a_wrong_setting(name: str) -> None:
+    """The error names the key, the value and what is allowed."""
+    with pytest.raises(
+        SettingError, match=r"^bird: .*must be duck, any or package\.module:Class, an Bird"
+    ) as raised:
+        load_class("bird", name, BUILT_IN, Bird)
+    assert (raised.value.key, raised.value.value) == ("bird", name)

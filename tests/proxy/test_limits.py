@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings, reserve_files
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.proxy.settings import ProxySettings
 
 

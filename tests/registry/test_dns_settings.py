@@ -2,8 +2,8 @@
 
 import pytest
 
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.registry.dns_settings import DnsSettings
 
 

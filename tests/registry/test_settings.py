@@ -1,16 +1,18 @@
 """Settings of the registry."""
 
+import socket
 from typing import Any
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.registry.access import AccessPolicy, Account
 from nncache.registry.settings import (
     ReaperSettings,
     RegistrationSettings,
     RegistrySettings,
     UpdateSettings,
+    reached_at,
 )
 from nncache.registry.yarn_states import Terms
 
@@ -97,3 +99,11 @@ def test_a_host_to_register_has_no_port(host: str) -> None:
 def test_a_host_to_register_is_a_name_or_an_address(host: str) -> None:
     """Empty is this host's own."""
     assert RegistrationSettings(registry_host=host).registry_host == host
+
+
+@pytest.mark.parametrize("everywhere", [f"0.{'0.' * 2}0", "::"])
+def test_every_address_becomes_the_name_of_this_machine(everywhere: str) -> None:
+    """Unless the settings name one."""
+    assert reached_at("proxy.example.com", everywhere) == "proxy.example.com"
+    assert reached_at("", "10.0.0.7") == "10.0.0.7"
+    assert reached_at("", everywhere) == socket.getfqdn()

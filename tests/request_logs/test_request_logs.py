@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nncache.clock import boottime
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.proxy.traffic import Exchange, Result
 from nncache.request_logs.request_logs import RequestLogs, RequestLogStats
 from nncache.request_logs.settings import RequestLogSettings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.request_logs.settings import RequestLogSettings
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nncache.errors import ConfigurationError
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.settings.forms import Form, Loading, Supplement
 from tests.settings.test_keys import Engine
 

@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.settings.keys import Kind, as_number, build, from_flag, from_toml, keys_of
 
 

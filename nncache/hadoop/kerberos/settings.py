@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from nncache.hadoop.kerberos.principal import HOST, parse_principal
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

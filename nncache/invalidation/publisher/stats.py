@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 from nncache.invalidation.stats import ChannelStats
 
 

@@ -5,7 +5,7 @@ import ssl
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.hadoop.secret_file import FileState, fault_of, state_of
+from nncache.net.secret_file import FileState, fault_of, state_of
 from nncache.proxy.errors import StartError
 from nncache.proxy.settings import ProxySettings
 

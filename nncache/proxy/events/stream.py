@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Protocol, assert_never
 
+from nncache.net.shares import Shares
 from nncache.proxy.events.feed import Feed
 from nncache.proxy.events.messages import Frame, ended, frame_of, missing, modified, outage, started
 from nncache.proxy.events.source import After, Away, Begun, EventSource, Gap, Gone, Item, Modified, News
 from nncache.proxy.events.sse import HEARTBEAT, encode_retry
 from nncache.proxy.ports import Lease
-from nncache.proxy.shares import Shares
 
 HEARTBEAT_S: Final = 15.0
 """Without a message. The specification advises 15 seconds, for proxies that end quiet connections."""

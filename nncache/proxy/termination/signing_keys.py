@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
-from nncache.hadoop.secret_file import fault_of, state_of
-from nncache.hadoop.settings import SettingError
+from nncache.net.secret_file import fault_of, state_of
+from nncache.net.setting_error import SettingError
 from nncache.proxy.termination.cookies import Keys, parse_keys
 
 _log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity, Negoti
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor

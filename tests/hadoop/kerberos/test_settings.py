@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.hadoop.kerberos.settings import KerberosSettings
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 
 def test_nothing_is_no_identity() -> None:

@@ -18,7 +18,7 @@ from nncache.hadoop.kerberos.tickets import (
     Source,
     TicketStats,
 )
-from nncache.hadoop.secret_file import FileState
+from nncache.net.secret_file import FileState
 from tests.hadoop.kerberos.waiting import until
 from tests.patience import HANG_S
 

@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.net.setting_error import SettingError
 
 
 @pytest.mark.parametrize(

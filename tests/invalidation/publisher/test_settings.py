@@ -2,9 +2,9 @@
 
 import pytest
 
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 
 
 def test_the_pages_are_on_loopback() -> None:

@@ -15,7 +15,7 @@ from nncache.invalidation.publisher.output_stream import (
     Publication,
     PublishedState,
 )
-from nncache.invalidation.publisher.packing import MAX_OPERATIONS
+from nncache.invalidation.publisher.write_plan import MAX_OPERATIONS
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.publisher.output_scene import POOL, US, Scene, events, play

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nncache.hadoop.events import EventBatch, Unlink
+from nncache.net.shares import Shares
 from nncache.proxy.events.feed import Feed
 from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, Item, Modified, News, SourceSilentError
 from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
-from nncache.proxy.shares import Shares
 from tests.proxy.events.reader import read_stream
 
 

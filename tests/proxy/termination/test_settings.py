@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.proxy.termination.settings import TerminationSettings
 
 GOOD: dict[str, Any] = {
