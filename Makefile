@@ -138,14 +138,13 @@ docs: $(READY) ## Write settings.md, metrics.md, cache-status.md, check.md and c
 site: $(READY) ## Build the pages of docs/ as a site into build/site; open build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# For how many seconds `make dashboards` makes load, and where it leaves what the panels show (deploy/grafana/render).
+# For how many seconds `make dashboards` makes load.
 DURATION ?= 600
-SAVE ?=
 # What goes wrong in the second third of that time: failover, zookeeper-outage, publisher-killed, cache-too-small.
 FAULT ?=
 
 dashboards: $(READY) ## Run a real cluster under load with Prometheus, and say where to look (DURATION=600, FAULT=failover; apt-get install prometheus)
-	$(BIN)/python -m tools.dashboards.live --duration $(DURATION) $(if $(SAVE),--save $(SAVE)) $(if $(FAULT),--fault $(FAULT))
+	$(BIN)/python -m tools.dashboards.live --duration $(DURATION) $(if $(FAULT),--fault $(FAULT))
 
 dashboards-json: $(READY) ## Write the Grafana dashboards in deploy/grafana/dashboards from the code
 	$(BIN)/python -m tools.dashboards

@@ -1,7 +1,6 @@
 """A real cluster for development, tests, the demo and benchmarks."""
 
-from nncache.testbed.cluster import Cluster
-from nncache.testbed.ensemble import ZooKeeperEnsemble
+from nncache.testbed.cluster import Cluster, DataNode, JournalNode, NameNode
 from nncache.testbed.errors import (
     KerberosError,
     MissingToolError,
@@ -10,10 +9,8 @@ from nncache.testbed.errors import (
     StartError,
     TestbedError,
 )
-from nncache.testbed.kdc import Kdc, KdcServer
-from nncache.testbed.members import DataNode, JournalNode, NameNode
+from nncache.testbed.kdc import Kdc
 from nncache.testbed.relay import Relay
-from nncache.testbed.shell import ShellResult
 from nncache.testbed.spec import (
     FULL_SPEED_JVM,
     GROUPS_OF_USERS,
@@ -25,7 +22,8 @@ from nncache.testbed.spec import (
     Tls,
     ZooKeeperSecurity,
 )
-from nncache.testbed.zookeeper import ZooKeeper, ZooKeeperServer
+from nncache.testbed.workplace import ShellResult
+from nncache.testbed.zookeeper import ZooKeeper
 
 __all__ = [
     "FULL_SPEED_JVM",
@@ -36,7 +34,6 @@ __all__ = [
     "DataNode",
     "JournalNode",
     "Kdc",
-    "KdcServer",
     "Kerberos",
     "KerberosError",
     "MissingToolError",
@@ -51,7 +48,5 @@ __all__ = [
     "TestbedError",
     "Tls",
     "ZooKeeper",
-    "ZooKeeperEnsemble",
     "ZooKeeperSecurity",
-    "ZooKeeperServer",
 ]

@@ -17,9 +17,9 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData
 from nncache.testbed.ports import PortLease
 from nncache.testbed.relay import Relay
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected, expire
 from tests.patience import SLACK_S
+from tests.zookeepers import ZooKeeperServer
 
 LONG_S = 10.0
 AGAIN_S = 5.0

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from nncache.demo.counter import CallCounter
+from nncache.demo.system import CallCounter
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import SUBSCRIBERS, Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore

@@ -4,8 +4,7 @@ The client is `RegistryOperationsService` of hadoop-registry, of the release und
 """
 
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -20,29 +19,12 @@ from nncache.registry.record import ServiceRecord, host_port_endpoint, uri_endpo
 from nncache.registry.record_json import encode_record, parse_record
 from nncache.registry.tree_reading import read_tree
 from nncache.testbed import Cluster
-from nncache.testbed.jars import REGISTRY_CLIENT
-from tests.contracts.hadoop_jvm import hadoop_jvm
 from tests.registry.drawn import DRAWN, drawn_record, in_java, sorted_attributes
-from tests.registry.worlds import real_registry
 
 OVERWRITE = 1
 """BindFlags.OVERWRITE."""
 
 pytestmark = pytest.mark.long  # the first time, about 60 MB come from Maven
-
-
-@pytest.fixture(scope="module")
-def hadoop() -> Iterator[Any]:
-    """Yield org.apache.hadoop in a JVM."""
-    with hadoop_jvm(Path("no-configuration"), pom_file=REGISTRY_CLIENT) as package:
-        yield package
-
-
-@pytest.fixture
-async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
-    """Yield a registry of ours on the cluster's ZooKeeper."""
-    async with real_registry(cluster) as real:
-        yield real
 
 
 @pytest.fixture

@@ -15,13 +15,10 @@ from nncache.testbed.configuration import write_yarn_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, YARN
 from nncache.testbed.kdc import Kdc
-from nncache.testbed.own_user import own_user
 from nncache.testbed.ports import PortLease
-from nncache.testbed.process import ServerProcess, await_all
-from nncache.testbed.running import Running
-from nncache.testbed.shell import environment, run
-from nncache.testbed.spec import REALM, SMALL_JVM
-from nncache.testbed.workplace import Workplace, workplace
+from nncache.testbed.process import Running, ServerProcess, await_all
+from nncache.testbed.spec import REALM, SMALL_JVM, own_user
+from nncache.testbed.workplace import Workplace, environment, run, workplace
 
 _RM: Final = "org.apache.hadoop.yarn.server.resourcemanager"
 _NM: Final = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
@@ -130,9 +127,9 @@ def call(url: str, page: str, method: str = "GET", document: object = None) -> t
     """Return status and JSON of an answer of a ResourceManager's REST API; status 0: there was none."""
     data = None if document is None else json.dumps(document).encode()
     fields = {"Content-Type": "application/json", "Accept": "application/json"}
-    request = urllib.request.Request(f"{url}/ws/v1/cluster{page}", data, fields, method=method)  # noqa: S310 - http alone
+    request = urllib.request.Request(f"{url}/ws/v1/cluster{page}", data, fields, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=_ANSWER_TIMEOUT_S) as reply:  # noqa: S310 - as above
+        with urllib.request.urlopen(request, timeout=_ANSWER_TIMEOUT_S) as reply:
             status, body = reply.status, reply.read()
     except urllib.error.HTTPError as error:
         with error:

@@ -15,9 +15,8 @@ from urllib.parse import urlencode
 from nncache.testbed.asker import Asker
 from nncache.testbed.errors import MissingToolError
 from nncache.testbed.ports import PortLease
-from nncache.testbed.process import Lifeline, ServerProcess
-from nncache.testbed.running import Running
-from nncache.testbed.shell import environment
+from nncache.testbed.process import Lifeline, Running, ServerProcess
+from nncache.testbed.workplace import environment
 
 _START_TIMEOUT_S = 60.0
 _RULES = "rules.yml"

@@ -1,18 +1,86 @@
-"""Three ZooKeeper servers that agree, of which a test may kill one."""
+"""ZooKeepers of one's own, that a test may break: a standalone one, and three servers that agree."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from nncache.testbed import four_letters
+from nncache.testbed import ZooKeeper, four_letters, java
 from nncache.testbed.errors import StartError
 from nncache.testbed.https import SERVER, STORE_PASSWORD, keystore, truststore
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
-from nncache.testbed.process import await_all
-from nncache.testbed.running import Running
-from nncache.testbed.spec import ZooKeeperSecurity
-from nncache.testbed.zookeeper import ZooKeeper, temporary_place
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import Running, await_all
+from nncache.testbed.spec import ZooKeeperSecurity, own_user
+from nncache.testbed.workplace import Workplace, workplace
 from nncache.testbed.zookeeper_security import ClientPorts
+
+_START_TIMEOUT_S = 60.0
+
+
+@contextmanager
+def temporary_place(name: str, hadoop_version: str) -> Iterator[tuple[Workplace, PortLease]]:
+    """Yield a temporary directory for ZooKeepers from the jars of that release, and ports for them.
+
+    Raises:
+        TestbedError: Java, Maven or the jars are missing.
+    """
+    runtime = java.installed(hadoop_version)
+    with (
+        workplace(runtime, name, directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S) as place,
+        PortLease() as ports,
+    ):
+        yield place, ports
+
+
+class ZooKeeperServer(ZooKeeper, Running):
+    """A ZooKeeper of its own: a free port and a temporary directory, for as long as the `with` block lasts.
+
+    It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
+    """
+
+    def __init__(
+        self,
+        *,
+        hadoop_version: str = DEFAULT_HADOOP_VERSION,
+        version: str | None = None,
+        security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
+        kdc: Path = Path(),
+        authority: Path = Path(),
+    ) -> None:
+        """Lay it out without starting it; the `with` block does.
+
+        The release says whose jars it comes from, unless there is a `version` of ZooKeeper. `kdc` is the directory of a
+        KDC that has zookeeper/localhost and its keytab, `authority` that of a certificate authority that has issued to
+        `https.SERVER`.
+
+        Raises:
+            TestbedError: Java, Maven or the jars are missing, or no port is free.
+        """
+        self._close = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            place, ports = self._close.enter_context(temporary_place("zookeeper", hadoop_version))
+            client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
+            laid_out = ZooKeeper.in_workplace(place, client_ports, version=version)
+            undo.pop_all()
+        super().__init__(
+            laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
+        )
+
+    def start(self) -> None:
+        """Start it and wait until it serves.
+
+        Raises:
+            StartError: it ended, or does not serve in time.
+        """
+        self.process.start()
+
+    def close(self) -> None:
+        """End it, give its port back and remove its directory. May be called again."""
+        self.process.kill()  # its data will not be read again
+        self._close.close()
+
 
 SIZE: Final = 3
 """The smallest number of servers of which one may be missing."""
