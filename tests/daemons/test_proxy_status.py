@@ -217,15 +217,15 @@ def keys_of(value: object, at: str = "") -> Iterator[str]:
 
 
 def test_each_key_is_described() -> None:
-    """docs/status.md has a row for each, and no row for what is not there."""
+    """docs/status.md names each, and no other."""
     recent = History(100.0, Totals())
     recent.look(105.0, Totals(), is_well=True, state="open")
     text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
     described = {
         key
         for line in text.partition("## The document of a proxy")[2].partition("\n## ")[0].splitlines()
-        if line.startswith("| ")
-        for key in re.findall(r"`([^`]+)`", line.split("|")[1])
+        if line.startswith("- ")
+        for key in re.findall(r"`([^`]+)`", line.partition(": ")[0])
     }
     expanded = {
         key.replace("saved.*", f"saved.{span}").replace("hottest.*", f"hottest.{kind}")

@@ -295,14 +295,14 @@ def keys_of(value: object, at: str = "") -> Iterator[str]:
 
 
 def test_each_key_is_described() -> None:
-    """docs/status.md has a row for each, and no row for what is not there."""
+    """docs/status.md names each, and no other."""
     recent = History(100.0, PublisherTotals())
     recent.look(105.0, PublisherTotals(), is_well=True, state="")
     text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
     described = {
         key
         for line in text.partition("## The document of a publisher")[2].partition("\n## ")[0].splitlines()
-        if line.startswith("| ")
-        for key in re.findall(r"`([^`]+)`", line.split("|")[1])
+        if line.startswith("- ")
+        for key in re.findall(r"`([^`]+)`", line.partition(": ")[0])
     }
     assert described == set(keys_of(document(replace(SEEN, history=recent))))
