@@ -55,7 +55,7 @@ class StreamStats:
     transactions: int = 0  # transactions with events that were applied
     events: int = 0  # events that were applied
     changes: int = 0  # changes given to the cache
-    covers: int = 0  # times the cache was told how fresh it is
+    covers: int = 0  # times that coverage was reported to the cache
     applied_txid: int = -1  # last transaction that was applied, or is known to carry no event
     fresh_as_of: float = -math.inf  # seconds of the process's clock: all acknowledged before is applied
     channel: ChannelStats = field(default_factory=ChannelStats)

@@ -38,7 +38,7 @@ class SigningKeys:
         self.on_retired: list[Callable[[], None]] = []
 
     def look(self) -> None:
-        """Take the file up again if it has changed. One that cannot be used is logged, and those of before stay."""
+        """Take the file up again if it has changed. One that cannot be used is logged, and the old secrets stay."""
         state = state_of(self._path)
         if state == self._state:
             return
