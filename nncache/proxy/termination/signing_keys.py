@@ -46,7 +46,7 @@ class SigningKeys:
         try:
             keys = _read(self._path)
         except SettingError as error:
-            _log.warning("the secrets of before stay in use: %s", error)
+            _log.warning("keeping the previous secrets: %s", error)
             return
         retired = set(self.keys.keys) - set(keys.keys)
         self.keys = keys
