@@ -258,7 +258,7 @@ class MetadataCache:
         force is gone, everything is forgotten, and no reply asked for before is kept.
 
         Raises:
-            GlobError: one of them is none; nothing was changed.
+            GlobError: one of them is invalid; nothing was changed.
         """
         filters = Filters(globs, self._filters)
         if not self._filters.go_on_in(filters):

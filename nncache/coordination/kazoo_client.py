@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """There is a connection, and a session: a new one, or that of before."""
+    """There is a connection, and a session: a new one, or the previous one."""
 
     client_id: ClientId
 
@@ -220,7 +220,7 @@ class Client:
     def _on_state(self, state: KazooState) -> None:
         if state == KazooState.CONNECTED:
             self._handler.granted()
-            if not self._is_retired:  # else the wish to close the session is in there
+            if not self._is_retired:  # else the request to close the session is in there
                 self._kazoo._queue.clear()  # noqa: SLF001 - see the module's docstring
             if self._attempt is None:
                 self._connected()

@@ -13,7 +13,7 @@ from nncache.coordination.acl import OPEN, Acl
 
 @dataclass(slots=True, kw_only=True)
 class SessionStats:
-    """What a session with ZooKeeper did since it was started, and how it stands."""
+    """What a session with ZooKeeper did since it was started, and its present state."""
 
     is_connected: bool = False
     is_login_failing: bool = False

@@ -152,7 +152,7 @@ class ElectionView:
     Invariants:
         I1  `active` is the only one among all reachable NameNodes that says it is active, or None.
         I2  `confirmed_as_of` never goes back within a term.
-        I3  A term stands for one NameNode in one life as the active one, and comes only once: after two have
+        I3  A term names one NameNode in one life as the active one, and comes only once: after two have
             claimed to be active, or the active one has said that it is not, the next term is a new one.
         I4  `last_probe` belongs to `active`, and its `as_of` never goes back within a term.
         I5  While reachable NameNodes name different namespaces, nothing is confirmed.
@@ -200,7 +200,7 @@ class ElectionView:
     def confirmed_as_of(self) -> float | None:
         """When the oldest of the questions was sent whose answers show that `active` is the only active one.
 
-        None while `active` is None, or while `disagreement`. It stands still when NameNodes stop answering.
+        None while `active` is None, or while `disagreement`. It does not move while NameNodes do not answer.
         """
         return self._confirmed_as_of
 
@@ -208,14 +208,14 @@ class ElectionView:
     def last_probe(self) -> Probe | None:
         """The latest moment by which it is known how far the log of `active` had come.
 
-        None while `active` is None, or before it has said how far. It stands still while `confirmed_as_of` does,
+        None while `active` is None, or before it has said how far. It does not move while `confirmed_as_of` does not,
         while `active` does not say how far, and while another NameNode contradicts it.
         """
         return self._last_probe
 
     @property
     def contradictions(self) -> int:
-        """How often an answer left it contradicted how far the log of the active one had come."""
+        """Probes in which a standby was ahead of the active NameNode."""
         return self._contradictions
 
     @property

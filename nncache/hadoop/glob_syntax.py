@@ -19,7 +19,7 @@ from typing import Final, NoReturn, TypeAlias
 from nncache.hadoop.errors import HadoopError
 
 MAX_EXPANSIONS: Final = 1000
-"""How many globs one may stand for, by braces with a "/"; each costs memory."""
+"""How many globs one may expand to, by braces with a "/"; each costs memory."""
 
 MAX_EXPANDED_ITEMS: Final = 2**17
 """How many characters and wildcards these may have together, alternatives that are passed on the way to them included.
@@ -28,7 +28,7 @@ They are worked out within 50 ms of CPU then, on the event loop of a proxy that 
 """
 
 MAX_DEPTH: Final = 10
-"""How deep braces may stand within braces."""
+"""How deep braces may be nested."""
 
 _MISREAD_IN_SETS: Final = {
     "*": "Hadoop reads it as a dot or a star",
@@ -40,7 +40,7 @@ _MISREAD_IN_SETS: Final = {
 
 
 class GlobError(HadoopError, ValueError):
-    """The glob is none, or Hadoop would not take it for what it seems; says where, from 0, and why."""
+    """Invalid glob, or one that Hadoop reads differently; gives the offset, from 0, and the reason."""
 
     def __init__(self, glob: str, position: int, reason: str) -> None:
         super().__init__(f"{glob}: at position {position}: {reason}")
@@ -110,7 +110,7 @@ _Flat: TypeAlias = tuple[tuple[Token | _Slash, int], ...]
 
 
 def parse_glob(glob: str) -> tuple[tuple[Component, ...], ...]:
-    """Give the flat globs that one glob stands for, each as its components; () is the root's.
+    """Return the flat globs that one glob expands to, each as its components; () is the root's.
 
     Raises:
         GlobError: see the class.
@@ -297,7 +297,7 @@ def first_wildcard_level(glob: str) -> int | None:
     highest counts.
 
     Raises:
-        GlobError: it is none.
+        GlobError: it is invalid.
     """
     levels = (
         level
@@ -320,7 +320,7 @@ def pitfall(glob: str) -> str:
     """Return what a glob that can be read does not do, though it looks like it; "" if there is nothing.
 
     Raises:
-        GlobError: it is none.
+        GlobError: it is invalid.
     """
     if any(_is_doubled(component) for components in parse_glob(glob) for component in components):
         return (

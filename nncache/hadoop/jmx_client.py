@@ -100,7 +100,7 @@ class JmxClient:
         Raises:
             JmxUnavailableError: No answer in time; a TlsError if TLS is in the way.
             MalformedReplyError: Not an answer to be trusted, or two processes gave parts of it.
-            KerberosError: It is asked with Kerberos, and there is no ticket for it; or it believes anybody.
+            KerberosError: It is asked with Kerberos, and there is no ticket for it; or it accepts any client.
         """
         try:
             async with answer_timeout(self._timeout_s) as deadline:

@@ -1,4 +1,4 @@
-"""Settings: which NameNodes there are, as whom to ask them, and how patiently."""
+"""Settings: which NameNodes there are, which user asks them, and with which timeouts."""
 
 import getpass
 import os
@@ -25,7 +25,7 @@ _OWN_USER = "$HADOOP_USER_NAME, else the operating system's user"
 
 
 def _own_user() -> str:
-    """Return the user as whom Hadoop's own clients would ask (UserGroupInformation.HadoopLoginModule)."""
+    """Return the user that Hadoop's own clients would be (UserGroupInformation.HadoopLoginModule)."""
     if name := os.environ.get("HADOOP_USER_NAME"):
         return name
     try:

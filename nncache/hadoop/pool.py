@@ -71,7 +71,7 @@ class NameNodePool:
     ) -> None:
         """Watch these NameNodes, reached as `web` says; with an `identity` as its principal."""
         self.namenodes = settings.namenodes
-        # As whom `rpc` asks, as callers are named. What a NameNode makes of a principal is not known here, so that
+        # The user of `rpc`, as callers are named. What a NameNode makes of a principal is not known here, so that
         # with an identity it is empty, and no caller is taken for this service.
         self.user = settings.user if identity is None else ""
         self._settings = settings

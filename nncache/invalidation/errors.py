@@ -121,4 +121,4 @@ class FilterAccessError(FilterStoreError):
 
 
 class FiltersUnavailableError(FilterStoreError):
-    """HDFS gave no answer that counts; what is known of the filters stays true as far as anybody can tell."""
+    """HDFS gave no answer that counts; what is known of the filters stays in force."""

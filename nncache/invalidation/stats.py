@@ -52,7 +52,7 @@ class StreamStats:
     streams_lost: int = 0  # runs and attempts to open ended by a gap (GapFlush)
     streams_failed: int = 0  # runs and attempts to open ended by anything else
     events: int = 0  # events that were applied
-    covers: int = 0  # times the cache was told how fresh it is
+    covers: int = 0  # times that coverage was reported to the cache
     applied_txid: int = -1  # last transaction that was applied, or is known to carry no event
     fresh_as_of: float = -math.inf  # seconds of the process's clock: all acknowledged before is applied
     channel: ChannelStats = field(default_factory=ChannelStats)

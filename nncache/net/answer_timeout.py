@@ -1,4 +1,4 @@
-"""A timeout for an answer that does not run while our own event loop stands still.
+"""A timeout for an answer that does not run while our own event loop is blocked.
 
 After a stall libuv runs the timers before it reads the sockets, and asyncio cancels a task whose reply it has just
 read: with `asyncio.timeout` an answer that lies in the socket comes too late, and a NameNode that has answered in time

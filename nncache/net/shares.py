@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from nncache.net.token_bucket import TokenBucket
 
 GREED: Final = 7
-"""A gateway behind which all clients stand gets 7/8 of everything; two of them 7/15 each."""
+"""A gateway in front of all clients gets 7/8 of everything; two of them get 7/15 each."""
 
 _IPV6_HOST_BITS: Final = (
     64  # within one network a host has as many addresses as it likes (RFC 4291, section 2.5.4)

@@ -11,7 +11,7 @@ def some_names(names: Sequence[str], *, shown: int = SHOWN, total: int | None = 
     """Return the first names, separated by commas, and how many more there are: "a, b and 3 more".
 
     Args:
-        names: in the order in which they are to stand.
+        names: in the order in which they are shown.
         shown: how many of them at most.
         total: how many there are, where `names` are not all of them.
 

@@ -49,7 +49,7 @@ NOT_ADMITTED: Header = cache_status(detail="not-admitted")
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What is said of a reason.
+    """How a reason is reported.
 
     Attributes:
         fwd: the parameter of that name (RFC 9211, section 2.2).

@@ -71,7 +71,7 @@ class CallLimits:
             self.leave(address, caller)
 
     def enter(self, address: str, caller: str) -> bool:
-        """Count one call until `leave`, unless something stands against it; then not even that is counted.
+        """Count one call until `leave`, unless a limit refuses it; a refused call is not counted.
 
         Args:
             address: the client's, as `holder_of` names it.

@@ -69,7 +69,7 @@ def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authen
     if cookie is Unclear.UNCLEAR:
         return cookie
     if plain.delegation is not None:
-        # A NameNode goes by the token alone (3.4.1 and 3.5.0): what stands beside it may be meant for another release.
+        # A NameNode goes by the token alone (3.4.1 and 3.5.0): other credentials may be meant for another release.
         if cookie is not None or plain.user_name is not None or plain.doas is not None:
             return Unclear.UNCLEAR
         token = parse_delegation_token(plain.delegation)
@@ -78,7 +78,7 @@ def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authen
         return Credential(token_name(token), token.owner, token.max_date_ms)
     if cookie is None or cookie.kind == SIMPLE:
         return None
-    # All of the fields: what a parser makes of the cookie may depend on what stands beside it.
+    # All of the fields: how a parser reads the cookie may depend on the other fields.
     digest = hashlib.sha256(b"\0".join(cookies)).hexdigest()
     return Credential(_name("cookie", digest, cookie.user), cookie.user, cookie.ends_at_ms)
 

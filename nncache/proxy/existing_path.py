@@ -128,7 +128,7 @@ class PathProbe:
     async def _look_until_settled(self, path: str, writer: Writer) -> ExistingPath:
         """Look, and again where the caller had no right and a change that may have given it was applied meanwhile.
 
-        Such a change may be another client's that has its answer already: nothing would tell of it later.
+        Such a change may be another client's that has its answer already: nothing would report it later.
         """
         watches = self._cache.store.watches
         watch = watches.add(path, _nothing)

@@ -1,4 +1,4 @@
-"""The WebHDFS front end: which way each request goes, and what it is told about that.
+"""The WebHDFS front end: which way each request goes, and what its reply says about that.
 
 A plain GETFILESTATUS goes to `nncache.proxy.reads`, everything else below `/webhdfs` through `nncache.proxy.writes`.
 """

@@ -154,7 +154,7 @@ class PlainFill:
         self._client.unfinished()
 
     def hand_over(self) -> Asked:
-        """Return the question as it stands; those who go on with it count it."""
+        """Return the question in its present state; those who continue it count it."""
         asked = self._go_on()
         self._is_over = True
         self._stop_timer()

@@ -102,12 +102,12 @@ class RegistrySource(Protocol):
         """Return what is asked for.
 
         Raises:
-            ClientError: there is no such thing, or the question is none.
+            ClientError: there is no such entry, or the query is invalid.
             RegistryUnavailableError: ZooKeeper does not answer.
         """
 
     async def follow(self, followed: Followed) -> NoReturn:
-        """Tell of each change, until cancelled.
+        """Report each change, until cancelled.
 
         Raises:
             RegistryUnavailableError: the registry cannot be followed.

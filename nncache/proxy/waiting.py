@@ -132,7 +132,7 @@ class Waits:
 
         Args:
             read: is answered.
-            wish: how long for what.
+            wish: what to wait for, and how long.
             client: its connection, if that says when it is lost.
             request: is kept without a task if it can be.
 

@@ -47,7 +47,7 @@ class Registry:
     """One registry, over a session with ZooKeeper that its user begins and ends.
 
     Paths are below the registry's root, such as /services/hdfs. All operations raise RegistryIOError when ZooKeeper
-    does not answer, NoPathPermissionsError when its ACL refuses, and InvalidPathnameError for a path that is none.
+    does not answer, NoPathPermissionsError when its ACL refuses, and InvalidPathnameError for an invalid path.
     """
 
     def __init__(

@@ -97,7 +97,7 @@ class _Node:
     def __init__(self, path: str, news: "_News") -> None:
         self.path = path
         self.mark: tuple[int, int] | None = (
-            None  # of the data that were told: creation and version; None: not there
+            None  # of the reported data: creation and version; None: not there
         )
         self.names: set[str] = (
             set()
@@ -137,7 +137,7 @@ class TreeWatch:
     """Follows the entries at and below a path, for as long as `changes` is read.
 
     Invariants:
-        T1  After Current, the entries that were told and not removed are those that were read last, with their data.
+        T1  After Current, the entries reported and not removed are those that were read last, with their data.
         T2  An entry that is not to be read again has both its watches set in the present connection.
         T3  Each entry that is followed is in the names of the one above it, or is to be read again.
         T4  A change costs as much as what has changed, not as much as what is followed; each AT_A_TURN give way.
@@ -182,7 +182,7 @@ class TreeWatch:
                         if number % AT_A_TURN == 0:
                             await asyncio.sleep(0)
                 except ConnectionLostError:
-                    self._connection = self._connection and -1  # a gap, unless nothing was told
+                    self._connection = self._connection and -1  # a gap, unless nothing was reported
                     break
             else:
                 if not is_current:
@@ -217,7 +217,7 @@ class TreeWatch:
             return
 
     async def _refreshed(self, batch: list[str]) -> list[Change]:
-        """Read these entries again, and return what is other than it was told."""
+        """Read these entries again, and return what differs from the last report."""
         nodes = [self._nodes.setdefault(path, _Node(path, self._news)) for path in batch]
         reads = await at_once(self._read, nodes)
         changes: list[Change] = []

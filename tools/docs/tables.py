@@ -126,8 +126,3 @@ def _label_values() -> Iterator[str]:
 
 def _values(values: Mapping[str, str]) -> str:
     return "".join(f"- `{value}`: {meaning}\n" for value, meaning in values.items())
-
-
-def cell(text: str) -> str:
-    """Return a text as it may stand in a table."""
-    return text.replace("|", "\\|")

@@ -28,7 +28,7 @@ _KEEP_TIMEOUT_S: Final = 3.0
 _NEGOTIATE: Final = "Negotiate "
 
 _CHECK_S: Final = 3.0
-"""To check a server's token, which asks no KDC unless that token is none of Kerberos."""
+"""To check a server's token, which asks no KDC unless that token is not Kerberos."""
 
 
 class Initiator:

@@ -8,7 +8,7 @@ from nncache.net.setting_error import SettingError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerberosSettings:
-    """As whom the service itself acts on a secured cluster.
+    """The service's own identity on a secured cluster.
 
     Raises:
         SettingError: The first value that cannot work.

@@ -68,7 +68,7 @@ async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> bool:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return the names of a stream's children, records by their transactions, what is none of them first."""
+    """Return the names of a stream's children, unknown children first, then records by transaction."""
     return sorted(names, key=lambda name: (parse_txid(name) or 0, name))
 
 
