@@ -57,7 +57,7 @@ class Terminal:
     def chapter(self, title: str, plot: str) -> None:
         """Say what a chapter is about, before it is played."""
         self.say(f"\n{title}", "bold")
-        self._console.print(Padding(Text(plot, style="dim"), (0, 0, 0, 3)))
+        self._console.print(Padding(Text(plot, style="dim"), (0, 0, 0, 3), expand=False))
 
     def step(self, step: Step) -> None:
         """Write what became of a step."""
