@@ -200,6 +200,7 @@ async def subscribing(system: System) -> tuple[Step, ...]:
             return parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body), system.zookeeper.writes()
 
     subscriber = system.subscriber()
+    after_s: float | None = None
     try:
         await asyncio.to_thread(subscriber.start)
         async with system.at_namenode(OWNER) as job:
@@ -208,7 +209,7 @@ async def subscribing(system: System) -> tuple[Step, ...]:
             await _write_parts(job, output)
             await job.delete(f"{output}/_temporary", recursive=True)
             await job.create(mark)
-            acknowledged_at, after_s = time.monotonic(), None
+            acknowledged_at = time.monotonic()
             while after_s is None and time.monotonic() < acknowledged_at + PATIENCE_S:
                 if any(event["type"] == "CLOSE" for event in subscriber.events()):
                     after_s = time.monotonic() - acknowledged_at

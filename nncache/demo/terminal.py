@@ -1,12 +1,12 @@
 """How the story looks, on a terminal and elsewhere."""
 
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, NamedTuple
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 _WIDTH = 110
@@ -57,7 +57,8 @@ class Terminal:
     def chapter(self, title: str, plot: str) -> None:
         """Say what a chapter is about, before it is played."""
         self.say(f"\n{title}", "bold")
-        self._console.print(Padding(Text(plot, style="dim"), (0, 0, 0, 3)))
+        for line in textwrap.wrap(plot, _WIDTH - 3):
+            self.say(f"   {line}", "dim")
 
     def step(self, step: Step) -> None:
         """Write what became of a step."""

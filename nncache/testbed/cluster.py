@@ -14,9 +14,9 @@ from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess, await_all
+from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import ClusterSpec
 from nncache.testbed.trust import Trust
-from nncache.testbed.web_access import WebAccess
 from nncache.testbed.workplace import ShellResult, environment, run, workplace
 from nncache.testbed.zookeeper import ZooKeeper
 from nncache.testbed.zookeeper_security import ClientPorts

@@ -40,7 +40,8 @@ def run(**environ: str) -> subprocess.CompletedProcess[str]:
 
 def marks(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
     """Return the mark of each step, by its title."""
-    found = re.findall(r"^ +(✓|✗) (.*?): ", done.stdout, re.MULTILINE)
+    story = done.stdout.partition("\n1. ")[2]
+    found = re.findall(r"^ +(✓|✗) (.*?): ", story, re.MULTILINE)
     return {title: mark for mark, title in found}
 
 
