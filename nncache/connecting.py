@@ -86,7 +86,7 @@ class Proxies:
         """Return the URL of one of them, drawn by lot from those that have not failed lately.
 
         Raises:
-            NoProxyError: there is none.
+            NoProxyError: no proxy is registered.
         """
         urls = self.urls
         if not urls:

@@ -2,10 +2,12 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator
 
 import pytest
 
+from nncache.clock import boottime
 from nncache.portal import Portal
 
 
@@ -72,3 +74,10 @@ def test_its_end_leaves_nothing_under_way() -> None:
     assert portal.wait_for(first(numbers)) == 1
     portal.close()
     assert released == ["work", "generator"]
+
+
+def test_the_clock_counts_suspended_time() -> None:
+    """CLOCK_BOOTTIME is at least CLOCK_MONOTONIC, which leaves suspended time out."""
+    before = time.clock_gettime(time.CLOCK_MONOTONIC)
+    assert boottime() >= before
+    assert boottime() <= time.clock_gettime(time.CLOCK_BOOTTIME)

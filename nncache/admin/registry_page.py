@@ -19,8 +19,15 @@ from markupsafe import Markup
 from nncache.admin.status_page import digest_of, read_text
 from nncache.registry import paths
 from nncache.registry.addresses import split_uri
-from nncache.registry.entry import Entry, EntryStatus
-from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, Address, Endpoint, ServiceRecord
+from nncache.registry.record import (
+    YARN_ID,
+    YARN_PERSISTENCE,
+    Address,
+    Endpoint,
+    Entry,
+    EntryStatus,
+    ServiceRecord,
+)
 
 _T = TypeVar("_T")
 

@@ -19,10 +19,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from nncache.admin.access import Access
-from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
-from nncache.admin.over_tls import listening
+from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
 from nncache.admin.status_page import StatusPage
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 
 PageCalled: TypeAlias = Callable[[str, str, int], None]
 """Takes note of a call of an operators' page: the client's address, the target, the status of the answer."""

@@ -13,7 +13,7 @@ Caller = NewType("Caller", str)
 """Whom the NameNode would see asking: an opaque key made by the front end."""
 
 NEWCOMERS_PART: Final = 8
-"""One part in so many of all bytes is for items that were not asked for since they came."""
+"""One part in so many of all bytes is reserved for items that were not asked for since they came."""
 
 WINDOW: Final = 8
 """Settled items compared when one has to go; also the most newcomers that one eviction lets settle."""
@@ -26,7 +26,7 @@ class Account:
     """What one caller takes. It holds the caller's name once for everything kept for them.
 
     Attributes:
-        ended_at: when the caller's rights ended: no proof of before is good.
+        ended_at: when the caller's rights ended: no earlier proof is good.
     """
 
     __slots__ = ("bytes", "caller", "ended_at")

@@ -1,4 +1,4 @@
-"""Which directory stands for several writes of one owner, who has used up their share."""
+"""Choose the directory that replaces several writes of one owner who has used up their share."""
 
 from __future__ import annotations
 

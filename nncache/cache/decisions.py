@@ -48,7 +48,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Ask the NameNode as the caller, and conclude the ticket with what comes of it."""
+    """Ask the NameNode as the caller, and conclude the ticket with the outcome."""
 
     ticket: Ticket
     reason: Reason

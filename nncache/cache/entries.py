@@ -38,7 +38,7 @@ class _Nothing(dict[Any, Any]):
 
 
 NOTHING: Final = _Nothing()
-"""What a directory's tables are until something stands in them: an empty dict takes 64 bytes, one with an item 232."""
+"""What a directory's tables are until they have an item: an empty dict takes 64 bytes, one with an item 232."""
 
 
 class Kind(Enum):
@@ -52,7 +52,7 @@ class Kind(Enum):
 class Directory:
     """One directory: what is known of its children, and who may traverse it.
 
-    The root's own outcome and questions stand in itself, under the name "".
+    The root holds its own outcome and questions, under the name "".
     `status_grants` are rights to see the directory's own status (the root's, and with `grants = per_path`).
     `positives` counts the entries here that prove the directory to exist.
     """
@@ -209,7 +209,7 @@ class Entry(Kept):
 
 
 def _digest(caller: Caller) -> bytes:
-    """Stand for a caller: a witness's name, of any length, need not be kept."""
+    """Return a digest in place of a caller: a witness's name, of any length, need not be kept."""
     return hashlib.blake2b(caller.encode(errors="surrogatepass"), digest_size=20).digest()
 
 
@@ -298,7 +298,7 @@ class Ticket:
         self.cost = TICKET_BYTES + text_bytes(path) + text_bytes(name)
 
     def finds_unchanged(self, reply: Reply) -> bool:
-        """Whether a file's status that has just come is what is kept of it: then isFileClosed need not be asked.
+        """Whether the new status equals the cached one: then isFileClosed need not be asked.
 
         It was when that was kept; its opening is a change, which would have made, or will make, all this stale.
         """

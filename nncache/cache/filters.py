@@ -18,7 +18,7 @@ class Filters:
     __slots__ = ("glob_of", "globs")
 
     def __init__(self, globs: Mapping[str, str], earlier: Filters | None = None) -> None:
-        """Read the globs; raises GlobError if one of them is none.
+        """Read the globs; raises GlobError if one is invalid.
 
         What matches the `earlier` ones is used again where they all go on: these must be asked no more.
         """

@@ -1,6 +1,6 @@
 """What each change makes the cache forget.
 
-`hadoop/changes.py` and `hadoop/effects.py` say what an event or a call can have changed; here stands what that costs.
+`hadoop/changes.py` and `hadoop/effects.py` say what an event or a call can have changed; here is what that costs.
 Nothing is ever updated or moved from one path to another: a moved tree can differ from what it was
 (storage policy, erasure coding), so the only safe answer is to forget.
 """
@@ -81,6 +81,8 @@ def _grant(windows: TwoStepWindows, change: Footprint) -> None:
             windows.may_be_granted(source)
             windows.may_be_granted(path)
         case Appeared(path) | Vanished(path) | AccessChanged(path) | SubtreeUnknown(path):
+            windows.may_be_granted(path)
+        case LineTouched(_, path):  # any part of it may have been made
             windows.may_be_granted(path)
         case EverythingUnknown():
             windows.may_be_granted(ROOT)

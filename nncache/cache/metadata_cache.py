@@ -88,7 +88,7 @@ class MetadataCache:
             case Fetch(reason=reason) | Forward(reason=reason):
                 counters.decisions[reason] += 1
             case Serve():
-                counters.serves += 1
+                pass
             case Join():
                 counters.joins += 1
             case Wait():
@@ -258,13 +258,14 @@ class MetadataCache:
         force is gone, everything is forgotten, and no reply asked for before is kept.
 
         Raises:
-            GlobError: one of them is none; nothing was changed.
+            GlobError: one of them is invalid; nothing was changed.
         """
         filters = Filters(globs, self._filters)
         if not self._filters.go_on_in(filters):
             self.store.forget_all()
         self._filters = filters
         self.windows.follow(filters.globs)
+        self.windows.may_be_granted(ROOT)  # of what a new filter matches, no change was read before it came
 
     def _flush(self) -> None:
         self.store.forget_all()

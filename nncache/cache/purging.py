@@ -27,11 +27,11 @@ def purge_of_path(path: str, *, is_subtree: bool) -> Purge:
 def purges_of_glob(glob: str) -> tuple[Purge, ...]:
     """Return the changes that forget all that a glob may match, in the order of their paths.
 
-    More than that goes: everything below the directory in whose name, or below which, the first wildcard stands.
+    More than that goes: everything below the directory whose name has the first wildcard, or below which it comes.
     To look for what matches would hold the event loop for as long as there are entries.
 
     Raises:
-        GlobError: it is none.
+        GlobError: it is invalid.
     """
     exact, subtrees = set[str](), set[str]()
     for components in parse_glob(glob):

@@ -23,7 +23,7 @@ MAX_ENDED: Final = 4_096
 class Rights:
     """Grants: proven, believed for a while, forgotten (guarantee ProvenGrant).
 
-    Invariant P1: a grant stands in the directory that it lets its caller traverse or, for the root and with
+    Invariant P1: a grant is held by the directory that it lets its caller traverse or, for the root and with
     `grants = per_path`, in the directory whose own status it lets them see; so it is cut off with it.
     Invariant P2: no question that was asked before its caller's rights ended gives a right.
     """

@@ -21,7 +21,7 @@ class Writer:
 
     Attributes:
         owners: the caller and the client's address, each of which has its share of all such writes.
-        user: as whom a NameNode can be asked about that right; None if one cannot.
+        user: the user for whom a NameNode can be asked about that right; None if it cannot be asked.
         appends: the write is an APPEND.
         alternatives: the paths of which the second step writes one, each of which has a window; () if it is known.
         has_right: they could carry it out when the redirect came, or one cannot ask.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from nncache.hadoop.globs import GlobError, compile_glob
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 GrantScope = Literal["per_directory", "per_path"]
 

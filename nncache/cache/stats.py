@@ -35,7 +35,6 @@ class CacheStats:
     gate_age_s: float = math.inf
     max_staleness_s: float = 0.0
     covered_txid: int = -1
-    serves: int = 0
     joins: int = 0
     waits: int = 0
     decisions: Counter[Reason] = field(default_factory=Counter)

@@ -44,10 +44,10 @@ class Store:
     """Entries, grants and tickets in a tree, bounded in bytes and number.
 
     Invariants:
-        S1  An entry or grant is held by the ring if and only if it stands in a directory's table.
+        S1  An entry or grant is held by the ring if and only if a directory's table holds it.
         S2  `forget_epoch` moves whenever something that may have been served stops being good.
         S3  After `evict`, what is kept is within both bounds, but for questions under way.
-        S4  A hit is held by the ring if and only if it stands in `held` and in the chain of its entry, and it goes
+        S4  A hit is held by the ring if and only if it is in `held` and in the chain of its entry, and it goes
             with the entry, at once or with the next slices of `reclaim`.
     """
 

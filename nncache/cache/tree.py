@@ -24,7 +24,7 @@ class Tree:
 
     Invariants:
         T1  A directory is attached if and only if its chain of parents ends at `root`.
-        T2  A child's `parent` is the directory in whose `children` it stands.
+        T2  A child's `parent` is the directory whose `children` hold it.
         T3  `directories` counts the nodes that are attached or wait to be taken apart, but the root; `bytes` is what
             they take.
     """
@@ -147,7 +147,7 @@ class Tree:
     def proven_depth(self, path: str) -> int:
         """Return how many names lead to the deepest ancestor that something kept proves to be a directory.
 
-        0 where that is none but the root. One walk: O(length of the path).
+        0 if only the root is known. One walk: O(length of the path).
         """
         directory, proven = self.root, 0
         for level, component in enumerate(components(parent(path) or ROOT), 1):

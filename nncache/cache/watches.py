@@ -127,7 +127,7 @@ class Watches:
             self._touch(each, wakes=wakes_below)
 
     def _below(self, path: str) -> list[str]:
-        """Return the watched paths properly below a path: all that begin with it and a slash stand side by side."""
+        """Return the watched paths properly below a path: all that begin with it and a slash are neighbours."""
         above = path if path == ROOT else f"{path}/"
         first = bisect_left(self._order, above)
         last = first

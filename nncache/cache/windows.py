@@ -26,7 +26,7 @@ _SLACK = 64
 
 
 class _Window:
-    """A redirected write that concerns the filters, or the directory that stands for several of them."""
+    """A redirected write that concerns the filters, or the directory that replaces several of them."""
 
     __slots__ = (
         "after_txid",

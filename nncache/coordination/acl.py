@@ -72,7 +72,7 @@ def parse_acl_entry(text: str) -> AclEntry:
     """Read one entry.
 
     Raises:
-        ValueError: It is none; says what is allowed.
+        ValueError: It is invalid; says what is allowed.
     """
     scheme, _, rest = text.partition(":")
     id_, _, letters = rest.rpartition(":")

@@ -24,7 +24,6 @@ from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.retry import KazooRetry
 
 from nncache.coordination.errors import ConnectionLostError
-from nncache.coordination.kazoo_log import KazooLog
 from nncache.coordination.login import Attempt, Login
 from nncache.coordination.loop_handler import LoopHandler
 from nncache.coordination.tls import ZooKeeperTls
@@ -47,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """There is a connection, and a session: a new one, or that of before."""
+    """There is a connection, and a session: a new one, or the previous one."""
 
     client_id: ClientId
 
@@ -221,7 +220,7 @@ class Client:
     def _on_state(self, state: KazooState) -> None:
         if state == KazooState.CONNECTED:
             self._handler.granted()
-            if not self._is_retired:  # else the wish to close the session is in there
+            if not self._is_retired:  # else the request to close the session is in there
                 self._kazoo._queue.clear()  # noqa: SLF001 - see the module's docstring
             if self._attempt is None:
                 self._connected()
@@ -252,3 +251,23 @@ class Client:
         self._handler.close()
         self._closed.set()
         self._tell(Closed())
+
+
+_UNRESOLVED: Final = "Cannot resolve %s: %s"
+"""kazoo says nowhere else that a host has no address (ConnectionHandler._expand_client_hosts, 2.11)."""
+
+
+class KazooLog(logging.Logger):
+    """The logger of one KazooClient: warnings and errors become lines for debugging."""
+
+    def __init__(self, on_unresolved: Callable[[str], None]) -> None:
+        """Make a logger; the function is called, in kazoo's thread, when a host has no address."""
+        super().__init__("kazoo", level=logging.WARNING)
+        self._on_unresolved = on_unresolved
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Take what kazoo says."""
+        text = record.getMessage()
+        if record.msg == _UNRESOLVED:
+            self._on_unresolved(text)
+        _log.debug("kazoo: %s", text, exc_info=record.exc_info)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 class Login(Protocol):
-    """As whom to log in, any number of times."""
+    """The identity to log in with, any number of times."""
 
     @property
     def who(self) -> str:

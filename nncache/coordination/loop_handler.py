@@ -22,7 +22,7 @@ from kazoo.handlers.threading import AsyncResult, KazooTimeoutError
 from kazoo.protocol.states import Callback, EventType
 
 from nncache.coordination.tls import WORDS, ReportingSocket, ZooKeeperTls
-from nncache.hadoop.tls_failure import why_no_tls
+from nncache.net.tls_failure import why_no_tls
 
 CONNECT_TIMEOUT_S: Final = 2.0
 """For TCP to connect: a host that is gone without a word is left for the next one, or asked again."""

@@ -21,8 +21,8 @@ from nncache.coordination.tls import tls_of
 from nncache.hadoop.kerberos.gss import Mechanism as GssMechanism
 from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
 from nncache.hadoop.kerberos.principal import Principal
-from nncache.hadoop.secret_file import fault_of, shown
-from nncache.hadoop.settings import SettingError
+from nncache.net.secret_file import fault_of, shown
+from nncache.net.setting_error import SettingError
 
 KDC_ANSWER_S: Final = 3.0
 """For all that the KDC is asked for one login."""

@@ -26,9 +26,8 @@ from nncache.coordination.errors import (
 from nncache.coordination.login import Login
 from nncache.coordination.many_reads import AT_ONCE, Reply, send_many_reads
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.stats import SessionStats
 from nncache.coordination.watches import Watcher, Watches, WatchHandle
-from nncache.coordination.zookeeper import Create, Operation, Znode, ZnodeAcl
+from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
 
 _T = TypeVar("_T")
 _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
@@ -97,8 +96,6 @@ class Session:
             connections=self._connection.connections,
             sessions=self._connection.sessions,
             sessions_given_up=self._connection.sessions_given_up,
-            watches_armed=self._watches.armed,
-            watches_fired=self._watches.fired,
         )
 
     async def wait_connected(self, timeout_s: float) -> None:

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from nncache.hadoop.addresses import split_address
-from nncache.hadoop.settings import SettingError
+from nncache.net.addresses import split_address
+from nncache.net.setting_error import SettingError
 
 _ROOT = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final, NoReturn
 
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.secret_file import FileState, fault_of, state_of
-from nncache.hadoop.settings import SettingError
-from nncache.hadoop.tls_client import client_context
-from nncache.hadoop.tls_failure import TlsWords, why_no_tls
+from nncache.net.secret_file import FileState, fault_of, state_of
+from nncache.net.setting_error import SettingError
+from nncache.net.tls_client import client_context
+from nncache.net.tls_failure import TlsWords, why_no_tls
 
 _log = logging.getLogger(__name__)
 

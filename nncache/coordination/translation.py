@@ -90,7 +90,7 @@ def failure(path: str, error: Exception) -> CoordinationError:
 
 
 def begin_transaction(kazoo: KazooClient, operations: Sequence[Operation]) -> IAsyncResult:
-    """Send a transaction; its reply is for `refusal`."""
+    """Send a transaction; its reply goes to `refusal`."""
     transaction = kazoo.transaction()
     for operation in operations:
         match operation:

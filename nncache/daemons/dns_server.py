@@ -13,9 +13,9 @@ from typing import Any, Final, Protocol, Self, cast
 
 from cachetools import LRUCache
 
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.token_bucket import TokenBucket
-from nncache.proxy.shares import Shares, holder_of
+from nncache.net.endpoint import Endpoint
+from nncache.net.shares import Shares, holder_of
+from nncache.net.token_bucket import TokenBucket
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from nncache.registry.addresses import place_of
 from nncache.registry.daemon_record import PLACE, Daemon
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError

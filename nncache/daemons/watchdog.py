@@ -32,7 +32,7 @@ HANG_S: Final = 5.0
 """After which a line is written although the loop is still held."""
 
 PEAK_S: Final = 60.0
-"""For at least so long, and at most twice as long, the largest lag is told: longer than from one scrape to the next."""
+"""The largest lag is reported for at least this time, and at most twice as long: longer than between two scrapes."""
 
 _FRAMES_NAMED: Final = 6
 

@@ -4,21 +4,20 @@ import asyncio
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
-from nncache.demo.counter import CallCounter
-from nncache.demo.options import PROXY_FLAGS, DemoError, Options, Without
-from nncache.demo.reads import Pollers, Question, Read, Record, read
-from nncache.demo.steps import Totals
-from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
+from nncache.demo.polling import DemoError, Pollers, Question, Read, Record, read
+from nncache.demo.terminal import Terminal
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.testbed import Cluster, ClusterSpec, Relay
+from nncache.testbed import Cluster, ClusterSpec, Relay, ZooKeeper
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Proxy, Publisher
-from nncache.testbed.subscriber import Subscriber
+from nncache.testbed.daemon import Proxy, Publisher, Subscriber
+from nncache.testbed.readiness import jmx
 
 NAMESERVICE: Final = "ns1"
 FILTER: Final = "workflows"
@@ -27,48 +26,91 @@ OWNER: Final = "alice"
 WORKFLOW: Final = "/user/alice/workflow"
 """The directory in which everything happens."""
 
-_FIND_BY_NAME: Final = """
-import sys, nncache
-with nncache.connect(zookeeper=sys.argv[1]) as proxies:
-    print(proxies.url())
-"""
+BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
+"""org.apache.hadoop.hdfs.server.namenode.metrics.NameNodeMetrics."""
 
+MARKS: Final = "ListSnapshottableDirOps"
+
+_DROPS_CHANGES: Final = ("--channel", "nncache.demo.dropping_stream:DroppingStream")
 _COMMAND_TIMEOUT_S: Final = 30.0
+_COUNTERS_TIMEOUT_S: Final = 15.0  # they are a copy, renewed once in a metrics period
 
 
-class Show(Protocol):
-    """Shows what is set up."""
+class CallCounter:
+    """Reads a count of NameNodeActivity, and knows that the figure is not an old one.
 
-    def working(self, what: str) -> AbstractContextManager[Callable[[str], None]]:
-        """Say that something is begun; gives what takes a line on how it goes on."""
+    JMX shows a copy of the counters that is up to a period old. So the snapshottable directories are asked for, which
+    nothing else here does, and the copy that counts it counts every call before it as well.
+    """
 
-    def command(self, line: str) -> None:
-        """Show a command that is run now."""
+    def __init__(self, namenode_http: str, user: str, counted: str = "FileInfoOps") -> None:
+        """Count at this address; `user` sends the marks, `counted` names the count."""
+        self._namenode = namenode_http
+        self._target = f"/webhdfs/v1/?op=GETSNAPSHOTTABLEDIRECTORYLIST&user.name={user}"
+        self._counted = counted
+        self._awaited: int | None = None  # marks that the copy must have
+
+    async def calls(self) -> int:
+        """Return the calls so far, those of this moment included. Takes up to a metrics period.
+
+        Raises:
+            DemoError: the counters do not move, or there are none.
+        """
+        return await asyncio.to_thread(self._calls)
+
+    def _calls(self) -> int:
+        self._awaited = 1 + (self._counters()[MARKS] if self._awaited is None else self._awaited)
+        with Asker(self._namenode) as asker:
+            asker.ask("GET", self._target)
+        deadline = time.monotonic() + _COUNTERS_TIMEOUT_S
+        while (counters := self._counters())[MARKS] < self._awaited:
+            if time.monotonic() > deadline:
+                raise DemoError(f"{MARKS} of the NameNode does not move in {_COUNTERS_TIMEOUT_S:.0f} s")
+            time.sleep(0.05)
+        return counters[self._counted]
+
+    def _counters(self) -> dict[str, int]:
+        bean = jmx(self._namenode, BEAN)
+        if bean is None or MARKS not in bean or self._counted not in bean:
+            raise DemoError(f"the NameNode does not show {self._counted} and {MARKS} ({BEAN})")
+        return {name: int(bean[name]) for name in (self._counted, MARKS)}
 
 
+class Totals(NamedTuple):
+    """What proxy and NameNode have counted by a moment.
+
+    Attributes:
+        hits, joined: by the proxy: reads answered from memory, and those that shared another's call.
+        calls: by the NameNode: getFileInfo.
+    """
+
+    hits: int
+    joined: int
+    calls: int
+
+
+@dataclass(kw_only=True)
 class System:
-    """What runs, and clients of it."""
+    """What runs, and clients of it.
 
-    def __init__(self, cluster: Cluster, relay: Relay, proxy: Proxy, publisher: Publisher | None) -> None:
-        if cluster.zookeeper is None:
-            raise ValueError("the cluster has no ZooKeeper")
-        self.relay = relay  # publisher and proxy speak to the NameNode's RPC port through it
-        self.proxy = proxy
-        self.publisher = publisher
-        self.zookeeper = cluster.zookeeper
-        self.superuser = cluster.superuser
-        self.namenode_http = cluster.namenodes[0].http
-        self.counter = CallCounter(self.namenode_http, cluster.superuser)
-        self.records: list[Record] = []  # of all reads of the story
-        self.own_at_most = 0  # calls that nncache may have made by itself
+    Attributes:
+        relay: through it publisher and proxy speak to the NameNode's RPC port.
+        records: all reads of the story.
+        own_at_most: calls that nncache may have made by itself.
+    """
+
+    cluster: Cluster
+    zookeeper: ZooKeeper
+    relay: Relay
+    proxy: Proxy
+    publisher: Publisher | None
+    counter: CallCounter
+    records: list[Record] = field(default_factory=list)
+    own_at_most: int = 0
 
     def at_namenode(self, user: str) -> WebHdfs:
         """Return a client that goes to the NameNode itself."""
-        return WebHdfs(f"http://{self.namenode_http}", user)
-
-    def through_proxy(self, user: str) -> WebHdfs:
-        """Return a client that takes the proxy for the NameNode."""
-        return WebHdfs(f"http://{self.proxy.address}", user)
+        return WebHdfs(f"http://{self.cluster.namenodes[0].http}", user)
 
     def pollers(self, questions: Sequence[Question]) -> Pollers:
         """Return pollers of the proxy; their reads are kept."""
@@ -76,92 +118,71 @@ class System:
         self.records.extend(pollers.records)
         return pollers
 
-    async def read(self, question: Question) -> Read:
+    def read(self, question: Question) -> Read:
         """Read once through the proxy; the read is kept."""
-
-        def ask() -> Read:
-            with Asker(self.proxy.address) as asker:
-                return read(asker, question)
-
-        seen = await asyncio.to_thread(ask)
+        with Asker(self.proxy.address) as asker:
+            seen = read(asker, question)
         self.records.append(Record(question, [seen]))
         return seen
 
     def subscriber(self) -> Subscriber:
-        """Return `nncache watch` on the story's filter; start it, and close it in the end."""
+        """Return `nncache watch` on the story's filter, not yet started."""
         return Subscriber(FILTER, "--nameservice", NAMESERVICE, "--zookeeper", self.zookeeper.address)
 
-    async def found_by_name(self) -> str:
-        """Return the URL that a Python client gets, in a process of its own, which knows where ZooKeeper is.
-
-        Raises:
-            DemoError: it fails; with its own words.
-        """
-        program = (sys.executable, "-c", _FIND_BY_NAME, self.zookeeper.address)
-        return (await asyncio.to_thread(_output_of, program, "nncache.connect")).strip()
-
-    async def last_txid(self) -> int:
-        """Return the last transaction that the NameNode has written."""
-
-        def ask() -> int:
-            with Asker(self.namenode_http) as asker:
-                return parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body)
-
-        return await asyncio.to_thread(ask)
-
-    async def gate(self) -> str:
-        """Return whether the proxy answers from memory and, if not, why."""
-        readiness = await asyncio.to_thread(self.proxy.readiness)
-        return str(readiness.get("gate", "it does not say"))
-
-    async def totals(self) -> Totals:
-        """Return what proxy and NameNode have counted by now."""
+    async def totals(self, since: Totals = Totals(0, 0, 0)) -> Totals:  # noqa: B008 - it is never changed
+        """Return what proxy and NameNode have counted by now, since then."""
         figures = await asyncio.to_thread(self.proxy.metrics)
-        return Totals(
-            hits=round(figures.get('nncache_requests_total{result="hit"}', 0.0)),
-            joined=round(figures.get('nncache_requests_total{result="collapsed"}', 0.0)),
-            calls=await self.counter.calls(),
-        )
+        keys = ('nncache_requests_total{result="hit"}', 'nncache_requests_total{result="collapsed"}')
+        hits, joined = (round(figures.get(key, 0.0)) for key in keys)
+        return Totals(hits - since.hits, joined - since.joined, await self.counter.calls() - since.calls)
 
 
 @contextmanager
-def running(options: Options, show: Show) -> Iterator[System]:
-    """Start everything, and stop it when the context ends, however that comes.
+def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[System]:
+    """Start everything but what the story is told without, and stop it when the context ends, however that comes.
 
     Raises:
         TestbedError: something is missing or does not start; nothing is left running then.
         DemoError: the filter can't be added.
     """
     with ExitStack() as stack:
-        with show.working("A real HDFS on this machine, NameNode and DataNode, and a ZooKeeper") as say:
-            spec = ClusterSpec(hadoop_version=options.hadoop_version, with_zookeeper=True)
+        with terminal.working("A real HDFS on this machine, NameNode and DataNode, and a ZooKeeper") as say:
+            spec = ClusterSpec(hadoop_version=hadoop_version, with_zookeeper=True)
             cluster = stack.enter_context(Cluster.start(spec, progress=say))
-        assert cluster.zookeeper is not None
+        zookeeper, http = cluster.zookeeper, cluster.namenodes[0].http
+        assert zookeeper is not None
         relay = stack.enter_context(Relay(cluster.namenodes[0].rpc))
-        namenode = ("--namenode-http", cluster.namenodes[0].http, "--user", cluster.superuser)
-        with show.working("A filter: what is published, and what proxies keep"):
-            added = ("--name", FILTER, "--glob", GLOB, "--owner", OWNER, "--allow", "bob,carol")
-            show.command(typed("filters", "add", *added, *namenode))
-            run("filters", "add", *added, *namenode)
+        namenode = ("--namenode-http", http, "--user", cluster.superuser)
+        with terminal.working("A filter: what is published, and what proxies keep") as say:
+            of_filter = ("--name", FILTER, "--glob", GLOB, "--owner", OWNER, "--allow", "bob,carol")
+            added = ("filters", "add", *of_filter, *namenode)
+            say(f"$ {typed(*added)}")
+            output_of((str(Path(sys.executable).with_name("nncache")), *added), "nncache filters")
         flags = (
             *("--nameservice", NAMESERVICE, *namenode),
-            *("--namenode-rpc", relay.address, "--zookeeper", cluster.zookeeper.address, "--registry"),
+            *("--namenode-rpc", relay.address, "--zookeeper", zookeeper.address, "--registry"),
         )
-        publisher: Publisher | None = None
-        if options.without is not Without.PUBLISHER:
-            publisher = Publisher(*flags)
+        publisher = None if without == "publisher" else Publisher(*flags)
+        if publisher is not None:
             stack.callback(publisher.close)
-            with show.working("The publisher: reads the NameNode's edits and writes to ZooKeeper"):
-                show.command(typed(*publisher.typed))
+            with terminal.working("The publisher: reads the NameNode's edits and writes to ZooKeeper") as say:
+                say(f"$ {typed(*publisher.typed)}")
                 publisher.start().await_publishing()
-        proxy = Proxy(*flags, *PROXY_FLAGS.get(options.without, ()))
+        proxy = Proxy(*flags, *(_DROPS_CHANGES if without == "invalidation" else ()))
         stack.callback(proxy.close)
-        with show.working("The proxy: answers clients, and follows ZooKeeper"):
-            show.command(typed(*proxy.typed))
+        with terminal.working("The proxy: answers clients, and follows ZooKeeper") as say:
+            say(f"$ {typed(*proxy.typed)}")
             proxy.start()
             if publisher is not None:
                 proxy.await_gate()
-        yield System(cluster, relay, proxy, publisher)
+        yield System(
+            cluster=cluster,
+            zookeeper=zookeeper,
+            relay=relay,
+            proxy=proxy,
+            publisher=publisher,
+            counter=CallCounter(http, cluster.superuser),
+        )
 
 
 def typed(*arguments: str) -> str:
@@ -172,16 +193,7 @@ def typed(*arguments: str) -> str:
     )
 
 
-def run(*arguments: str) -> None:
-    """Run `nncache ARGUMENTS` to its end.
-
-    Raises:
-        DemoError: it failed; with its own words.
-    """
-    _output_of((str(Path(sys.executable).with_name("nncache")), *arguments), f"nncache {arguments[0]}")
-
-
-def _output_of(command: Sequence[str], name: str) -> str:
+def output_of(command: Sequence[str], name: str) -> str:
     """Run a command to its end, and return what it printed.
 
     Raises:
@@ -192,13 +204,12 @@ def _output_of(command: Sequence[str], name: str) -> str:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            encoding="utf-8",
+            text=True,
             timeout=_COMMAND_TIMEOUT_S,
             check=True,
         )
     except subprocess.TimeoutExpired:
         raise DemoError(f"{name} has not ended after {_COMMAND_TIMEOUT_S:.0f} s") from None
     except subprocess.CalledProcessError as exc:
-        said = (exc.stderr or exc.stdout).strip() or "it says nothing"
-        raise DemoError(f"{name} ended with {exc.returncode}: {said}") from None
+        raise DemoError(f"{name} ended with {exc.returncode}: {(exc.stderr or exc.stdout).strip()}") from None
     return done.stdout

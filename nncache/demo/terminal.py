@@ -1,21 +1,36 @@
-"""How the story looks: calm on a terminal, plain lines elsewhere."""
+"""How the story looks, on a terminal and elsewhere."""
 
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, NamedTuple
 
-from rich import box
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from nncache.demo.steps import Step
+_WIDTH = 110
 
-_PLAIN_WIDTH = 110
-_MAX_WIDTH = 120
+
+class Step(NamedTuple):
+    """What should be seen, and what was."""
+
+    title: str
+    expected: str
+    seen: str
+    came_true: bool
+
+
+def shown(seconds: float) -> str:
+    """Return "0.4 ms", "12 ms" or "2.9 s"."""
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    return f"{seconds * 1000:.1f} ms" if 0 < seconds < 0.01 else f"{seconds * 1000:.0f} ms"  # noqa: PLR2004 - 10 ms
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 read" or "1,200 reads"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 class Terminal:
@@ -23,11 +38,9 @@ class Terminal:
 
     def __init__(self, stream: IO[str]) -> None:
         self.is_terminal = stream.isatty()
-        self._console = Console(file=stream, highlight=False, emoji=False, markup=False)
-        self._console.width = min(self._console.width, _MAX_WIDTH) if self.is_terminal else _PLAIN_WIDTH
+        self._console = Console(file=stream, highlight=False, emoji=False, markup=False, width=_WIDTH)
         can_tick = (self._console.encoding or "").startswith("utf")
         self._yes, self._no = ("✓", "✗") if can_tick else ("ok", "NO")
-        self._spinner = "dots" if can_tick else "line"
 
     def say(self, line: str, style: str = "") -> None:
         """Write a line as it is, never folded: it may be there to be copied."""
@@ -35,60 +48,31 @@ class Terminal:
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Show that this is under way and how it goes on; at the end, what it took."""
+        """Say that this is under way and how it goes on; at the end, what it took."""
         began = time.monotonic()
-        if self.is_terminal:
-            with self._console.status(Text(what), spinner=self._spinner) as status:
-                yield lambda line: status.update(Text.assemble(what, ("  " + line, "dim")))
-        else:
-            self.say(what)
-            yield lambda line: self.say(f"  {line}")
-        self._line(self._tick(came_true=True), f"{what}, {time.monotonic() - began:.1f} s")
+        self.say(what)
+        yield lambda line: self.say(f"  {line}", "dim")
+        self._tick(f"{what}, {time.monotonic() - began:.1f} s", came_true=True)
 
-    def command(self, line: str) -> None:
-        """Show a command that is run now; it stays on the screen."""
-        self.say(f"     $ {line}", "dim")
-
-    @contextmanager
-    def chapter(self, number: int, title: str, plot: str) -> Iterator[None]:
-        """Say what a chapter is about, and that it is being played."""
-        self.say("")
-        self.say(f"{number}. {title}", "bold")
-        for line in textwrap.wrap(plot, self._console.width - 3):
+    def chapter(self, title: str, plot: str) -> None:
+        """Say what a chapter is about, before it is played."""
+        self.say(f"\n{title}", "bold")
+        for line in textwrap.wrap(plot, _WIDTH - 3):
             self.say(f"   {line}", "dim")
-        if self.is_terminal:
-            with self._console.status(Text(""), spinner=self._spinner):
-                yield
-        else:
-            yield
 
     def step(self, step: Step) -> None:
-        """Say what came of a step."""
-        self._line(self._tick(came_true=step.came_true), f"{step.title}: {step.seen}")
+        """Write what became of a step."""
+        self._tick(f"{step.title}: {step.seen}", came_true=step.came_true)
         if not step.came_true:
-            self._line(Text(" "), f"expected: {step.expected}")
+            self.say(f"     expected: {step.expected}")
 
-    def summary(self, steps: Sequence[Step], consequence: str, *, is_timed: bool = True) -> None:
-        """Show all steps in a table and say whether they came true; if not, which and, if that is known, why."""
-        table = Table("", box=box.SIMPLE, pad_edge=False, padding=(0, 1))
-        for heading in ("step", "expected", "seen"):
-            table.add_column(heading, overflow="fold")
-        for step in steps:
-            title = Text(step.title, style="" if step.came_true else "bold red")
-            table.add_row(self._tick(came_true=step.came_true), title, step.expected, step.seen)
-        self.say("")
-        self._console.print(table)
-        if is_timed:
-            self.say(
-                "Times count from the writer's acknowledgement to the start of the first read that shows it.\n"
-            )
-        untrue = [step.title for step in steps if not step.came_true]
-        if not untrue:
-            self.say(f"All {len(steps)} steps came true.", "green")
-            return
-        self.say(f"{len(untrue)} of {len(steps)} steps did not come true: {'; '.join(untrue)}.", "bold red")
-        if consequence:
-            self._console.print(consequence)
+    def verdict(self, steps: Sequence[Step]) -> None:
+        """Say whether all steps came true; if not, which did not."""
+        if untrue := [step.title for step in steps if not step.came_true]:
+            line = f"{len(untrue)} of {len(steps)} steps did not come true: {'; '.join(untrue)}."
+            self.say(f"\n{line}", "bold red")
+        else:
+            self.say(f"\nAll {len(steps)} steps came true.", "green")
 
     def hints(self, hints: Sequence[tuple[str, str]]) -> None:
         """Say what can be tried on the running system: what it is for, and a line to copy."""
@@ -98,12 +82,6 @@ class Terminal:
             self.say(f"   {line}")
         self.say("")
 
-    def _tick(self, *, came_true: bool) -> Text:
-        return Text(self._yes, style="green") if came_true else Text(self._no, style="bold red")
-
-    def _line(self, mark: Text, words: str) -> None:
-        line = Table.grid(padding=(0, 1))
-        line.add_column(width=max(len(self._yes), len(self._no)))
-        line.add_column(overflow="fold")
-        line.add_row(mark, words)
-        self._console.print(Padding(line, (0, 0, 0, 3), expand=False))
+    def _tick(self, words: str, *, came_true: bool) -> None:
+        mark = Text(self._yes, style="green") if came_true else Text(self._no, style="bold red")
+        self._console.print(Text.assemble("   ", mark, " ", words), soft_wrap=True)

@@ -155,7 +155,7 @@ def _value(name: str, spelled: str) -> str | None:
 
 
 def plain_request(spelled: str, arguments: PlainArguments) -> StatusRequest | None:
-    """Put what stands before the query of such a target, and what was read of the query, together; None: as above."""
+    """Combine the part before the query with what was read of the query; None: as above."""
     if not spelled.startswith(PREFIX):
         return None
     try:

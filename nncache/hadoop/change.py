@@ -1,4 +1,4 @@
-"""What can happen to a path, as far as anybody who remembers its status must know.
+"""What can happen to a path, as far as a cache of its status must know.
 
 A change names what may have become stale, not what happened: `nncache.hadoop.changes` says which event brings which,
 `nncache.hadoop.effects` which call.
@@ -51,7 +51,7 @@ class FileTouched:
 class LineTouched:
     """The own statuses of the path and of its ancestors up to `top`, which is one of them or the path itself.
 
-    No event brings it. It stands for a Touched of each, and takes no more memory than two paths.
+    No event brings it. It replaces a Touched of each, and takes no more memory than two paths.
     """
 
     path: str

@@ -1,6 +1,6 @@
 """Read `core-site.xml` and `hdfs-site.xml` as Hadoop's own daemons do.
 
-Later resources win over earlier ones unless those say `final`; `${name}` and `${env.NAME}` stand for other values;
+Later resources win over earlier ones unless those say `final`; `${name}` and `${env.NAME}` refer to other values;
 `xi:include` brings other files in. Hadoop's `*-default.xml` are part of its jars: who reads a value states its default.
 Source: org.apache.hadoop.conf.Configuration, 3.5.0; `tests/contracts/test_configuration.py` holds this against it.
 """
@@ -14,7 +14,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from nncache.hadoop.errors import HadoopError
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 RESOURCES: Final = ("core-site.xml", "hdfs-site.xml")
 """Of a configuration directory, in the order in which an HDFS daemon reads them."""
@@ -50,7 +50,7 @@ class Configuration:
     """The values of some files."""
 
     def __init__(self, values: Mapping[str, str], environ: Mapping[str, str] | None = None) -> None:
-        """Take values as they stand in the files; `environ` is what `${env.NAME}` means (None: the process's)."""
+        """Take values as the files have them; `environ` is what `${env.NAME}` means (None: the process's)."""
         self._values = values
         self._environ = os.environ if environ is None else environ
 
@@ -77,7 +77,7 @@ class Configuration:
     def get(self, name: str) -> str | None:
         """Return a value with all that it refers to filled in, and without the spaces around it; None if absent.
 
-        A reference to nothing, or to itself, stays as it stands.
+        A reference to nothing, or to itself, is left unchanged.
 
         Raises:
             SettingError: it refers on and on.

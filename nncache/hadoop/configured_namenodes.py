@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
-from nncache.hadoop.addresses import split_address
-from nncache.hadoop.settings import SettingError
+from nncache.net.addresses import split_address
+from nncache.net.setting_error import SettingError
 
 DEFAULT_NAMESERVICE: Final = "default"
 """Of a cluster that has no `dfs.nameservices`."""

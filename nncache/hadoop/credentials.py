@@ -1,7 +1,7 @@
 """Read what authenticates a WebHDFS request: authentication cookies and delegation tokens.
 
 Nothing here is a proof: who made a cookie or a token is known to a NameNode alone. Both are read strictly: what a
-NameNode might read in another way is none.
+NameNode might read in another way is not one.
 """
 
 import base64

@@ -28,7 +28,7 @@ class _Home(msgspec.Struct, frozen=True, rename="pascal"):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of it.
+    """The outcome of the trial.
 
     Attributes:
         name: what the NameNode calls this service.

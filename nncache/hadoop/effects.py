@@ -105,7 +105,7 @@ def written_path(call: Call) -> str | None:
 
 
 def changes_nothing(call: Call) -> bool:
-    """Whether a call makes nothing stale, whatever comes of it."""
+    """Whether a call makes nothing stale, whatever its outcome."""
     return call.op is not None and call.op.effect is Effect.NOTHING
 
 
@@ -113,7 +113,7 @@ def effects_of_call(call: Call, outcome: CallOutcome, existing: ExistingPath = U
     """Say what a forwarded call has made stale; `existing` is what was known to be there before it was sent.
 
     What a caller has changed is said at once. What they only may have changed is left to the events: a refused or odd
-    call, which anybody can send, must cost others nothing. docs/decisions/0013 says why that is enough.
+    call, which any client can send, must cost others nothing. docs/decisions/0013 says why that is enough.
     """
     if changes_nothing(call):
         return NO_EFFECT

@@ -2,15 +2,73 @@
 
 Pure: `nncache.hadoop.pool` asks the NameNodes and feeds the answers in. Nothing is elected here: who is active is
 the NameNodes' own business, and this is what can be seen of it from outside.
+
+A NameNode that was stopped and goes on says that it is active until it is fenced. With QuorumJournalManager alone that
+happens at its next write, and reads of it would go back in time. The one that became active last is right. Clocks of
+different hosts are compared only where what was seen from here does not decide.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from math import inf
+from typing import TypeVar
 
-from nncache.hadoop.claims import Claim, claim_after, latest_of
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
+
+_T = TypeVar("_T", bound=Hashable)
+
+
+class HaState(Enum):
+    """The state of one NameNode. Without HA it is ACTIVE.
+
+    Source: org.apache.hadoop.ha.HAServiceProtocol.HAServiceState of Hadoop 3.4.1 and 3.5.0.
+    """
+
+    INITIALIZING = auto()
+    ACTIVE = auto()
+    STANDBY = auto()
+    OBSERVER = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One life of a NameNode as the active one, and what is known of its beginning. Times are local."""
+
+    life: tuple[int, int]  # (start of the process, last HA transition), in ms by the NameNode's own clock
+    after: float  # when it was asked last before this life was seen: the life began later; minus infinity if never
+    by: float  # the life had begun by then; infinite while that is not known
+
+    def is_later_than(self, other: "Claim") -> bool:
+        """Whether it is known, without any other clock, to have begun after the other."""
+        return self.after > other.by
+
+
+def claim_after(
+    before: Claim | None, *, life: tuple[int, int], asked_before: float, asked_at: float, known_by: float
+) -> Claim:
+    """Return the claim of a NameNode that says it is active.
+
+    `before` is its last claim, if it has said nothing else since. `asked_before` is when the question before this one
+    was sent, `asked_at` when this one was, and `known_by` a moment after its answer, infinite if there is none.
+    """
+    if before is not None and before.life == life:
+        return replace(before, by=min(before.by, asked_at))
+    return Claim(life=life, after=asked_before, by=known_by)
+
+
+def latest_of(claims: Mapping[_T, Claim]) -> _T | None:
+    """Return who became active last; None if there are no claims.
+
+    Where the order was not seen from here the time of the last transition decides, and then the order of the claims.
+    """
+    candidates = [
+        name
+        for name, claim in claims.items()
+        if not any(other.is_later_than(claim) for other in claims.values())
+    ]
+    return max(candidates, key=lambda name: claims[name].life[1], default=None)
+
 
 FAILURES_OF_ACTIVE = 2
 """So many unanswered probes in a row take the active NameNode's place from it: one may be a long pause of its
@@ -94,7 +152,7 @@ class ElectionView:
     Invariants:
         I1  `active` is the only one among all reachable NameNodes that says it is active, or None.
         I2  `confirmed_as_of` never goes back within a term.
-        I3  A term stands for one NameNode in one life as the active one, and comes only once: after two have
+        I3  A term names one NameNode in one life as the active one, and comes only once: after two have
             claimed to be active, or the active one has said that it is not, the next term is a new one.
         I4  `last_probe` belongs to `active`, and its `as_of` never goes back within a term.
         I5  While reachable NameNodes name different namespaces, nothing is confirmed.
@@ -142,7 +200,7 @@ class ElectionView:
     def confirmed_as_of(self) -> float | None:
         """When the oldest of the questions was sent whose answers show that `active` is the only active one.
 
-        None while `active` is None, or while `disagreement`. It stands still when NameNodes stop answering.
+        None while `active` is None, or while `disagreement`. It does not move while NameNodes do not answer.
         """
         return self._confirmed_as_of
 
@@ -150,14 +208,14 @@ class ElectionView:
     def last_probe(self) -> Probe | None:
         """The latest moment by which it is known how far the log of `active` had come.
 
-        None while `active` is None, or before it has said how far. It stands still while `confirmed_as_of` does,
+        None while `active` is None, or before it has said how far. It does not move while `confirmed_as_of` does not,
         while `active` does not say how far, and while another NameNode contradicts it.
         """
         return self._last_probe
 
     @property
     def contradictions(self) -> int:
-        """How often an answer left it contradicted how far the log of the active one had come."""
+        """Probes in which a standby was ahead of the active NameNode."""
         return self._contradictions
 
     @property

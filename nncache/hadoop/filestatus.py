@@ -101,5 +101,5 @@ def render_missing(as_requested: str) -> bytes:
 
 
 def _needs_escapes(text: str) -> bool:
-    """Whether JSON may not have it as it stands: quickly, for what nearly all paths consist of."""
+    """Whether JSON needs escapes for it: quickly, for what nearly all paths consist of."""
     return not text.isprintable() or '"' in text or "\\" in text

@@ -13,12 +13,13 @@ Source: `GlobPattern`, `GlobExpander`, `Globber` and `FileSystem.globStatus`, Ha
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NoReturn, TypeAlias
 
 from nncache.hadoop.errors import HadoopError
 
 MAX_EXPANSIONS: Final = 1000
-"""How many globs one may stand for, by braces with a "/"; each costs memory."""
+"""How many globs one may expand to, by braces with a "/"; each costs memory."""
 
 MAX_EXPANDED_ITEMS: Final = 2**17
 """How many characters and wildcards these may have together, alternatives that are passed on the way to them included.
@@ -27,7 +28,7 @@ They are worked out within 50 ms of CPU then, on the event loop of a proxy that 
 """
 
 MAX_DEPTH: Final = 10
-"""How deep braces may stand within braces."""
+"""How deep braces may be nested."""
 
 _MISREAD_IN_SETS: Final = {
     "*": "Hadoop reads it as a dot or a star",
@@ -39,7 +40,7 @@ _MISREAD_IN_SETS: Final = {
 
 
 class GlobError(HadoopError, ValueError):
-    """The glob is none, or Hadoop would not take it for what it seems; says where, from 0, and why."""
+    """Invalid glob, or one that Hadoop reads differently; gives the offset, from 0, and the reason."""
 
     def __init__(self, glob: str, position: int, reason: str) -> None:
         super().__init__(f"{glob}: at position {position}: {reason}")
@@ -109,7 +110,7 @@ _Flat: TypeAlias = tuple[tuple[Token | _Slash, int], ...]
 
 
 def parse_glob(glob: str) -> tuple[tuple[Component, ...], ...]:
-    """Give the flat globs that one glob stands for, each as its components; () is the root's.
+    """Return the flat globs that one glob expands to, each as its components; () is the root's.
 
     Raises:
         GlobError: see the class.
@@ -287,3 +288,47 @@ def _components(reader: _Reader, sequence: _Flat) -> tuple[Component, ...]:
         if tuple(component) in _DOTS:
             reader.fail(start, "a glob names its path without . and .. (Hadoop would resolve them)")
     return tuple(tuple(component) for component in components if component)
+
+
+def first_wildcard_level(glob: str) -> int | None:
+    """Return the level of the path, 1 below the root, at which a glob has its first wildcard; None for none.
+
+    `*`, `?` and sets are wildcards. Braces are as many globs as they have alternatives: the one whose wildcard stands
+    highest counts.
+
+    Raises:
+        GlobError: it is invalid.
+    """
+    levels = (
+        level
+        for components in parse_glob(glob)
+        for level, component in enumerate(components, start=1)
+        if not _is_plain(component)
+    )
+    return min(levels, default=None)
+
+
+def _is_plain(component: Component) -> bool:
+    return all(
+        isinstance(token, Literal)
+        or (isinstance(token, EitherOf) and all(map(_is_plain, token.alternatives)))
+        for token in component
+    )
+
+
+def pitfall(glob: str) -> str:
+    """Return what a glob that can be read does not do, though it looks like it; "" if there is nothing.
+
+    Raises:
+        GlobError: it is invalid.
+    """
+    if any(_is_doubled(component) for components in parse_glob(glob) for component in components):
+        return (
+            f"{glob}: ** stays within one level, as * does in Hadoop: give a glob for each depth, "
+            f"such as {glob.replace('**', '*')} and {glob.replace('**', '*/*')}"
+        )
+    return ""
+
+
+def _is_doubled(component: Component) -> bool:
+    return any(isinstance(a, AnyString) and isinstance(b, AnyString) for a, b in pairwise(component))

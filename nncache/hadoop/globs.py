@@ -42,7 +42,7 @@ def compile_glob(glob: str) -> Glob:
     """Read a glob.
 
     Raises:
-        GlobError: where and why it is none, or is one that Hadoop would misread (see `nncache.hadoop.glob_syntax`).
+        GlobError: where and why it is invalid, or is one that Hadoop would misread (see `nncache.hadoop.glob_syntax`).
     """
     return Glob(glob, parse_glob(glob))
 

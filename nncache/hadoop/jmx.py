@@ -10,9 +10,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from nncache.hadoop.election_view import Answer, Journal
+from nncache.hadoop.election_view import Answer, HaState, Journal
 from nncache.hadoop.errors import MalformedReplyError
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
 
 STATUS_QUERY: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"

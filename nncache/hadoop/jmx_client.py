@@ -13,10 +13,8 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from nncache.hadoop.answer_timeout import AnswerTimeout, answer_timeout
 from nncache.hadoop.election_view import Answer, Journal, NameNode
 from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError, TlsError
-from nncache.hadoop.http_failure import tls_error_of, why_unanswered
 from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
     CLUSTER_QUERY,
@@ -33,6 +31,8 @@ from nncache.hadoop.kerberos.web_guard import see_guarded
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import HttpReply, ServerKind, kind_of_reply
+from nncache.net.answer_timeout import AnswerTimeout, answer_timeout
+from nncache.net.http_failure import tls_error_of, why_unanswered
 
 MAX_REPLY_BYTES = 1024 * 1024
 
@@ -100,7 +100,7 @@ class JmxClient:
         Raises:
             JmxUnavailableError: No answer in time; a TlsError if TLS is in the way.
             MalformedReplyError: Not an answer to be trusted, or two processes gave parts of it.
-            KerberosError: It is asked with Kerberos, and there is no ticket for it; or it believes anybody.
+            KerberosError: It is asked with Kerberos, and there is no ticket for it; or it accepts any client.
         """
         try:
             async with answer_timeout(self._timeout_s) as deadline:

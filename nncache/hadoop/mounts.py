@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from nncache.hadoop.paths import ROOT, InvalidPathError, ancestors, canonical, depth, is_cacheable
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 KEY: Final = "mounts"
 """Of the settings file."""

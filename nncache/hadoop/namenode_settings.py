@@ -1,4 +1,4 @@
-"""Settings: which NameNodes there are, as whom to ask them, and how patiently."""
+"""Settings: which NameNodes there are, which user asks them, and with which timeouts."""
 
 import getpass
 import os
@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nncache.hadoop.addresses import split_address
 from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.users import is_user_name
+from nncache.net.addresses import split_address
+from nncache.net.setting_error import SettingError
 
 MIN_PROBE_PAUSE_S = 0.05
 """Between two probes of one NameNode, however often it is suspected."""
@@ -25,7 +25,7 @@ _OWN_USER = "$HADOOP_USER_NAME, else the operating system's user"
 
 
 def _own_user() -> str:
-    """Return the user as whom Hadoop's own clients would ask (UserGroupInformation.HadoopLoginModule)."""
+    """Return the user that Hadoop's own clients would be (UserGroupInformation.HadoopLoginModule)."""
     if name := os.environ.get("HADOOP_USER_NAME"):
         return name
     try:

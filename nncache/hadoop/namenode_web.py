@@ -8,9 +8,9 @@ import ssl
 from typing import Final
 
 from nncache.hadoop.namenode_settings import NameNodeTlsSettings
-from nncache.hadoop.secret_file import state_of
-from nncache.hadoop.settings import SettingError
-from nncache.hadoop.tls_client import client_context
+from nncache.net.secret_file import state_of
+from nncache.net.setting_error import SettingError
+from nncache.net.tls_client import client_context
 
 _log = logging.getLogger(__name__)
 

@@ -38,7 +38,7 @@ _UNESCAPED = re.compile(r"/[A-Za-z0-9/._~!$&'()*+,=:@-]*")
 
 
 class InvalidPathError(HadoopError):
-    """The path, or its spelling in a request target, is none that a NameNode is known to accept."""
+    """A NameNode is not known to accept the path, or its spelling in a request target."""
 
 
 def canonical(path: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from nncache.hadoop.election_view import Active, ElectionView, NameNode, Probe
+from nncache.hadoop.election_view import Active, ElectionView, HaState, NameNode, Probe
 from nncache.hadoop.errors import (
     HadoopError,
     KerberosError,
@@ -19,7 +19,6 @@ from nncache.hadoop.errors import (
     NoActiveNameNodeError,
     TlsError,
 )
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.tickets import TicketStats
@@ -72,7 +71,7 @@ class NameNodePool:
     ) -> None:
         """Watch these NameNodes, reached as `web` says; with an `identity` as its principal."""
         self.namenodes = settings.namenodes
-        # As whom `rpc` asks, as callers are named. What a NameNode makes of a principal is not known here, so that
+        # The user of `rpc`, as callers are named. What a NameNode makes of a principal is not known here, so that
         # with an identity it is empty, and no caller is taken for this service.
         self.user = settings.user if identity is None else ""
         self._settings = settings

@@ -50,7 +50,7 @@ class Hosts:
     names: tuple[str, ...] = ()
 
     def include(self, address: Address, resolved: Collection[Address]) -> bool:
-        """Whether a machine is among them; `resolved` is what the names stand for."""
+        """Whether a machine is among them; `resolved` are the addresses of the names."""
         if self.is_any or address in self.addresses or address in resolved:
             return True
         return isinstance(address, IPv4Address) and any(address in network for network in self.networks)
@@ -125,7 +125,7 @@ def address_of(text: str) -> Address:
     """Read an address; an IPv4 address that is written as one of IPv6 is the same.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:

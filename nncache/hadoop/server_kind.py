@@ -57,7 +57,7 @@ class HttpReply:
 
 
 def parse_reply(data: bytes) -> HttpReply | None:
-    """Read a whole reply of HTTP/1; None if it is none."""
+    """Read a whole reply of HTTP/1; None if it is not one."""
     line = _STATUS_LINE.match(data)
     if line is None:
         return None

@@ -1,7 +1,7 @@
 """What HDFS takes for the name of a user.
 
-Which names a NameNode takes is for its own configuration to say (`dfs.webhdfs.user.provider.user.pattern`, HDFS-4983):
-digits first, `@`, a blank, a backslash. Here stands what no configuration can allow: a user's name may be that of a
+A NameNode's own configuration says which names it takes (`dfs.webhdfs.user.provider.user.pattern`, HDFS-4983):
+digits first, `@`, a blank, a backslash. Here is what no configuration can allow: a user's name may be that of a
 file (DFSUtil.isValidNameForComponent, `dfs.namenode.fs-limits.max-component-length`; Hadoop 3.4.1 and 3.5.0).
 """
 
@@ -15,7 +15,7 @@ MAX_LENGTH: Final = 255
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPELLED: Final = re.compile(r"[A-Za-z0-9._~$@/:%+!*'(),-]+")
-"""What stands for itself in a query to both releases, and escapes."""
+"""Characters that both releases read literally in a query, and escapes."""
 
 
 def is_user_name(name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 _PREFIX: Final = "fs.viewfs.mounttable."
 _DEFAULT_NAME_KEY: Final = f"{_PREFIX}default.name.key"

@@ -31,7 +31,7 @@ from nncache.hadoop.webhdfs_transport import Data, WebHdfsTransport
 _KindT = TypeVar("_KindT", bound=msgspec.Struct)
 
 _BASE64: Final = "0s"
-"""Stands before a value in base 64 (XAttrCodec)."""
+"""The prefix of a value in base 64 (XAttrCodec)."""
 
 
 class _Listed(msgspec.Struct, frozen=True):

@@ -14,12 +14,12 @@ from nncache.hadoop.errors import (
     RemoteExceptionError,
     WebHdfsError,
 )
-from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
+from nncache.net.http_failure import why_unanswered
 
 Data = bytes | AsyncIterable[bytes]
 """What is written: while an async iterable goes on, the file stays open."""

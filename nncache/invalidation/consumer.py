@@ -122,14 +122,12 @@ class Consumer:
                                 for change in changes_of_event(event)
                             )
                             self._counts.events += len(batch.events)
-                            self._counts.transactions += 1
                             self._counts.applied_txid = batch.txid
                             in_a_row += 1
                             if in_a_row % ITEMS_PER_TURN == 0:
                                 await asyncio.sleep(0)
                         case Changes(changes, through_txid):
                             self._apply(changes)
-                            self._counts.transactions += 1
                             self._counts.applied_txid = through_txid
                         case Filters(globs):
                             self._cache.set_filters(globs)
@@ -147,7 +145,6 @@ class Consumer:
     def _open(self, term: int) -> None:
         self._cache.open_stream(term)
         self._counts.is_open = True
-        self._counts.term = term
         self._counts.streams_opened += 1
         self._complaint = self._trouble = ""
         _log.info("following the edits of the active NameNode (term %d)", term)
@@ -156,7 +153,6 @@ class Consumer:
         now = self._clock()
         for txid, change in changes:
             self._cache.apply(change, now, txid)
-            self._counts.changes += 1
 
     def _cover(self, as_of: float, txid: int, seen_as_of: float | None) -> None:
         self._cache.cover(as_of, txid, seen_as_of)

@@ -94,3 +94,31 @@ class UnknownFilterError(ChannelUnavailableError):
             others = f"there are: {', '.join(names) or 'none'}"
         super().__init__(f"there is no filter {name!r}; {others}")
         self.names = names
+
+
+class FilterError(InvalidationError):
+    """A filter, or a change of one, makes no sense; nothing was touched."""
+
+
+class FilterStoreError(InvalidationError):
+    """The filters could not be read or changed."""
+
+
+class FilterExistsError(FilterStoreError):
+    """There is a filter of that name; only its removal makes room for another."""
+
+
+class NoSuchFilterError(FilterStoreError):
+    """There is no filter of that name."""
+
+
+class BrokenFilterError(FilterStoreError):
+    """What HDFS keeps under that name is no filter."""
+
+
+class FilterAccessError(FilterStoreError):
+    """HDFS refuses this user."""
+
+
+class FiltersUnavailableError(FilterStoreError):
+    """HDFS gave no answer that counts; what is known of the filters stays in force."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,14 +48,11 @@ class StreamStats:
     """What the consumer did since the process began, and its channel."""
 
     is_open: bool = False  # whether a stream is open now
-    term: int = 0  # term of the active NameNode that the stream reads or read last; 0 before the first
     streams_opened: int = 0  # runs of the stream begun
     streams_lost: int = 0  # runs and attempts to open ended by a gap (GapFlush)
     streams_failed: int = 0  # runs and attempts to open ended by anything else
-    transactions: int = 0  # transactions with events that were applied
     events: int = 0  # events that were applied
-    changes: int = 0  # changes given to the cache
-    covers: int = 0  # times the cache was told how fresh it is
+    covers: int = 0  # times that coverage was reported to the cache
     applied_txid: int = -1  # last transaction that was applied, or is known to carry no event
     fresh_as_of: float = -math.inf  # seconds of the process's clock: all acknowledged before is applied
     channel: ChannelStats = field(default_factory=ChannelStats)

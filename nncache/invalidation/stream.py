@@ -14,9 +14,8 @@ from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.change import Change
 from nncache.hadoop.events import EventBatch
-from nncache.invalidation.class_setting import load_class
 from nncache.invalidation.namenodes import NameNodes
-from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
+from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings, load_class
 from nncache.invalidation.stats import ChannelStats
 
 
@@ -29,12 +28,12 @@ class Transactions:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """Everything acknowledged to anybody before `as_of` has been yielded (guarantee Bounded)."""
+    """Everything acknowledged to any client before `as_of` has been yielded (guarantee Bounded)."""
 
     as_of: float  # seconds of the stream's clock
     txid: int  # the last transaction read
     seen_as_of: float | None = (
-        None  # everything that anybody could see before has been yielded; None: as of `as_of`
+        None  # everything that a client could see before has been yielded; None: as of `as_of`
     )
 
 

@@ -76,7 +76,7 @@ class Answers:
         *,
         is_secure: bool,
     ) -> RawResponse:
-        """Make the reply to a request with no wish; a hit may be remembered along with its head."""
+        """Make the reply to a request without conditions; a hit may be remembered along with its head."""
         response = self._reply(exchange, reading, Waited(answer=answer), HIT, is_secure=is_secure)
         if isinstance(answer, FromMemory) and self.hit_memory is not None:
             body, until = response.whole_body, reading.repeatable_until
@@ -87,7 +87,7 @@ class Answers:
     def wished(
         self, exchange: Exchange, reading: Reading, waited: Waited, wish: Wish, *, is_secure: bool
     ) -> RawResponse:
-        """Make the reply to a request with a wish, which may have been held."""
+        """Make the reply to a request with conditions, which may have been held."""
         made = WAITED_HIT if waited.was_held else HIT
         response = self._reply(exchange, reading, waited, made, is_secure=is_secure)
         return as_wished(response, wish, applied_s=waited.applied_s)

@@ -35,7 +35,7 @@ class CacheDirective(Enum):
 
 
 def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective:
-    """Say what the raw request headers wish for.
+    """Return the cache directive of the raw request headers.
 
     `Pragma: no-cache` counts only without `Cache-Control` (RFC 9111, section 5.4).
     """

@@ -49,7 +49,7 @@ NOT_ADMITTED: Header = cache_status(detail="not-admitted")
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What is said of a reason.
+    """How a reason is reported.
 
     Attributes:
         fwd: the parameter of that name (RFC 9211, section 2.2).
@@ -71,7 +71,7 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
     Reason.MISS: Explained(
         "miss",
         "nothing is known of it yet: the next read asks the NameNode and keeps the reply",
-        "Nothing. If it stays so, see [A path that is never a hit](debugging.md#a-path-that-is-never-a-hit).",
+        "Nothing. If it stays so, see [A path that is never a hit](runbook.md#a-path-that-is-never-a-hit).",
         has_detail=False,
     ),
     Reason.NO_GRANT: Explained(
@@ -96,12 +96,12 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
     Reason.GATE_CLOSED: Explained(
         "bypass",
         "it is too long since all changes were known to be applied (max_staleness_s)",
-        "See [The gate stays closed](debugging.md#the-gate-stays-closed).",
+        "See [The gate stays closed](runbook.md#the-gate-stays-closed).",
     ),
     Reason.STREAM_CLOSED: Explained(
         "bypass",
         "the NameNode's changes are not being read: every call is forwarded",
-        "See [The gate stays closed](debugging.md#the-gate-stays-closed); the log names the cause.",
+        "See [The gate stays closed](runbook.md#the-gate-stays-closed); the log names the cause.",
         is_open=True,
     ),
     Reason.NO_FILTER: Explained(

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from nncache.hadoop.token_bucket import TokenBucket
+from nncache.net.shares import Shares, holder_of
+from nncache.net.token_bucket import TokenBucket
 from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Fetcher
-from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.upstream.plain_exchange import Begun
 
 CALL_LIMITS: Final = ("max_calls", "max_calls_per_s_per_address", "max_calls_per_s_per_caller")
@@ -71,7 +71,7 @@ class CallLimits:
             self.leave(address, caller)
 
     def enter(self, address: str, caller: str) -> bool:
-        """Count one call until `leave`, unless something stands against it; then not even that is counted.
+        """Count one call until `leave`, unless a limit refuses it; a refused call is not counted.
 
         Args:
             address: the client's, as `holder_of` names it.

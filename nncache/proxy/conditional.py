@@ -1,4 +1,4 @@
-"""What a request wishes to know only once, and how long it would wait for more.
+"""The conditions of a request: what its client has already, and how long it waits for a change.
 
 Pure. `If-None-Match`: RFC 9110, section 13.1.2; `Prefer: wait`: RFC 7240, section 4.3.
 """
@@ -31,7 +31,7 @@ _TAG_BYTES: Final = 135
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a request with such a field wishes.
+    """The conditions of a request with such a field.
 
     Attributes:
         known: those of its entity tags that can be ours, `*` among them for any; None: it says nothing of them.

@@ -27,6 +27,8 @@ from nncache.proxy.messages import Header
 
 _CANCEL: Final = "CANCELDELEGATIONTOKEN"
 
+_SHOWN_CHARS: Final = 64  # of the user whom a credential names
+
 MARGIN_S: Final = 2.0
 """By which a proof ends before its credential: `Date` counts whole seconds and is kept for one (Jetty)."""
 
@@ -67,23 +69,28 @@ def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authen
     if cookie is Unclear.UNCLEAR:
         return cookie
     if plain.delegation is not None:
-        # A NameNode goes by the token alone (3.4.1 and 3.5.0): what stands beside it may be meant for another release.
+        # A NameNode goes by the token alone (3.4.1 and 3.5.0): other credentials may be meant for another release.
         if cookie is not None or plain.user_name is not None or plain.doas is not None:
             return Unclear.UNCLEAR
         token = parse_delegation_token(plain.delegation)
         if token is None:
             return Unclear.UNCLEAR
-        return Credential(token_name(token.fingerprint), token.owner, token.max_date_ms)
+        return Credential(token_name(token), token.owner, token.max_date_ms)
     if cookie is None or cookie.kind == SIMPLE:
         return None
-    # All of the fields: what a parser makes of the cookie may depend on what stands beside it.
+    # All of the fields: how a parser reads the cookie may depend on the other fields.
     digest = hashlib.sha256(b"\0".join(cookies)).hexdigest()
-    return Credential(f"cookie={digest}", cookie.user, cookie.ends_at_ms)
+    return Credential(_name("cookie", digest, cookie.user), cookie.user, cookie.ends_at_ms)
 
 
-def token_name(fingerprint: str) -> str:
+def token_name(token: DelegationToken) -> str:
     """Return the name of a delegation token's credential."""
-    return f"token={fingerprint}"
+    return _name("token", token.fingerprint, token.owner)
+
+
+def _name(kind: str, digest: str, user: str) -> str:
+    """Return a credential's name; the digest alone tells it apart, and the user is for who reads it."""
+    return f"{kind}={digest}\0claims={user[:_SHOWN_CHARS]}" if user.isprintable() else f"{kind}={digest}"
 
 
 def cancelled_tokens(call: Call) -> tuple[DelegationToken, ...]:
@@ -96,7 +103,7 @@ def cancelled_tokens(call: Call) -> tuple[DelegationToken, ...]:
 
 def cancelled_by(call: Call) -> tuple[str, ...]:
     """Return the names of the tokens that a call cancels if it is carried out."""
-    return tuple(token_name(token.fingerprint) for token in cancelled_tokens(call))
+    return tuple(map(token_name, cancelled_tokens(call)))
 
 
 def claimed_user(headers: Iterable[Header]) -> str | None:

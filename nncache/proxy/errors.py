@@ -3,7 +3,7 @@
 Each error knows the reply that it becomes; only `proxy/clients/error_replies.py` writes that reply.
 A RemoteException of the NameNode is not an error here: it is a reply, passed on byte for byte.
 The Java class names are those that Hadoop's own WebHDFS client unwraps: a RetriableException makes it
-ask again by itself, hence it stands only where asking again is safe (RetryPolicies, Hadoop 3.5.0).
+ask again by itself, hence it is used only where asking again is safe (RetryPolicies, Hadoop 3.5.0).
 """
 
 from typing import ClassVar, Final
@@ -49,7 +49,7 @@ class MalformedRequestError(ClientError):
 
 
 class UnknownAddressError(ClientError):
-    """The target is none that this proxy serves."""
+    """This proxy does not serve the target."""
 
     status = 404
     reason = "Not Found"
@@ -61,7 +61,7 @@ class NotMountedError(UnknownAddressError):
 
 
 class MountPointError(ClientError):
-    """The call is for a mount point, or above one, where the mount table allows none (`readOnlyMountTable`)."""
+    """The call is for a mount point, or above one, where the mount table allows no call (`readOnlyMountTable`)."""
 
     status = 403
     reason = "Forbidden"
@@ -137,7 +137,7 @@ class UnauthenticatedError(ClientError):
 
 
 class BadTicketError(ClientError):
-    """The ticket shows nothing of anybody, as a NameNode would say it: without a challenge."""
+    """The ticket identifies no user. The reply is a NameNode's: without a challenge."""
 
     status = 403
     reason = "Forbidden"

@@ -11,25 +11,38 @@ import asyncio
 import logging
 from typing import Final
 
-from cachetools import TTLCache
+from cachetools import LRUCache
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.set_aside import Writer
 from nncache.hadoop.calls import Call
 from nncache.hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
 from nncache.hadoop.errors import CallerRefusedError
-from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.operations import Effect
-from nncache.hadoop.paths import ROOT, ancestors, exceeds_limits
+from nncache.hadoop.paths import ROOT, Ancestors, ancestors, exceeds_limits
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.net.http_failure import why_unanswered
 from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.ports import Clock, NameNodeQueries, Right
 
 _log = logging.getLogger(__name__)
 
 
-REMEMBERED_S: Final = 1.0
-MAX_REMEMBERED: Final = 1_000
+MAX_SHARED: Final = 1_000
+
+
+class _Shared:
+    """A question about a caller and a directory, which is asked for all who came before it was sent.
+
+    No answer counts for who comes later: it may be older than a right whose event is on its way, or was lost.
+    """
+
+    __slots__ = ("answer", "asked", "lock")
+
+    def __init__(self) -> None:
+        self.asked = 0  # how often it was sent
+        self.answer: tuple[Right, str | None] | None = None  # to the last; None: there is none
+        self.lock = asyncio.Lock()
 
 
 class PathProbe:
@@ -51,9 +64,7 @@ class PathProbe:
         self._two_step_timeout_s = two_step_timeout_s
         self.is_silent = False  # the NameNode has left the last question about a two-step write open
         self._throttled = ThrottledLog(_log, clock)  # about the last
-        self._remembered: TTLCache[tuple[RpcUser | None, str, int], tuple[Right, str | None]] = TTLCache(
-            MAX_REMEMBERED, REMEMBERED_S, timer=clock
-        )
+        self._shared: LRUCache[tuple[RpcUser, str], _Shared] = LRUCache(MAX_SHARED)
         self.query_failures = 0  # questions to the NameNode without an answer
 
     async def probe(self, call: Call, user: RpcUser | None) -> ExistingPath:
@@ -117,7 +128,7 @@ class PathProbe:
     async def _look_until_settled(self, path: str, writer: Writer) -> ExistingPath:
         """Look, and again where the caller had no right and a change that may have given it was applied meanwhile.
 
-        Such a change may be another client's that has its answer already: nothing would tell of it later.
+        Such a change may be another client's that has its answer already: nothing would report it later.
         """
         watches = self._cache.store.watches
         watch = watches.add(path, _nothing)
@@ -160,13 +171,21 @@ class PathProbe:
     async def _look_above(self, path: str, user: RpcUser | None) -> tuple[Right, str | None]:
         """Find the nearest ancestor that exists: the right to write it, and the topmost that is missing.
 
-        An ancestor of what exists exists, so O(log depth) questions are enough. Remembered for a moment, unless
-        anything has changed since: a flood into one directory costs next to nothing.
+        A flood into one directory has one question under way.
         """
         above = ancestors(path)
-        key = user, above[0], self._cache.store.counters.changes
-        if user is not None and (known := self._remembered.get(key)) is not None:
-            return known
+        if user is None:
+            return await self._ask_above(above, user)
+        shared = self._shared.setdefault((user, above[0]), _Shared())
+        asked_before = shared.asked
+        async with shared.lock:
+            if shared.asked == asked_before or shared.answer is None:
+                shared.asked, shared.answer = shared.asked + 1, None
+                shared.answer = await self._ask_above(above, user)
+            return shared.answer
+
+    async def _ask_above(self, above: Ancestors, user: RpcUser | None) -> tuple[Right, str | None]:
+        """Ask it. An ancestor of what exists exists, so O(log depth) questions are enough."""
         topmost: str | None = None
         right = await self._queries.may_write(above[0], user)
         is_there = right in {Right.GRANTED, Right.DENIED}
@@ -181,8 +200,6 @@ class PathProbe:
             if low < len(above):
                 topmost = above[low - 1]
                 right = await self._queries.may_write(above[low], user)
-        if user is not None:
-            self._remembered[key] = right, topmost
         return right, topmost
 
     def _fail(self, what: str, error: Exception) -> None:

@@ -72,34 +72,29 @@ class FederatedHeads:
     def __init__(self, mounts: MountTable, members: Mapping[str, Member]) -> None:
         self._mounts = mounts
         self._known = {name: member.known for name, member in members.items()}
-        self._last: KnownHeads = next(iter(self._known.values()))  # gave the last answer
+        self._last: KnownHeads = next(iter(self._known.values()))  # was asked last
 
     @property
     def is_sampled(self) -> bool:
-        """Whether the last answer is to be observed once it is written."""
+        """Whether an answer is to be observed once it is written; to be asked before the next one is."""
         return self._last.is_sampled
 
     def answer(self, head: bytes) -> bytes | None:
         """Return the reply to this head, if its namespace knows one that is good."""
-        namespace = namespace_of_head(self._mounts, head)
-        if namespace is None:
-            return None
-        known = self._known[namespace]
-        reply = known.answer(head)
-        if reply is not None:
-            self._last = known
-        return reply
+        known = self._of(head)
+        return None if known is None else known.answer(head)
 
     def answer_last(self, head: bytes) -> bytes | None:
         """Return the reply to this head with which the connection is to end, if its namespace knows a good one."""
+        known = self._of(head)
+        return None if known is None else known.answer_last(head)
+
+    def _of(self, head: bytes) -> KnownHeads | None:
         namespace = namespace_of_head(self._mounts, head)
         if namespace is None:
             return None
-        known = self._known[namespace]
-        reply = known.answer_last(head)
-        if reply is not None:
-            self._last = known
-        return reply
+        known = self._last = self._known[namespace]
+        return known
 
     def observe(self, head: bytes, peer: str) -> None:
         """Show the last answer to the observers, now that it is written."""

@@ -219,7 +219,7 @@ class Flights:
             return False
 
     def _finish(self, flight: Flight, outcome: Outcome) -> None:
-        """End the flight: the cache takes the outcome, then everybody who waits is told."""
+        """End the flight: the cache takes the outcome, then all that wait get it."""
         conclusion = Conclusion.NOT_KEPT
         try:
             conclusion = self._cache.conclude(flight.ticket, outcome)

@@ -1,4 +1,4 @@
-"""The WebHDFS front end: which way each request goes, and what it is told about that.
+"""The WebHDFS front end: which way each request goes, and what its reply says about that.
 
 A plain GETFILESTATUS goes to `nncache.proxy.reads`, everything else below `/webhdfs` through `nncache.proxy.writes`.
 """
@@ -79,7 +79,6 @@ class FrontEndStats:
         windows_without_txid: of these, ended by time only.
         query_failures: questions on the proxy's own account that the NameNode left open.
         cache_errors: exceptions of our own; the call was forwarded all the same (FailToNameNode).
-        calls_under_way: calls that count against max_calls now.
         calls_refused: calls beyond a limit, by the setting.
         waiters: requests that are held now.
         waiters_bytes: what is kept of them.
@@ -98,7 +97,6 @@ class FrontEndStats:
     windows_without_txid: int
     query_failures: int
     cache_errors: int
-    calls_under_way: int
     calls_refused: dict[str, int]
     waiters: int
     waiters_bytes: int
@@ -327,7 +325,6 @@ class FrontEnd:
             windows_without_txid=writes.windows_without_txid,
             query_failures=flights.closed_query_failures + writes.query_failures,
             cache_errors=self._errors + flights.errors + writes.errors + self.waits.errors,
-            calls_under_way=self.call_limits.under_way,
             calls_refused=dict(self.call_limits.refused),
             waiters=self.waits.waiting,
             waiters_bytes=self.waits.kept_bytes,

@@ -59,7 +59,7 @@ class Hottest:
         """Begin with nothing; `clock` is local time in seconds."""
         self._clock = clock
         self._sampler = Sampler(max_sample_every)
-        self._singles = 0  # requests that stand for themselves
+        self._singles = 0  # requests counted one by one
         self._next_single = 1  # of these, the next one to be counted
         self._began_at = now = clock()
         self._paths, self._callers, self._addresses = (
@@ -67,7 +67,7 @@ class Hottest:
         )
 
     def answered(self, exchange: Exchange) -> None:
-        """Count a request, for as many as it stands for."""
+        """Count a request with its weight."""
         weight = exchange.weight
         if weight == 1:  # the others are samples already
             self._singles += 1
@@ -132,7 +132,7 @@ def _shown(claim: str) -> str:
 
 
 def _bounded(name: str) -> str:
-    """Return a name of at most MAX_NAME_BYTES in UTF-8; what is none is written as an escape."""
+    """Return a name of at most MAX_NAME_BYTES in UTF-8; other bytes are written as escapes."""
     if len(name) <= MAX_NAME_BYTES and name.isascii():
         return name
     text = name.encode(errors="backslashreplace")

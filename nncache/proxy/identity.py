@@ -54,7 +54,7 @@ def claim_of(user: str | None, doas: str | None) -> str:
 
 
 def rpc_user_of_head(head: RequestHead) -> RpcUser | None:
-    """Return as whom the caller of any request would ask over RPC; None if that cannot be told.
+    """Return the RPC user of any request's caller; None if it is not certain.
 
     Only names spelled as every release reads them count: 3.5.0 reads `doAs` and `USER.NAME`, 3.4.1 does not. And
     none does where a cookie or `Authorization` may say who asks. Whom the proxy has authenticated it knows by itself.
@@ -80,7 +80,7 @@ def _rpc_user_of_target(target: str) -> RpcUser | None:
 
 
 def rpc_user_of(plain: StatusRequest, credential: Credential | None) -> RpcUser | None:
-    """Return as whom the same caller would ask over RPC; None if that cannot be told from the call.
+    """Return the RPC user of the same caller; None if the call does not say it.
 
     A credential says whose it is to its NameNode alone, and without `user.name` only the NameNode's configuration does
     (hadoop.http.staticuser.user). Whether a `doAs` counts only its release does.

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.hadoop.rpc.callers import MAX_CALLER_CONNECTIONS
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 _MIN_HEAD_BYTES = 1024
 _MAX_COUNT = 2**30  # of what the kernel and the parser take as a C int
 MAX_TOLD: Final = 64
-"""Connections beyond `max_connections` that are kept at once until they have been told so."""
+"""Connections beyond `max_connections` that are kept at once until their refusal is sent."""
 
 _RESERVED_FILES = 64 + MAX_TOLD + MAX_CALLER_CONNECTIONS
 """The 64: listening sockets, other RPC and admin connections, logs, the interpreter's own."""

@@ -77,7 +77,7 @@ class SettledReply:
 
 
 Settle: TypeAlias = Callable[[SettledReply | None], Awaitable[None]]
-"""Told what is known of the reply before its first byte goes to the client; None: the outcome is unknown."""
+"""Called with what is known of the reply before its first byte goes to the client; None: unknown outcome."""
 
 
 async def nothing_to_settle(_: SettledReply | None) -> None:

@@ -1,6 +1,6 @@
 """Blocks of header fields that a plain call may have.
 
-A block is what stands behind a request line, with the empty line. It is known once the ordinary path has parsed and
+A block is what follows a request line, with the empty line. It is known once the ordinary path has parsed and
 vetted it, byte for byte; what it says of itself is not asked again.
 """
 
@@ -68,7 +68,7 @@ class PlainBlocks:
     Invariants:
         B1  A block is known only if the ordinary path has taken it for the fields of one vetted GET without a body
             that leaves its connection open, and if it certainly carries no credential but a cookie.
-        B2  No byte of a block with a cookie is held: a keyed digest stands for it, and one for the cookie.
+        B2  No byte of a block with a cookie is held: a keyed digest is held for it, and one for the cookie.
         B3  Where there is no room, the newest goes that was not found again: heads that differ each time push out
             each other, and nothing that others use.
     """
@@ -131,7 +131,7 @@ def _to_go(blocks: dict[bytes, Block]) -> bytes:
 
 
 def _passed_on(block: bytes, kept: tuple[Header, ...]) -> tuple[tuple[int, int], ...] | None:
-    """Say where in a block these fields stand; None if it does not spell each as it goes to the NameNode."""
+    """Return the positions of these fields in a block; None if it does not spell each as it goes to the NameNode."""
     ranges: list[tuple[int, int]] = []
     at = 0
     for field in kept:

@@ -59,7 +59,7 @@ class QuickCall(Protocol):
         """The request."""
 
     def hand_over(self) -> CallUnderWay:
-        """Return the call as it stands; those who go on with it count it again."""
+        """Return the call in its present state; those who continue it count it again."""
 
     def abandon(self) -> None:
         """Go on, or end, without the client."""
@@ -156,7 +156,7 @@ class PlainCall:
         self._client.unfinished()
 
     def hand_over(self) -> Begun:
-        """Return the call as it stands; those who go on with it count it again."""
+        """Return the call in its present state; those who continue it count it again."""
         self._calls.left(self._holder, self._seen.caller)
         assert self._exchange is not None
         return self._exchange.hand_over()
@@ -227,8 +227,8 @@ class PlainCalls:
         Args:
             head: all that came of the client.
             peer: the client's address.
-            holder: under which name that has its share (`nncache.proxy.shares.holder_of`).
-            client: told what comes of it, later.
+            holder: under which name that has its share (`nncache.net.shares.holder_of`).
+            client: gets the outcome later.
         """
         read = self._read(head)
         if read is None:
@@ -277,7 +277,7 @@ class PlainCalls:
         self._call_limits.leave(holder, caller)
 
     def _read(self, head: bytes) -> _Reading | None:
-        """Say what a request is; None if it is for the ordinary path."""
+        """Say what a request is; None if it takes the ordinary path."""
         try:
             return self._read_or_fail(head)
         except Exception:  # noqa: BLE001 - FailToNameNode: the ordinary path has it, whatever it is

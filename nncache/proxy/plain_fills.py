@@ -83,7 +83,7 @@ class Question:
         credential: what authenticates it, beside what its target says.
         request: what goes there in all, as on the wire.
         peer: the client's address.
-        holder: under which name that has its share (`nncache.proxy.shares.holder_of`).
+        holder: under which name that has its share (`nncache.net.shares.holder_of`).
         caller: who asks, as the request says; limits go by it.
         is_fresh: the caller wants the NameNode's own answer.
         seen: what is counted of it.
@@ -154,7 +154,7 @@ class PlainFill:
         self._client.unfinished()
 
     def hand_over(self) -> Asked:
-        """Return the question as it stands; those who go on with it count it."""
+        """Return the question in its present state; those who continue it count it."""
         asked = self._go_on()
         self._is_over = True
         self._stop_timer()

@@ -75,7 +75,7 @@ class PlainTargets:
         self._askers: dict[str, _Asker] = {}  # the one that was read first at the beginning
 
     def read(self, target: str) -> PlainTarget | None:
-        """Say what a target consisting of printable ASCII asks for; None if it is for the ordinary path."""
+        """Say what a target consisting of printable ASCII asks for; None if it takes the ordinary path."""
         spelled, _, query = target.partition("?")
         asker = self._askers.get(query)
         if asker is None and "GETFILESTATUS" in query:
@@ -96,7 +96,7 @@ class PlainTargets:
         return read
 
     def _learn(self, query: str) -> _Asker | None:
-        """Read a query; None if it is none of those that are remembered."""
+        """Read a query; None if it is not one of those that are remembered."""
         if len(query) > _MAX_KEPT_QUERY:
             return None
         arguments = plain_arguments(query)

@@ -100,7 +100,7 @@ class Lease(Protocol):
 
     @property
     def otherwise(self) -> Caller | None:
-        """As whom the request asks once this has ended: by the credential that it carries; None: it is refused."""
+        """The caller once this has ended, by the credential that the request carries; None: it is refused."""
 
     def is_good(self) -> bool:
         """Whether it still is so."""

@@ -25,7 +25,7 @@ def prefers_html(headers: Headers) -> bool:
 
 
 def _weights(headers: Headers) -> Iterator[tuple[str, float]]:
-    """Yield each media range with its weight; one whose weight is none is left out."""
+    """Yield each media range with its weight; one with an invalid weight is left out."""
     accept = b",".join(value for name, value in headers if name.lower() == b"accept")
     for each in accept.decode("latin-1").lower().split(",", MOST_RANGES)[:MOST_RANGES]:
         media, *parameters = (part.strip() for part in each.split(";"))

@@ -168,12 +168,12 @@ class Reads:
                         self._flights.launch(ticket, read.plain, read.head, read.credential), reason
                     )
                 case Join(ticket):
-                    assert may_wait, "told not to wait, the cache says Join"
+                    assert may_wait, "asked without waiting, the cache says Join"
                     if (known := await self._joined(ticket)) is not None and read.is_admitted:
                         return Collapsed(known)
                     may_wait = False
                 case Wait(ticket):
-                    assert may_wait, "told not to wait, the cache says Wait"
+                    assert may_wait, "asked without waiting, the cache says Wait"
                     may_wait = await self._wait(ticket, deadline - self._clock())
                 case _:
                     assert_never(decision)

@@ -17,7 +17,8 @@ from aiohttp import web
 from cachetools import LRUCache
 
 from nncache.coordination.task_group import run_all
-from nncache.hadoop.token_bucket import TokenBucket
+from nncache.net.shares import holder_of
+from nncache.net.token_bucket import TokenBucket
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Handler
@@ -35,7 +36,6 @@ from nncache.proxy.messages import Headers
 from nncache.proxy.registry_turns import RegistryTurns
 from nncache.proxy.registry_waits import Followed, RegistryPage, RegistryWaits
 from nncache.proxy.registry_wish import RegistryWish, is_registry, read_registry_wish
-from nncache.proxy.shares import holder_of
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.wait_groups import WaitEnd
 
@@ -95,10 +95,6 @@ class RegistrySource(Protocol):
     """Where it is found."""
 
     @property
-    def followed(self) -> int:
-        """Entries that are watched for changes now."""
-
-    @property
     def gaps(self) -> int:
         """How often changes may have been missed since the start, so that everything was read again."""
 
@@ -106,12 +102,12 @@ class RegistrySource(Protocol):
         """Return what is asked for.
 
         Raises:
-            ClientError: there is no such thing, or the question is none.
+            ClientError: there is no such entry, or the query is invalid.
             RegistryUnavailableError: ZooKeeper does not answer.
         """
 
     async def follow(self, followed: Followed) -> NoReturn:
-        """Tell of each change, until cancelled.
+        """Report each change, until cancelled.
 
         Raises:
             RegistryUnavailableError: the registry cannot be followed.
@@ -127,7 +123,6 @@ class RegistryStats:
         waiters: requests that are held now.
         waits: requests that were held, by how their waits ended.
         waits_not_admitted: answered at once, since too many were held.
-        entries_followed: entries that are watched now, for those who wait.
         gaps: times that changes may have been missed, so that everything was read again.
     """
 
@@ -135,7 +130,6 @@ class RegistryStats:
     waiters: int = 0
     waits: dict[WaitEnd, int]
     waits_not_admitted: int = 0
-    entries_followed: int = 0
     gaps: int = 0
 
 
@@ -203,7 +197,6 @@ class RegistryEndpoint:
             waiters=self._waits.waiting,
             waits=dict(self._waits.ended),
             waits_not_admitted=self._waits.not_admitted,
-            entries_followed=self._source.followed,
             gaps=self._source.gaps,
         )
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
+from nncache.net.shares import Shares
 from nncache.proxy.conditional import Wish
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, ProxyError
 from nncache.proxy.registry_wish import MAX_PATH, RegistryWish
-from nncache.proxy.shares import Shares
 from nncache.proxy.wait_groups import Client, WaitEnd, Woken, wake
 
 HELD: Final = 1_000
@@ -51,7 +51,7 @@ class RegistryPage:
 
 
 class Followed(Protocol):
-    """Who is told of changes."""
+    """Receives changes."""
 
     def touched(self, path: str | None) -> None:
         """An entry may have changed, been made or removed; None: any."""
@@ -65,7 +65,7 @@ ReadFor: TypeAlias = Callable[[RegistryWish, str], Awaitable[RegistryPage]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryWaited:
-    """An answer, and what became of the wish to wait for it.
+    """An answer, and the outcome of waiting for it.
 
     Attributes:
         applied_s: the wait that was granted; None: none, or it was cut short.
@@ -81,7 +81,7 @@ class _Group:
     """All who wait for one answer.
 
     Attributes:
-        needs: counts up with each touch, when changes are no longer told, and with each member whose time is over.
+        needs: counts up with each touch, when changes are no longer reported, and with each member whose time is over.
         touches: counts up with each touch.
         asked: `needs` when the registry was last read for them.
         said: what was found then.
@@ -116,7 +116,7 @@ class RegistryWaits:
     """All requests that are held. `touched` has to be called for each change, from when `is_wanted` is set on.
 
     Invariants:
-        R1  Each change that is told after a member came touches its group if it can concern it.
+        R1  Each change that is reported after a member came touches its group if it can concern it.
         R2  What a member takes was read after the touch that woke it, or after its time was over.
         R3  Of subtrees one is read at a time for those who wait, and a rest follows.
         R4  A change costs as much as its path has elements and as groups are touched, however many others there are.
@@ -134,7 +134,7 @@ class RegistryWaits:
         self._tree_reading = asyncio.Lock()
         self._rest_until = 0.0  # of the loop's clock
         self._is_stopping = False
-        self._is_followed = False  # whether changes are told, or will be soon
+        self._is_followed = False  # whether changes are reported, or will be soon
         self.is_wanted = asyncio.Event()  # set once a request waits
         self.ended: Counter[WaitEnd] = Counter(dict.fromkeys(WaitEnd, 0))
         self.not_admitted = 0  # answered at once, since too many were held
@@ -154,11 +154,11 @@ class RegistryWaits:
         self.followed(is_followed=False)
 
     def followed(self, *, is_followed: bool) -> None:
-        """Hold requests from now on, since changes are told; or answer all who wait, since they are not."""
+        """Hold requests from now on, since changes are reported; or answer all that wait, since they are not."""
         self._is_followed = is_followed
         if not is_followed:
             for group in self._groups.values():
-                group.needs += 1  # so that it is read for them, also if changes are told again by then
+                group.needs += 1  # so that it is read for them, also if changes are reported again by then
                 group.wake_all()
 
     def touched(self, path: str | None) -> None:
@@ -172,7 +172,7 @@ class RegistryWaits:
                 group.touch()
 
     async def unused_for(self, seconds: float) -> None:
-        """Return when no request was held for so long; changes need not be told then until one is."""
+        """Return when no request was held for so long; changes need not be reported until one is held."""
         loop = asyncio.get_running_loop()
         last_at = loop.time()
         while True:
@@ -189,7 +189,7 @@ class RegistryWaits:
         """Answer a request: at once, or when there is something else to say than what the client has.
 
         Args:
-            wish: what it asks for.
+            wish: the query.
             want: what it has, and how long it would wait.
             holder: whose share it takes.
             client: its connection, if that says when it is lost.

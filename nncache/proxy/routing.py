@@ -1,4 +1,4 @@
-"""Which namespace a request is about, where a proxy stands in front of several.
+"""Which namespace a request is about, where a proxy serves several.
 
 Pure. The rules are those of ViewFs (org.apache.hadoop.fs.viewfs.ViewFileSystem, 3.5.0), and so are the classes of what
 is refused. What cannot be read for certain is refused as well: NameNodes could differ about it, and here each could be
@@ -45,7 +45,7 @@ def namespace_of(mounts: MountTable, method: str, target: str) -> str:
 
 
 def namespace_of_head(mounts: MountTable, head: bytes) -> str | None:
-    """Return the namespace that a GET is about, by the bytes of its head; None if that is for `namespace_of` to say."""
+    """Return the namespace that a GET is about, by the bytes of its head; None if only `namespace_of` can say it."""
     if not head.startswith(_START):
         return None
     end = head.find(b" ", len(_START))

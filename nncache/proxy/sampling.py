@@ -1,4 +1,4 @@
-"""Look at a few of many requests, chosen by chance, each of which stands for as many."""
+"""Look at a few of many requests, chosen by chance, each with the weight of all that were left out."""
 
 import random
 from typing import Final
@@ -14,7 +14,7 @@ class Sampler:
     """Says which one is the next: all at a low rate, about a hundred a second at most.
 
     Attributes:
-        every: for how many the next one stands; they lie so far apart on average.
+        every: the weight of the next one; they lie so far apart on average.
         max_every: 1: each is looked at.
     """
 

@@ -1,4 +1,4 @@
-"""Keep a cookie that is for TLS alone off plain connections.
+"""Keep `Secure` cookies off plain connections.
 
 A NameNode that is asked over HTTPS sets its `hadoop.auth` with `Secure`, and so says that it must not cross a network
 in clear: who reads it there can use it until it ends. Clients drop such a cookie of a plain connection (RFC 6265bis,

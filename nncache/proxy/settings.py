@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from nncache.hadoop.endpoint import Endpoint, parse_endpoint
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.setting_error import SettingError
 
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
 

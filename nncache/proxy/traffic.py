@@ -1,6 +1,6 @@
 """What became of each request: counted once, timed, and shown to observers.
 
-Hits of the fast path are counted there; of these only a sample is seen here, each of which stands for several.
+Hits of the fast path are counted there; of these only a sample is seen here, each with a weight.
 """
 
 from bisect import bisect_left
@@ -56,7 +56,7 @@ MEANINGS: Final[Mapping[Result, str]] = {
 
 
 UNTIMED: Final = frozenset({Result.STREAMED, Result.REGISTRY, Result.REFUSED, Result.ABANDONED})
-"""Counted as UNKNOWN_OPERATION and not timed: none tells of a NameNode, and each operation is a series more."""
+"""Counted as UNKNOWN_OPERATION and not timed: none involves a NameNode, and each operation is a series more."""
 
 POSSIBLE: Final = (
     *((each, GETFILESTATUS) for each in (Result.HIT, Result.COLLAPSED, Result.STORED)),
@@ -98,7 +98,7 @@ class Exchange:
         request_id: what the client says in `X-Request-Id`; "" if it says nothing.
         status: of the reply; 0 if there was none.
         body_bytes: of the reply's body; -1 where that was streamed.
-        weight: how many requests it stands for.
+        weight: how many requests it counts as.
     """
 
     __slots__ = (

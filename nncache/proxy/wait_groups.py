@@ -65,7 +65,7 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waited:
-    """An answer, and what became of the wish to wait for it.
+    """An answer, and the outcome of waiting for it.
 
     Attributes:
         applied_s: the wait that was granted; None: none, or it was cut short.
@@ -131,7 +131,7 @@ class KeptWait:
 
     Attributes:
         entered: rounds of the group that had begun when it came.
-        is_asking: its own question is under way; it is none of those in `Group.kept`.
+        is_asking: its own question is under way; it is not in `Group.kept`.
         is_over: it is answered, whatever there is to say.
         is_gone: its client left meanwhile.
         is_queued: it is in a queue of its group.
@@ -206,7 +206,7 @@ class Said:
 
     Attributes:
         seen: touches of the group before the question.
-        to: who has not been told yet.
+        to: those that have not got it yet.
     """
 
     answer: ReadAnswer
@@ -239,7 +239,7 @@ class Group:
         waiting: those with a task.
         kept: those without one.
         queue: those of them who have to look, but for those in `said`.
-        said: the last answer, until all who it is for have looked at it.
+        said: the last answer, until all its recipients have read it.
     """
 
     __slots__ = ("kept", "key", "members", "queue", "round", "rounds", "said", "waiting", "watch")

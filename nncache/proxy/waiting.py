@@ -21,6 +21,7 @@ from typing import Final
 
 from nncache.cache.decisions import Reason
 from nncache.cache.metadata_cache import MetadataCache
+from nncache.net.shares import Shares, holder_of
 from nncache.proxy.cache_status import Bypass, ForwardReason
 from nncache.proxy.conditional import Wish
 from nncache.proxy.errors import ClientGoneError, NoActiveNameNodeError, ProxyError
@@ -36,7 +37,6 @@ from nncache.proxy.reads import (
     Reads,
     Unanswered,
 )
-from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.turns import Turns
 from nncache.proxy.wait_groups import (
     MAX_KEPT_BYTES,
@@ -132,7 +132,7 @@ class Waits:
 
         Args:
             read: is answered.
-            wish: how long for what.
+            wish: what to wait for, and how long.
             client: its connection, if that says when it is lost.
             request: is kept without a task if it can be.
 

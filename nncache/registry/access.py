@@ -41,14 +41,14 @@ def parse_account(text: str, realm: str) -> Account:
     """Read scheme:id; an id that ends in @ gets the realm.
 
     Raises:
-        ValueError: it is none, or there is no realm; says what is allowed.
+        ValueError: it is invalid, or there is no realm; says what is allowed.
     """
     scheme, _, name = text.partition(":")
     if not scheme or not name or (":" in name and scheme != "digest"):
         raise ValueError("must be scheme:id, such as sasl:yarn@ or sasl:yarn@EXAMPLE.COM")
     if name.endswith("@"):
         if not realm:
-            raise ValueError("ends in @, which stands for the realm: registry_realm must be given")
+            raise ValueError("ends in @, so the realm is needed: registry_realm must be given")
         name += realm
     return Account(scheme, name)
 

@@ -1,6 +1,6 @@
 """Where an address of an endpoint leads, as another client has written it.
 
-Any text may stand there: what is no address is None here, never an error.
+Any text is possible: a text that is no address is None here, never an error.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from nncache.registry.record import Address
 
 MAX_PORT: Final = 65535
@@ -40,7 +40,7 @@ class Place:
 
 
 def split_uri(uri: str) -> SplitResult | None:
-    """Return the parts of a URI, its port among them; None if it is none."""
+    """Return the parts of a URI, with its port; None if it is invalid."""
     try:
         parts = urlsplit(uri)
         _ = parts.port
@@ -81,7 +81,7 @@ def host_of(text: str) -> str | IPv4Address | IPv6Address | None:
 
 
 def ip_of(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address; None if it is none, or one that says nothing to other hosts."""
+    """Return an address; None if it is invalid, or of no use to other hosts."""
     try:
         address = ip_address(text)
     except ValueError:

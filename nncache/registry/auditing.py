@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from nncache.coordination.errors import CoordinationError, NoNodeError
 from nncache.registry import paths
-from nncache.registry.at_once import at_once
 from nncache.registry.errors import InvalidPathnameError, InvalidRecordError, RegistryIOError
 from nncache.registry.limits import check_record
 from nncache.registry.operations import Registry
+from nncache.registry.pacing import at_once
 from nncache.registry.tree_reading import read_tree
 
 

@@ -23,7 +23,7 @@ _DEFAULT_ROOT: Final = "/registry"
 
 
 def configured_registry(configuration: Configuration) -> Mapping[str, object]:
-    """Return what is said of the registry, by the key of our settings; what is not said is left out."""
+    """Return what the configuration has about the registry, by the key of our settings; no other keys."""
     found: dict[str, object] = {}
     servers, chroot = _quorum(configuration.get(QUORUM) or "")
     root = configuration.get(ZK_ROOT)

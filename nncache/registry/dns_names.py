@@ -10,7 +10,9 @@ from typing import Final, TypeAlias
 from nncache.registry import paths
 from nncache.registry.daemon_record import ADMIN_API, WEBHDFS_API
 from nncache.registry.names import MAX_LABEL_BYTES, fault_of_label, fault_of_user
-from nncache.registry.targets import METRICS_API
+from nncache.registry.targets import (
+    METRICS_API,
+)
 
 Labels: TypeAlias = tuple[bytes, ...]
 """A name below the domain that is served, lower case, the last label next to the domain."""
@@ -22,7 +24,7 @@ LABELS: Final = {
     METRICS_API: "_prometheus",
     ADMIN_API: "_nncache-admin",
 }
-"""By API: what stands before _tcp. The others follow from the API itself."""
+"""By API: the label before _tcp. The others follow from the API itself."""
 
 _CLASSPATH: Final = "classpath:"
 _OF_YARN: Final = "classpath:org.apache.hadoop.yarn.service."
@@ -81,7 +83,7 @@ def service_of(path: str) -> str:
 
 
 def label_of(api: str) -> str | None:
-    """Return what stands before _tcp for an API; None if it has nothing of which a label could be made."""
+    """Return the label before _tcp for an API; None if it has nothing of which a label could be made."""
     known = LABELS.get(api)
     if known is not None:
         return known

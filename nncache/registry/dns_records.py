@@ -1,6 +1,6 @@
 """Which resource records a service record becomes.
 
-Sources: RFC 2782 for SRV, RFC 6763 for PTR and TXT of DNS-SD. Those of a component stand at its own name and at that of
+Sources: RFC 2782 for SRV, RFC 6763 for PTR and TXT of DNS-SD. Those of a component are at its own name and at that of
 what it is a part of, so that one question finds all components.
 """
 

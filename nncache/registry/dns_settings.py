@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from nncache.hadoop.endpoint import Endpoint, parse_endpoint
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.setting_error import SettingError
 from nncache.registry.names import fault_of_label
 
 MAX_DOMAIN: Final = 126

@@ -35,7 +35,7 @@ class EndpointQuery:
         """Read FIELD=VALUE.
 
         Raises:
-            ValueError: it is none; says what is allowed.
+            ValueError: it is invalid; says what is allowed.
         """
         name, separator, value = text.partition("=")
         if not separator or name not in FIELDS or not value:

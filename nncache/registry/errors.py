@@ -20,7 +20,7 @@ class RegistryError(Exception):
 
 
 class InvalidPathnameError(RegistryError):
-    """The path is none of the registry; names the element and the rule."""
+    """No path of the registry; names the element and the rule."""
 
     java_class = "org.apache.hadoop.registry.client.exceptions.InvalidPathnameException"
 

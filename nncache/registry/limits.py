@@ -63,7 +63,7 @@ NEEDED_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     ZK_TRIPLE: (("host", "hostname"), ("port",), ("path",)),
     OTHER: (),
 }
-"""By address type: the fields of each address, with what may stand in the place of each."""
+"""By address type: the fields of each address, with the texts that each may have."""
 
 
 def check_record(path: str, record: ServiceRecord, size_bytes: int) -> None:

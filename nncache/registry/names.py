@@ -62,7 +62,7 @@ def element_of_user(user: str) -> str:
 
 
 def user_of_element(element: str) -> str:
-    """Return the user of an entry below /users, for people: punycode becomes the characters that it stands for."""
+    """Return the user of an entry below /users, for people: punycode is decoded."""
     try:
         return element.encode("ascii").decode("idna")
     except UnicodeError:
@@ -78,6 +78,6 @@ def yarn_name(yarn_id: str) -> str:
 
 
 def _before(text: str, mark: str) -> str:
-    """Return what stands before a mark; all of it where the mark comes first, as Hadoop does."""
+    """Return the text before a mark; all of it where the mark comes first, as Hadoop does."""
     place = text.find(mark)
     return text[:place] if place > 0 else text

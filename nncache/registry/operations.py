@@ -20,7 +20,6 @@ from nncache.coordination.errors import (
 from nncache.coordination.zookeeper import ANY_VERSION, Create, Delete, Operation, SetData, Znode, ZooKeeper
 from nncache.registry import paths
 from nncache.registry.access import AccessPolicy, Account, digest_account
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.errors import (
     FileAlreadyExistsError,
     NoChildrenForEphemeralsError,
@@ -32,10 +31,9 @@ from nncache.registry.errors import (
     RegistryIOError,
 )
 from nncache.registry.limits import check_record
-from nncache.registry.pace import Pace
-from nncache.registry.record import ServiceRecord
+from nncache.registry.pacing import Pace, apart
+from nncache.registry.record import Entry, EntryStatus, ServiceRecord
 from nncache.registry.record_json import encode_record, parse_record
-from nncache.registry.slices import apart
 
 MOST_TRIES: Final = 20
 """Of a change that other clients' writes come before."""
@@ -49,7 +47,7 @@ class Registry:
     """One registry, over a session with ZooKeeper that its user begins and ends.
 
     Paths are below the registry's root, such as /services/hdfs. All operations raise RegistryIOError when ZooKeeper
-    does not answer, NoPathPermissionsError when its ACL refuses, and InvalidPathnameError for a path that is none.
+    does not answer, NoPathPermissionsError when its ACL refuses, and InvalidPathnameError for an invalid path.
     """
 
     def __init__(

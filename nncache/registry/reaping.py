@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from nncache.registry import paths
-from nncache.registry.at_once import at_once
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.errors import (
     InvalidRecordError,
     NoPathPermissionsError,
@@ -20,8 +18,9 @@ from nncache.registry.errors import (
 )
 from nncache.registry.limits import PERMANENT
 from nncache.registry.operations import Registry
+from nncache.registry.pacing import at_once
 from nncache.registry.purge_plan import application_of, plan_reaping
-from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, ServiceRecord
+from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, Entry, EntryStatus, ServiceRecord
 from nncache.registry.resource_manager import Active, ResourceManagers
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.yarn_states import Answer, Ask, Ended, Runs, Terms, Verdict, judge

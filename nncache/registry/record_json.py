@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NoReturn, TypeVar
 
 from nncache.registry.errors import InvalidRecordError, NoRecordError
-from nncache.registry.hash_map_order import in_hash_map_order
 from nncache.registry.record import RECORD_TYPE, Address, Endpoint, ServiceRecord
 
 _T = TypeVar("_T")
@@ -39,14 +38,17 @@ _WHITESPACE: Final = " \t\n\r"
 
 
 def encode_record(record: ServiceRecord) -> bytes:
-    """Return a record's bytes, those that Hadoop writes for the same record; equal records have equal bytes."""
+    """Return a record's bytes: those that Hadoop writes, but for the order of attributes, which is that of their names.
+
+    Equal records have equal bytes.
+    """
     members = [f'"type":"{RECORD_TYPE}"']
     if record.description is not None:
         members.append(f'"description":{_quoted(record.description)}')
     members.append(f'"external":{_list(map(_endpoint, record.external))}')
     members.append(f'"internal":{_list(map(_endpoint, record.internal))}')
     attributes = record.attributes
-    members += (f"{_quoted(name)}:{_quoted(attributes[name])}" for name in in_hash_map_order(attributes))
+    members += (f"{_quoted(name)}:{_quoted(attributes[name])}" for name in sorted(attributes))
     return f"{{{','.join(members)}}}".encode()
 
 

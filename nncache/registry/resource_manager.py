@@ -16,9 +16,9 @@ import aiohttp
 from yarl import URL
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.http_failure import why_unanswered
-from nncache.registry.at_once import at_once
+from nncache.net.http_failure import why_unanswered
 from nncache.registry.errors import ResourceManagerError
+from nncache.registry.pacing import at_once
 from nncache.registry.yarn_states import INFO, Answer, Doubt, Manager, Reply, Unanswered, manager_of
 
 TIMEOUT_S: Final = 10.0
@@ -62,7 +62,7 @@ class ResourceManagers:
         Args:
             http: whose cookies and logins are used.
             urls: scheme, host and port of each, without a slash at the end.
-            user: as whom to ask where authentication is simple; empty: as the server's default user.
+            user: the user of queries where authentication is simple; empty: the server's default user.
             tls: whose certificates are believed; None: the operating system's.
             timeout_s: for one answer.
         """
@@ -156,7 +156,7 @@ class ResourceManagers:
 
 
 def _time_of(date: str) -> int:
-    """Return the field Date in milliseconds since 1970; 0 if it is none."""
+    """Return the field Date in milliseconds since 1970; 0 if it is invalid."""
     try:
         return int(parsedate_to_datetime(date).timestamp()) * 1000
     except (ValueError, OverflowError):

@@ -2,10 +2,11 @@
 
 import math
 import re
+import socket
 from dataclasses import dataclass, field
 from typing import Final
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.registry.access import AccessPolicy, parse_account
 from nncache.registry.addresses import host_of
 from nncache.registry.yarn_states import Terms
@@ -190,3 +191,13 @@ class ReaperSettings:
     def terms(self) -> Terms:
         """What was decided about things that YARN does not know."""
         return Terms(frozenset(map(int, self.yarn_forgotten)), self.yarn_settle_s)
+
+
+_EVERY_ADDRESS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
+
+
+def reached_at(configured: str, listens_on: str) -> str:
+    """Return the host by which clients reach a daemon; may block, where a name server knows this machine's name."""
+    if configured:
+        return configured
+    return socket.getfqdn() if listens_on in _EVERY_ADDRESS else listens_on

@@ -9,10 +9,9 @@ from itertools import islice
 from typing import Any, Final
 
 from nncache.registry.addresses import place_of
-from nncache.registry.entry import Entry
 from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.paths import name_of
-from nncache.registry.record import Address
+from nncache.registry.record import Address, Entry
 
 METRICS_API: Final = "org.prometheus.metrics"
 """The `api` of an endpoint with metrics; its addresses are URIs, or hosts with ports."""

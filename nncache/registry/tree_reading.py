@@ -13,9 +13,7 @@ from typing import Final
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.zookeeper import Znode
 from nncache.registry import paths
-from nncache.registry.at_once import at_once
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.entry import Entry, EntryStatus, Unreadable
 from nncache.registry.errors import (
     InvalidRecordError,
     NoRecordError,
@@ -24,9 +22,9 @@ from nncache.registry.errors import (
     TooMuchDataError,
 )
 from nncache.registry.operations import Registry, status_of
-from nncache.registry.record import ServiceRecord
+from nncache.registry.pacing import Slices, apart, at_once
+from nncache.registry.record import Entry, EntryStatus, ServiceRecord, Unreadable
 from nncache.registry.record_json import parse_record
-from nncache.registry.slices import Slices, apart
 
 PER_CALL: Final = 100
 """Znodes of one call."""

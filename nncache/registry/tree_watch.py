@@ -16,13 +16,11 @@ from nncache.coordination.errors import ConnectionLostError, NoNodeError
 from nncache.coordination.watches import Watcher
 from nncache.coordination.zookeeper import Znode
 from nncache.registry import paths
-from nncache.registry.at_once import at_once
-from nncache.registry.entry import EntryStatus
 from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.operations import status_of
-from nncache.registry.record import ServiceRecord
+from nncache.registry.pacing import Slices, apart, at_once
+from nncache.registry.record import EntryStatus, ServiceRecord
 from nncache.registry.record_json import parse_record
-from nncache.registry.slices import Slices, apart
 
 BATCH: Final = 256
 """Entries that are read before any of them is reported."""
@@ -99,7 +97,7 @@ class _Node:
     def __init__(self, path: str, news: "_News") -> None:
         self.path = path
         self.mark: tuple[int, int] | None = (
-            None  # of the data that were told: creation and version; None: not there
+            None  # of the reported data: creation and version; None: not there
         )
         self.names: set[str] = (
             set()
@@ -139,7 +137,7 @@ class TreeWatch:
     """Follows the entries at and below a path, for as long as `changes` is read.
 
     Invariants:
-        T1  After Current, the entries that were told and not removed are those that were read last, with their data.
+        T1  After Current, the entries reported and not removed are those that were read last, with their data.
         T2  An entry that is not to be read again has both its watches set in the present connection.
         T3  Each entry that is followed is in the names of the one above it, or is to be read again.
         T4  A change costs as much as what has changed, not as much as what is followed; each AT_A_TURN give way.
@@ -184,7 +182,7 @@ class TreeWatch:
                         if number % AT_A_TURN == 0:
                             await asyncio.sleep(0)
                 except ConnectionLostError:
-                    self._connection = self._connection and -1  # a gap, unless nothing was told
+                    self._connection = self._connection and -1  # a gap, unless nothing was reported
                     break
             else:
                 if not is_current:
@@ -219,7 +217,7 @@ class TreeWatch:
             return
 
     async def _refreshed(self, batch: list[str]) -> list[Change]:
-        """Read these entries again, and return what is other than it was told."""
+        """Read these entries again, and return what differs from the last report."""
         nodes = [self._nodes.setdefault(path, _Node(path, self._news)) for path in batch]
         reads = await at_once(self._read, nodes)
         changes: list[Change] = []

@@ -57,7 +57,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """There was no answer, or one that is none of an active ResourceManager."""
+    """There was no answer, or none from an active ResourceManager."""
 
     why: str
 

@@ -174,7 +174,7 @@ class LineWriter:
             file = self._open()
         except OSError as error:
             _log.warning(
-                "%s: cannot be opened again, the old file is written on: %s",
+                "%s: cannot reopen; still writing to the old file: %s",
                 self._destination,
                 error.strerror or error,
             )

@@ -35,7 +35,7 @@ def may_hold_secret(target: str) -> bool:
 
 
 def _part(part: str) -> str:
-    """Return what stands between two separators."""
+    """Return what is between two separators."""
     read = unquote(part).lower()
     for secret in _SECRETS:
         if f"{secret}=" in read:

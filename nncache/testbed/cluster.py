@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Self
 
 from nncache.testbed import https, java, readiness, secured
@@ -11,15 +12,55 @@ from nncache.testbed.addresses import Addresses, NameNodeAddress
 from nncache.testbed.configuration import write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
-from nncache.testbed.members import DataNode, JournalNode, NameNode
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess, await_all
-from nncache.testbed.shell import ShellResult, environment, run
+from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import ClusterSpec
 from nncache.testbed.trust import Trust
-from nncache.testbed.workplace import workplace
+from nncache.testbed.workplace import ShellResult, environment, run, workplace
 from nncache.testbed.zookeeper import ZooKeeper
 from nncache.testbed.zookeeper_security import ClientPorts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameNode:
+    """One NameNode: its id, addresses ("host:port"), process, and how its web port believes a caller.
+
+    `http` is empty where it serves HTTPS alone, `https` where it serves no HTTPS.
+    """
+
+    id: str
+    http: str
+    https: str
+    rpc: str
+    process: ServerProcess
+    access: WebAccess
+
+    @property
+    def web(self) -> str:
+        """The address to which `access` leads: the plain one, where there is one."""
+        return self.http or self.https
+
+    def state(self) -> str | None:
+        """Return "active", "standby" or another HA state, as it says itself; None when it is silent."""
+        return readiness.namenode_state(self.web, self.access)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataNode:
+    """The DataNode: its HTTP and HTTPS addresses, of which one may be empty, and its process."""
+
+    http: str
+    https: str
+    process: ServerProcess
+
+
+@dataclass(frozen=True, slots=True)
+class JournalNode:
+    """The JournalNode of an HA pair."""
+
+    rpc: str
+    process: ServerProcess
 
 
 class Cluster:
@@ -114,7 +155,7 @@ class Cluster:
         return self.run_main(java.DFS_ADMIN, *arguments)
 
     def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
-        """Run any main class of the jars to its end; see `nncache.testbed.shell.run`."""
+        """Run any main class of the jars to its end; see `nncache.testbed.workplace.run`."""
         command = self._place.runtime.command(
             main,
             *arguments,

@@ -1,22 +1,24 @@
 """What `nncache cluster` does: start a cluster, say where it is, keep it until it is to stop."""
 
 import json
-import signal
+import shlex
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
-from nncache.testbed import first_steps
+from nncache.testbed import kdc, secured
 from nncache.testbed.cluster import Cluster
+from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.errors import TestbedError
+from nncache.testbed.https import STORE_PASSWORD
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
 from nncache.testbed.spec import (
     FULL_SPEED_JVM,
     GROUPS_OF_USERS,
     QUICK_START_JVM,
+    REALM,
     ClusterSpec,
     Kerberos,
     Ports,
@@ -118,26 +120,22 @@ def run_cluster(arguments: list[str]) -> int:
 
 
 def run_until_signal(spec: ClusterSpec) -> None:
-    """Start a cluster, print where it is, and stop it when SIGINT or SIGTERM arrives, also amid the start.
+    """Start a cluster, print where it is, and stop it when a signal asks for the end, also amid the start.
 
     Raises:
         TestbedError: the start failed.
     """
-    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with Cluster.start(spec, progress=_say) as cluster:
+        with signals_end_it(), Cluster.start(spec, progress=_say) as cluster:
             click.echo(json.dumps(describe(cluster)))
             sys.stdout.flush()
-            for line in first_steps.lines(cluster):
+            for line in first_steps(cluster):
                 _say(f"  {line}")
             _say("Ctrl-C stops it")
-            while True:
-                signal.pause()
-    except _StopRequestedError:
-        _say("stopped")
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+            wait_for_the_end()
+    except KeyboardInterrupt:
+        pass
+    _say("stopped")
 
 
 def describe(cluster: Cluster) -> dict[str, Any]:
@@ -154,22 +152,64 @@ def describe(cluster: Cluster) -> dict[str, Any]:
         "directory": str(cluster.directory),
         "logs": str(cluster.logs),
         "conf_dir": str(cluster.conf_dir),
-        "kerberos": first_steps.kerberos(cluster),
-        "tls": first_steps.tls(cluster),
+        "kerberos": kerberos_of(cluster),
+        "tls": tls_of(cluster),
         "pids": {process.name: process.pid for process in cluster.processes},
         "start_s": {name: round(seconds, 1) for name, seconds in cluster.start_s.items()},
     }
 
 
-class _StopRequestedError(BaseException):
-    """A signal asked for the end. Not an Exception: nothing on the way may take it for an error of its own."""
+def kerberos_of(cluster: Cluster) -> dict[str, Any] | None:
+    """Return where the KDC, the principals and their keytabs are, ready for JSON; None without Kerberos."""
+    realm, kerberos = cluster.kdc, cluster.spec.kerberos
+    if realm is None or kerberos is None:
+        return None
+    keytabs = {name: name for name in secured.principals(cluster.spec, kerberos)}
+    keytabs |= {secured.SERVICE: secured.SERVICE_KEYTAB, secured.PROXY: secured.PROXY_KEYTAB}
+    return {
+        "realm": REALM,
+        "kdc": realm.address,
+        "krb5_conf": str(realm.krb5_conf),
+        "keytabs": {principal: str(kdc.keytab(realm.directory, name)) for principal, name in keytabs.items()},
+        "environment": realm.environ(realm.directory / "tickets" / "yours"),
+    }
 
 
-def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End what is under way; a second signal must not break into the stopping."""
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
-    raise _StopRequestedError
+def tls_of(cluster: Cluster) -> dict[str, Any] | None:
+    """Return where the certificates and the HTTPS ports are, ready for JSON; None without TLS."""
+    authority = cluster.authority
+    if authority is None:
+        return None
+    datanode, zookeeper = cluster.datanode, cluster.zookeeper
+    return {
+        "ca": str(authority.ca),
+        "truststore": str(authority.truststore),
+        "store_password": STORE_PASSWORD,
+        "namenode_https": [namenode.https for namenode in cluster.namenodes],
+        "datanode_https": datanode.https if datanode else None,
+        "zookeeper_secure": (zookeeper.secure_address or None) if zookeeper else None,
+    }
+
+
+def first_steps(cluster: Cluster) -> tuple[str, ...]:
+    """Return lines for a shell, in their order: the environment, a ticket, and a call; none for another cluster."""
+    realm, authority = kerberos_of(cluster), cluster.authority
+    if realm is None and authority is None:
+        return ()
+    found: list[str] = []
+    asking = ["curl"]
+    if realm is not None:
+        found += [f"export {name}={shlex.quote(value)}" for name, value in realm["environment"].items()]
+        found.append(f"kinit -kt {shlex.quote(realm['keytabs']['alice'])} alice")
+        asking += ["--negotiate", "-u", ":"]
+    webs = {f"http://{namenode.http}" for namenode in cluster.namenodes[:1] if namenode.http}
+    webs |= {f"https://{namenode.https}" for namenode in cluster.namenodes[:1] if namenode.https}
+    for web in sorted(webs):
+        trusting = (
+            ["--cacert", str(authority.ca)] if authority is not None and web.startswith("https") else []
+        )
+        found.append(shlex.join([*asking, *trusting, f"{web}/webhdfs/v1/?op=GETHOMEDIRECTORY"]))
+    return tuple(found)
 
 
 def _say(line: str) -> None:

@@ -13,8 +13,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from nncache.testbed.ports import PortLease
-from nncache.testbed.process import Lifeline, ServerProcess
-from nncache.testbed.running import Running
+from nncache.testbed.process import Lifeline, Running, ServerProcess
 
 _ASK_TIMEOUT_S = 5.0
 _ADMIN = "--admin"
@@ -23,59 +22,53 @@ _LABEL = re.compile(r'[a-z_]+="[^"]*"')
 _SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S+)$", re.MULTILINE)
 
 
-class Daemon(Running):
-    """A running `nncache COMMAND`, on free ports of its own; ends with the `with` block, or with this process.
+class Program(Running):
+    """A running `nncache ...` with a log of its own; ends with the `with` block, or with this process.
 
-    It may be stopped, killed and started again at any time: address, settings and log stay until `close()`, or the
-    end of the `with` block.
+    Attributes:
+        typed: what an operator would type after `nncache`.
     """
 
     def __init__(
         self,
-        command: str,
-        own_addresses: tuple[str, ...],
-        arguments: tuple[str, ...],
-        *,
-        is_up: Callable[[dict[str, Any]], bool],
+        *typed: str,
+        is_up: Callable[[], bool],
         start_timeout_s: float,
         program: tuple[str, ...] = (),
+        close: ExitStack | None = None,
     ) -> None:
-        """Lay it out without starting it.
+        """Lay it out without starting it; `start()` or a `with` block does.
 
-        `own_addresses` are the flags that take an address to listen on, `is_up` judges its page /ready.
-        `program` are the words before its arguments; none: the `nncache` of this environment.
+        Args:
+            typed: its command and arguments.
+            is_up: whether it is.
+            start_timeout_s: for the start, and for all that is awaited.
+            program: the words before its arguments; none: the `nncache` of this environment.
+            close: what ends with it.
         """
-        self._close = ExitStack()
+        self.typed = typed
+        self._close = close or ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)
             directory = Path(self._close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
-            ports = self._close.enter_context(PortLease())
-            self._addresses = {flag: f"127.0.0.1:{ports.take()}" for flag in (*own_addresses, _ADMIN)}
-            own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
-            self.typed = (command, *own, *arguments)  # what an operator would type after `nncache`
             lifeline = Lifeline(directory / "guard.lock", None)
             self._close.callback(lifeline.close)
             self.process = ServerProcess(
-                f"nncache {command}",
-                (*(program or (str(Path(sys.executable).with_name("nncache")),)), *self.typed),
-                log=directory / f"{command}.log",
+                f"nncache {typed[0]}",
+                (*(program or (str(Path(sys.executable).with_name("nncache")),)), *typed),
+                log=directory / f"{typed[0]}.log",
                 environ=os.environ,
                 lifeline=lifeline,
-                is_up=lambda: is_up(self.readiness()),
+                is_up=is_up,
                 timeout_s=start_timeout_s,
             )
             undo.pop_all()
-
-    @property
-    def admin(self) -> str:
-        """Where its own pages are, "host:port"."""
-        return self._addresses[_ADMIN]
 
     def start(self) -> Self:
         """Start it, the first time or again, and wait until it is up.
 
         Raises:
-            StartError: it ended, or is not up in time; the end of its log is told, and it does not run.
+            StartError: it ended, or is not up in time; the text has the end of its log, and it does not run.
         """
         try:
             self.process.start()
@@ -93,9 +86,50 @@ class Daemon(Running):
         self.process.kill()
 
     def close(self) -> None:
-        """Stop it, give its ports back and remove its log; it can't be started again. May be called again."""
+        """Stop it and remove what is its own; it can't be started again. May be called again."""
         self.stop()
         self._close.close()
+
+
+class Daemon(Program):
+    """A daemon on free ports of its own.
+
+    It may be stopped, killed and started again at any time: address, settings and log stay until `close()`, or the
+    end of the `with` block.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        own_addresses: tuple[str, ...],
+        arguments: tuple[str, ...],
+        *,
+        is_up: Callable[[dict[str, Any]], bool],
+        start_timeout_s: float,
+        program: tuple[str, ...] = (),
+    ) -> None:
+        """Lay it out without starting it.
+
+        `own_addresses` are the flags that take an address to listen on, `is_up` judges its page /ready; the others are
+        those of `Program`.
+        """
+        ports = PortLease()
+        self._addresses = {flag: f"127.0.0.1:{ports.take()}" for flag in (*own_addresses, _ADMIN)}
+        own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
+        close = ExitStack()
+        close.enter_context(ports)
+        super().__init__(
+            *(command, *own, *arguments),
+            is_up=lambda: is_up(self.readiness()),
+            start_timeout_s=start_timeout_s,
+            program=program,
+            close=close,
+        )
+
+    @property
+    def admin(self) -> str:
+        """Where its own pages are, "host:port"."""
+        return self._addresses[_ADMIN]
 
     def readiness(self) -> dict[str, Any]:
         """Return the page /ready; empty while there is none."""
@@ -191,3 +225,47 @@ class Publisher(Daemon):
             lambda: self.readiness().get("ready") is is_publishing,
             "does not publish" if is_publishing else "still publishes",
         )
+
+
+class Subscriber(Program):
+    """A running `nncache watch FILTER --json`; it is up when it follows its filter. See `Program`.
+
+    `arguments` are its flags beside the filter's name and `--json`.
+    """
+
+    def __init__(self, filter_name: str, *arguments: str, timeout_s: float = 30.0) -> None:
+        """Lay it out; `start()` or a `with` block starts it. No wait on it takes longer than `timeout_s`."""
+        super().__init__(
+            *("watch", filter_name, "--json", *arguments),
+            is_up=lambda: any("after" in line for line in self.lines()),
+            start_timeout_s=timeout_s,
+        )
+
+    def lines(self) -> tuple[dict[str, Any], ...]:
+        """Return what it has printed so far; empty when nothing, or when it is closed."""
+        try:
+            printed = self.process.log.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ()
+        whole = printed[: printed.rfind("\n") + 1]
+        return tuple(json.loads(line) for line in whole.splitlines() if line.startswith("{"))
+
+    def last_words(self) -> str:
+        """Return the last lines that say something."""
+        return self.process.last_words()
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Return the events among it, in Hadoop's words: `type`, `path`, ..."""
+        return tuple(line for line in self.lines() if "type" in line)
+
+    def gaps(self) -> tuple[dict[str, Any], ...]:
+        """Return the gaps among it."""
+        return tuple(line for line in self.lines() if "gap" in line)
+
+    def await_that(self, question: Callable[["Subscriber"], bool], otherwise: str) -> None:
+        """Wait until it is so of what it has printed.
+
+        Raises:
+            StartError: it ended, or the time was not enough (`otherwise` says what for).
+        """
+        self.process.await_that(lambda: question(self), otherwise)

@@ -10,17 +10,23 @@ ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def signals_end_it() -> Iterator[None]:
-    """Turn every signal that asks for the end into one KeyboardInterrupt, and ignore all that follow it.
+def signals_end_it(*, then_ignored: bool = False) -> Iterator[None]:
+    """Turn the first signal that asks for the end into a KeyboardInterrupt, and ignore all that follow it.
 
-    Needs the main thread.
+    One that is ignored, as SIGHUP is by `nohup`, stays so. Needs the main thread.
+
+    Args:
+        then_ignored: afterwards they are ignored, since the process ends now; else they mean what they meant.
     """
-    before = {number: signal.signal(number, _interrupt) for number in ENDING_SIGNALS}
+    before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in taken:
+            signal.signal(number, signal.SIG_IGN if then_ignored else before[number])
 
 
 def wait_for_the_end() -> None:

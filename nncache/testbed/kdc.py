@@ -4,16 +4,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
 from nncache.testbed import readiness
 from nncache.testbed.errors import KerberosError, MissingToolError
-from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, ServerProcess
-from nncache.testbed.running import Running
 from nncache.testbed.spec import REALM
 
 _PROGRAMS = ("kadmin.local", "kdb5_util", "kinit", "krb5kdc")
@@ -230,35 +226,6 @@ class Kdc:
         if done.returncode != 0:
             raise KerberosError(f"{program} {' '.join(arguments)} failed: {done.stderr.strip()}")
         return done
-
-
-class KdcServer(Kdc, Running):
-    """A KDC of its own: a free port and a temporary directory, for as long as the `with` block lasts.
-
-    It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
-    """
-
-    def __init__(self) -> None:
-        """Lay it out without starting it; the `with` block does.
-
-        Raises:
-            TestbedError: MIT Kerberos is not installed, or no port is free.
-        """
-        self._close = ExitStack()
-        with ExitStack() as undo:
-            undo.callback(self._close.close)
-            made = Path(tempfile.mkdtemp(prefix="nncache-kdc-"))
-            self._close.callback(shutil.rmtree, made, ignore_errors=True)
-            lifeline = Lifeline(made / "guard.lock", made)
-            self._close.callback(lifeline.close)
-            ports = self._close.enter_context(PortLease())
-            super().__init__(made, ports.take(), log=made / "kdc.log", lifeline=lifeline)
-            undo.pop_all()
-
-    def close(self) -> None:
-        """End it, give its port back and remove its directory. May be called again."""
-        self.process.kill()  # its database will not be read again
-        self._close.close()
 
 
 def find_programs(

@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Self
 
 from nncache.testbed import guard
 from nncache.testbed.errors import StartError
@@ -230,3 +232,26 @@ def await_all(processes: Collection[ServerProcess]) -> None:
     waiting = list(processes)
     while waiting := [process for process in waiting if not process.is_up()]:
         waiting[0].wait(ASK_EVERY_S)
+
+
+class Running(ABC):
+    """Starts with its `with` block and ends with it, also when the start fails."""
+
+    @abstractmethod
+    def start(self) -> object:
+        """Start it and wait until it serves."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End it and remove what is its own. May be called again."""
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,11 +1,13 @@
 """What kind of cluster is wanted."""
 
+import getpass
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nncache.testbed.errors import MissingToolError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
-from nncache.testbed.own_user import own_user
 
 # Users without any privilege: alice and bob share the group `users`, carol is in no group of theirs. They
 # need no account on this machine, and neither does WebHDFS's anonymous caller, dr.who, who is in no group
@@ -116,6 +118,22 @@ class ZooKeeperSecurity:
             raise ValueError("sasl_required: needs kerberos or digest_users, or no client could come in")
         if self.client_certificates not in {"need", "want", "none"}:
             raise ValueError(f"client_certificates: {self.client_certificates!r} must be need, want or none")
+
+
+def own_user() -> str:
+    """Return the name of the user of this process, as whom the servers run.
+
+    Raises:
+        MissingToolError: The user id has no name, as in some containers, and Hadoop's servers do not start without.
+    """
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as exc:
+        uid = os.getuid()
+        raise MissingToolError(
+            f"user id {uid} has no name, and Hadoop's servers need one: run as a user that has one, or add an entry "
+            f"such as hdfs:x:{uid}:0::/tmp:/bin/sh to /etc/passwd"
+        ) from exc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from nncache.testbed import https, secured
 from nncache.testbed.errors import MissingToolError
 from nncache.testbed.kdc import Kdc
 from nncache.testbed.ports import PortLease
+from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import ClusterSpec
-from nncache.testbed.web_access import WebAccess
 from nncache.testbed.workplace import Workplace
 
 if TYPE_CHECKING:

@@ -1,15 +1,18 @@
 """A directory in which servers run: what they have in common, whichever they are."""
 
+import os
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from nncache.testbed.java import JavaRuntime
 from nncache.testbed.process import Lifeline, ServerProcess
-from nncache.testbed.shell import environment
+
+_COMMAND_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +28,17 @@ class Workplace:
     @property
     def conf_dir(self) -> Path:
         """Where the servers' configuration is."""
-        return _conf_dir(self.directory)
+        return self.directory / "conf"
 
     @property
     def logs(self) -> Path:
         """Where each server's log is, under its name."""
-        return _logs(self.directory)
+        return self.directory / "logs"
 
     @property
     def data(self) -> Path:
         """Where the servers keep what they know."""
-        return _data(self.directory)
+        return self.directory / "data"
 
     def server(
         self, name: str, main: str, *arguments: str, is_up: Callable[[], bool], jvm: tuple[str, ...]
@@ -45,7 +48,7 @@ class Workplace:
             main,
             *arguments,
             configuration=self.conf_dir,
-            jvm=(f"-Dproc_{name}", f"-Djava.io.tmpdir={_temporary(self.directory)}", *jvm),
+            jvm=(f"-Dproc_{name}", f"-Djava.io.tmpdir={self.data / 'tmp'}", *jvm),
         )
         return ServerProcess(
             name,
@@ -69,13 +72,14 @@ def workplace(
     """
     with ExitStack() as close:
         made = close.enter_context(_directory(directory, name))
-        for place in (_logs(made), _temporary(made)):
-            place.mkdir(parents=True, exist_ok=True)
-        lifeline = Lifeline(_data(made) / "guard.lock", made if directory is None else None)
+        lifeline = Lifeline(made / "data" / "guard.lock", made if directory is None else None)
         close.callback(lifeline.close)
-        yield Workplace(
+        place = Workplace(
             runtime=runtime, directory=made, lifeline=lifeline, user=user, start_timeout_s=start_timeout_s
         )
+        for made_place in (place.logs, place.data / "tmp"):
+            made_place.mkdir(parents=True, exist_ok=True)
+        yield place
 
 
 @contextmanager
@@ -91,17 +95,39 @@ def _directory(wanted: Path | None, name: str) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _conf_dir(directory: Path) -> Path:
-    return directory / "conf"
+@dataclass(frozen=True, slots=True)
+class ShellResult:
+    """What a command of Hadoop's own left behind."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
 
 
-def _logs(directory: Path) -> Path:
-    return directory / "logs"
+def environment(user: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment in which Hadoop takes itself for this user.
+
+    A Hadoop that is installed on this machine, and its settings, must not mix in.
+    """
+    kept = {key: value for key, value in environ.items() if not key.startswith(("HADOOP_", "HDFS_"))}
+    return kept | {"HADOOP_USER_NAME": user}
 
 
-def _data(directory: Path) -> Path:
-    return directory / "data"
+def run(command: tuple[str, ...], *, environ: Mapping[str, str], stdin: str = "") -> ShellResult:
+    """Run a command and return what came of it, a failure included.
 
-
-def _temporary(directory: Path) -> Path:
-    return _data(directory) / "tmp"
+    Raises:
+        subprocess.TimeoutExpired: it took more than two minutes; it has been killed.
+    """
+    done = subprocess.run(
+        command,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env=environ,
+        timeout=_COMMAND_TIMEOUT_S,
+        check=False,
+    )
+    return ShellResult(done.returncode, done.stdout, done.stderr)

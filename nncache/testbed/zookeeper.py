@@ -1,23 +1,16 @@
 """A standalone ZooKeeper: a cluster's, or one of its own that a test may break."""
 
 import shutil
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from nncache.testbed import four_letters, java, readiness
 from nncache.testbed.configuration import write_zookeeper_configuration
-from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, ZOOKEEPER_SERVER
-from nncache.testbed.own_user import own_user
-from nncache.testbed.ports import PortLease
+from nncache.testbed.jars import ZOOKEEPER_SERVER
 from nncache.testbed.process import ServerProcess
-from nncache.testbed.running import Running
-from nncache.testbed.spec import SMALL_JVM, ZooKeeperSecurity
-from nncache.testbed.workplace import Workplace, workplace
+from nncache.testbed.spec import SMALL_JVM
+from nncache.testbed.workplace import Workplace
 from nncache.testbed.zookeeper_security import ClientPorts, Places, jaas, lines, options
-
-_START_TIMEOUT_S = 60.0
 
 
 class ZooKeeper:
@@ -120,67 +113,3 @@ class ZooKeeper:
             OSError: it does not serve.
         """
         return four_letters.monitored(self.address, "zk_watch_count")
-
-
-@contextmanager
-def temporary_place(name: str, hadoop_version: str) -> Iterator[tuple[Workplace, PortLease]]:
-    """Yield a temporary directory for ZooKeepers from the jars of that release, and ports for them.
-
-    Raises:
-        TestbedError: Java, Maven or the jars are missing.
-    """
-    runtime = java.installed(hadoop_version)
-    with (
-        workplace(runtime, name, directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S) as place,
-        PortLease() as ports,
-    ):
-        yield place, ports
-
-
-class ZooKeeperServer(ZooKeeper, Running):
-    """A ZooKeeper of its own: a free port and a temporary directory, for as long as the `with` block lasts.
-
-    It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
-    """
-
-    def __init__(
-        self,
-        *,
-        hadoop_version: str = DEFAULT_HADOOP_VERSION,
-        version: str | None = None,
-        security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
-        kdc: Path = Path(),
-        authority: Path = Path(),
-    ) -> None:
-        """Lay it out without starting it; the `with` block does.
-
-        The release says whose jars it comes from, unless there is a `version` of ZooKeeper. `kdc` is the directory of a
-        KDC that has zookeeper/localhost and its keytab, `authority` that of a certificate authority that has issued to
-        `https.SERVER`.
-
-        Raises:
-            TestbedError: Java, Maven or the jars are missing, or no port is free.
-        """
-        self._close = ExitStack()
-        with ExitStack() as undo:
-            undo.callback(self._close.close)
-            place, ports = self._close.enter_context(temporary_place("zookeeper", hadoop_version))
-            client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
-            laid_out = ZooKeeper.in_workplace(place, client_ports, version=version)
-            undo.pop_all()
-        super().__init__(
-            laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
-        )
-
-    def start(self) -> None:
-        """Start it and wait until it serves.
-
-        Raises:
-            StartError: it ended, or does not serve in time.
-        """
-        self.process.start()
-
-    def close(self) -> None:
-        """End it, give its port back and remove its directory. May be called again."""
-        self.process.kill()  # its data will not be read again
-        self._close.close()

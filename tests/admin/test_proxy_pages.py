@@ -19,7 +19,7 @@ from nncache.admin.proxy_pages import (
 )
 from nncache.admin.server import AdminServer
 from nncache.hadoop.change import Touched
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from tests.proxy.doubles import FakeClock, make_cache
 
 READY = ProxyReadiness(is_listening=True, active="nn1:9870", is_gate_open=True, gate="open")
@@ -71,15 +71,6 @@ async def scene(explain: Callable[[str], object] | None = None) -> AsyncIterator
         yield made
 
 
-async def test_health_says_that_the_process_lives() -> None:
-    """Whatever the NameNode does: a restart of the proxy would not help."""
-    async with scene() as s:
-        s.readiness = replace(READY, is_listening=False, active=None)
-        status, kind, text = await s.get("/health")
-        assert (status, json.loads(text)) == (200, {"alive": True})
-        assert kind.startswith("application/json")
-
-
 @pytest.mark.parametrize(
     ("readiness", "status", "reason"),
     [
@@ -107,13 +98,6 @@ async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: 
             "is_gate_open": readiness.is_gate_open,
             "gate": readiness.gate,
         }
-
-
-async def test_metrics_are_what_the_renderer_says() -> None:
-    """In the Prometheus text format."""
-    async with scene() as s:
-        status, kind, text = await s.get("/metrics")
-        assert (status, kind, text) == (200, "text/plain; version=0.0.4; charset=utf-8", "hits_total 1\n")
 
 
 async def test_explain_asks_for_the_canonical_path() -> None:
@@ -149,19 +133,6 @@ async def test_the_caches_own_explanation_is_json() -> None:
             None,
             True,
         )
-
-
-async def test_the_index_leads_to_every_page() -> None:
-    """And says, escaped, what state the proxy is in."""
-    async with scene() as s:
-        s.readiness = replace(READY, gate="closed: <why>")
-        status, kind, text = await s.get("/")
-        assert status == 200
-        assert kind.startswith("text/html")
-        assert "closed: &lt;why&gt;" in text
-        for page in ("/health", "/ready", "/metrics", "/explain?path=/"):
-            assert f'href="{page}"' in text
-            assert (await s.get(page))[0] == 200
 
 
 async def test_what_shows_paths_and_users_is_for_operators() -> None:

@@ -21,8 +21,14 @@ from nncache.admin.registry_page import (
     problem_page,
 )
 from nncache.admin.status_page import digest_of
-from nncache.registry.entry import Entry, EntryStatus
-from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
+from nncache.registry.record import (
+    Endpoint,
+    Entry,
+    EntryStatus,
+    ServiceRecord,
+    host_port_endpoint,
+    uri_endpoint,
+)
 from tests.registry.worlds import WEBHDFS
 
 HOST = "http://proxy"

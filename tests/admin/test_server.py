@@ -14,7 +14,7 @@ import pytest
 from nncache.admin.access import Access
 from nncache.admin.server import Action, AdminServer, Answer, Page, as_json, daemon_pages
 from nncache.admin.status_page import StatusPage
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from tests.patience import HANG_S
 from tests.proxy.wire import until
 

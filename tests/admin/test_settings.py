@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nncache.admin.settings import AdminSettings, ExplainSettings, access_of, read_token
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.testbed.certificates import Authority
 
 

@@ -6,8 +6,7 @@ from typing import Any
 from nncache.checks.facts import Contact, Facts, NameNodeFound, ZooKeeperFound
 from nncache.checks.finding import Finding
 from nncache.checks.subject import Subject
-from nncache.hadoop.election_view import Answer, Journal, NameNode
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import Answer, HaState, Journal, NameNode
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
 from nncache.settings.commands import KEYS, PROXY, PUBLISHER

@@ -19,7 +19,7 @@ from nncache.checks.about_namenodes import (
 )
 from nncache.checks.facts import NameNodeFound, Read
 from nncache.hadoop.doas_trial import Trial
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.server_kind import ServerKind
 from tests.checks.samples import (
     ON_ZOOKEEPER,

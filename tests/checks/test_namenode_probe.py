@@ -9,8 +9,7 @@ import pytest
 from nncache.checks.about_configuration import RETAINED
 from nncache.checks.facts import NameNodeFound
 from nncache.checks.namenode_probe import ask_over_http, ask_over_rpc
-from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState, NameNode
 from nncache.testbed import Cluster
 from tests.commands.planted import http_server, silent, socket_server
 

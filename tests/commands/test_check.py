@@ -4,6 +4,7 @@ Where the server matters it is the real one: NameNodes, a DataNode, ZooKeeper, a
 """
 
 import http.client
+import json
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,8 +18,10 @@ import pytest
 from click.testing import CliRunner
 
 import nncache as api
-from nncache.checks.table import CHECKS, SETTINGS
+from nncache.checks.finding import failed, ok, skipped, warning
+from nncache.checks.table import CHECKS, SETTINGS, Result
 from nncache.commands.check import check, proxy, publisher
+from nncache.commands.check_wiring import as_json, lines, summary
 from nncache.commands.group import nncache
 from nncache.registry.tree_watch import Present
 from nncache.settings.commands import PROXY, PUBLISHER
@@ -274,3 +277,45 @@ def test_help_tells_the_exit_codes() -> None:
     text = " ".join(CliRunner().invoke(check, ["--help"]).output.split())
     assert "Exit codes: 0, nothing failed; 1, something failed (with --strict, or a warning); 2," in text
     assert NAMESERVICE == "ns1"  # what the plants name
+
+
+RESULTS = (
+    Result("states", (ok("a is active"), warning("b\nis slow", "wake it"))),
+    Result("edits", (failed("refused", "set --user"), skipped("c is away"))),
+)
+
+
+def test_a_line_for_each_finding() -> None:
+    """Whatever a server says, it stays one line."""
+    assert [verdict + " " + rest for verdict, _, rest in lines(RESULTS)] == [
+        "ok       states          a is active",
+        "warning  states          b\\nis slow; to do: wake it",
+        "failed   edits           refused; to do: set --user",
+        "skipped  edits           because c is away",
+    ]
+
+
+def test_the_last_line_counts() -> None:
+    """Every verdict, and the time."""
+    assert summary(RESULTS, 1.25) == "1 ok, 1 warning, 1 failed, 1 skipped in 1.2 s"
+
+
+def test_json_has_all_of_it() -> None:
+    """One object, with the exit code."""
+    printed = json.loads(as_json(RESULTS, 1))
+    assert printed["exit_code"] == 1
+    assert printed["findings"][2] == {
+        "check": "edits",
+        "verdict": "failed",
+        "text": "refused",
+        "remedy": "set --user",
+    }
+    assert len(printed["findings"]) == 4
+
+
+def test_of_several_namespaces_each_is_named() -> None:
+    """In the line, and by a key of its own."""
+    results = (Result("states", (ok("a is active"),), "lake"),)
+    assert [rest for _, _, rest in lines(results)] == ["states          [lake] a is active"]
+    (finding,) = json.loads(as_json(results, 0))["findings"]
+    assert (finding["namespace"], finding["text"]) == ("lake", "a is active")

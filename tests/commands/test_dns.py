@@ -19,13 +19,12 @@ import dns.resolver
 import pytest
 from click.testing import CliRunner
 
-from nncache.commands.dns import dns as command
+from nncache.commands.daemons import dns as command
 from nncache.errors import StartError
-from nncache.hadoop.endpoint import parse_endpoint
+from nncache.net.endpoint import parse_endpoint
 from nncache.registry.access import AccessPolicy
 from nncache.registry.daemon_record import PROXY, Daemon
 from nncache.registry.operations import Registry
-from nncache.settings.commands import DNS
 from nncache.testbed import Cluster
 from tests.coordination.worlds import connected
 from tests.patience import HANG_S
@@ -176,14 +175,6 @@ def harm(address: str, chance: random.Random) -> None:
             if number % 8 == 0:
                 with socket.create_connection((endpoint.host, endpoint.port), timeout=HANG_S) as connection:
                     connection.sendall((b"" if number % 3 else len(wire).to_bytes(2, "big")) + wire)
-
-
-def test_every_setting_of_its_own_is_an_option() -> None:
-    """And no other command's; `--config` names the file."""
-    shown = (each for each in command.params if not getattr(each, "hidden", False))
-    options = {option for parameter in shown for option in parameter.opts}
-    assert options >= {key.flag for key in DNS.keys.values()} | {"--config", "--domain"}
-    assert "--glob" not in options
 
 
 @pytest.mark.parametrize(

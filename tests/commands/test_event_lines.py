@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started, TextLines, Told
+from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started, TextLines, WatchItem
 from nncache.hadoop.event_json import decode_event
 from nncache.hadoop.events import (
     AclEntry,
@@ -53,7 +53,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
         (Happened(46, Unlink("/joe/\n\x1b[2Jb")), "        46 UNLINK   /joe/\\n\\x1b[2Jb"),
     ],
 )
-def test_people_get_aligned_lines(told: Told, line: str) -> None:
+def test_people_get_aligned_lines(told: WatchItem, line: str) -> None:
     """One line each, and none that steers the terminal."""
     assert TextLines("joe").line(told, NOW) == TIME + line
 
@@ -68,7 +68,7 @@ def test_people_get_aligned_lines(told: Told, line: str) -> None:
         (Happened(46, Unlink("/joe/\nb")), {"txid": 46, "type": "UNLINK", "path": "/joe/\nb"}),
     ],
 )
-def test_programs_get_an_object_a_line(told: Told, fields: dict[str, object]) -> None:
+def test_programs_get_an_object_a_line(told: WatchItem, fields: dict[str, object]) -> None:
     """Each names its filter; an event is one in Hadoop's words."""
     line = JsonLines("joe").line(told, NOW)
     assert "\n" not in line

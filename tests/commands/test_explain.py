@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,20 @@ def test_a_known_path_says_what_is_known_and_since_when() -> None:
         "  changes: applied up to transaction 77 as of 0.012 s ago; gate open\n"
         "  NameNode nn:9870: namespace BP-1 of cluster CID-1"
     )
+
+
+def test_a_credential_is_shown_by_the_user_whom_it_names() -> None:
+    """An operator knows users; the digest tells two of one user apart."""
+    granted = (
+        "cookie=d95a5f0123456789\0claims=ann",
+        "token=0123456789abcdef\0claims=joe\0doas=eve\0peer=h",
+        "token=d95a5f0123456789",
+        "user=knox\0doas=ann\0peer=h",
+    )
+    assert (
+        "  callers proven: ann (by cookie d95a5f01...), joe (by token 01234567...) doas=eve peer=h, "
+        "token=d95a5f0123456789, user=knox doas=ann peer=h\n"
+    ) in lines(replace(KNOWN, granted=granted, grants=4))
 
 
 def test_an_unknown_path_says_why() -> None:

@@ -8,14 +8,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
 from nncache.commands.filters import filters, parts
 from nncache.commands.group import nncache
 from nncache.errors import ConfigurationError, FiltersError
-from nncache.settings.commands import FILTERS
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
 
@@ -249,13 +247,6 @@ def test_what_makes_no_sense_touches_nothing(arguments: tuple[str, ...], line: s
     assert str(result.exception).startswith(line)
 
 
-def test_a_missing_option_is_told_by_name() -> None:
-    """As by every command."""
-    result = CliRunner().invoke(filters, ["add", "--name", "a"])
-    assert (result.exit_code, "Missing option '--glob'" in result.output) == (2, True)
-    assert CliRunner().invoke(filters, ["allow", "joe"]).exit_code == 2
-
-
 @contextmanager
 def standby() -> Iterator[str]:
     """Run a NameNode that says that it is not the active one; yields its address."""
@@ -301,29 +292,6 @@ def test_the_active_namenode_is_found(joe: Command, tmp_path: Path) -> None:
             f"the filters in {joe.path} cannot be read: this NameNode is not the active one, "
             "all of them must be named (in state standby)"
         )
-
-
-def test_every_command_takes_the_same_surroundings_and_explains_itself_shortly() -> None:
-    """A shell's completion shows the first sentence of each command."""
-    assert set(filters.commands) == {
-        "add",
-        "allow",
-        "apply",
-        "deny",
-        "diff",
-        "estimate",
-        "export",
-        "list",
-        "modify",
-        "remove",
-        "show",
-    }
-    for name, command in filters.commands.items():
-        options = {option for parameter in command.params for option in parameter.opts}
-        assert {key.flag for key in FILTERS.keys.values()} | {"--config"} <= options, name
-        assert not command.get_short_help_str().endswith("...")
-        for parameter in command.params:
-            assert not isinstance(parameter, click.Option) or parameter.help, (name, parameter.name)
 
 
 def test_users_are_separated_by_commas_and_blanks() -> None:

@@ -76,6 +76,21 @@ def test_a_file_is_applied_once_and_comes_back(command: Command) -> None:
     assert target.read_text() == exported
 
 
+def test_a_glob_of_a_file_that_matches_less_than_it_seems_to_is_told(command: Command) -> None:
+    """It is refused, with the whole file, unless that is meant; then it is told once."""
+    command.file.write_text(FILE.replace("/user/ann/*", "/user/**"))
+    file, trouble = str(command.file), "/user/**: ** stays within one level"
+    assert command.run("diff", file).stderr.startswith(trouble)
+    refused = command.run("apply", file)
+    assert isinstance(refused.exception, ConfigurationError)
+    assert str(refused.exception).startswith("nothing was changed: --yes")
+    assert refused.stderr.startswith(trouble)
+    applied = command.must("apply", file, "--yes")
+    assert applied.stdout == "filters: 2 added, 0 changed, 0 removed, 0 unchanged\n"
+    assert applied.stderr.startswith(trouble)
+    assert command.must("apply", file).stderr == ""
+
+
 def test_a_file_changes_what_it_names_and_prunes_when_asked(command: Command) -> None:
     """What it leaves out stays; the JSON says the plan and what was done."""
     command.must("apply", str(command.file))

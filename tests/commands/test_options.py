@@ -6,6 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from nncache.commands.group import nncache
 from nncache.commands.options import given, with_settings
 from nncache.errors import ConfigurationError
 from nncache.settings.keys import keys_of
@@ -77,3 +78,26 @@ def test_a_flag_with_a_secret_is_refused_and_not_shown() -> None:
     assert "hidden" not in str(done.exception) + done.output
     assert "--code " not in CliRunner().invoke(command, ["--help"]).output
     assert CliRunner().invoke(command, ["--code-file", "f"]).exit_code == 0
+
+
+@pytest.mark.parametrize("command", [("proxy",), ("filters", "add", "--name", "a")])
+@pytest.mark.parametrize("glob", [("--glob", "/usr"), ("--glob=/usr",)])
+def test_an_expanded_glob_says_quote_it(command: tuple[str, ...], glob: tuple[str, ...]) -> None:
+    """The shell has made several arguments of it."""
+    result = CliRunner().invoke(nncache, [*command, *glob, "/etc", "/var"])
+    assert result.exit_code == 2
+    assert (
+        "Got unexpected extra arguments (/etc /var): a shell expands a glob that is not quoted"
+        in result.output
+    )
+    assert "quote it, as in --glob '/user/*/_SUCCESS'." in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [("proxy", "x"), ("proxy", "--glob", "/a", "--nonsense"), ("filters", "add", "--glob", "/a")]
+)
+def test_other_mistakes_are_told_as_ever(arguments: tuple[str, ...]) -> None:
+    """No glob, or nothing extra."""
+    result = CliRunner().invoke(nncache, arguments)
+    assert result.exit_code == 2
+    assert "quote it" not in result.output

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nncache.commands.options import given
-from nncache.commands.proxy import ESSENTIAL, proxy
-from nncache.settings.commands import PROXY, load_settings
+from nncache.commands.daemons import ESSENTIAL_OF_PROXY, proxy
+from nncache.settings.commands import PROXY
 from nncache.testbed import Cluster
 from tests.processes import fetched, free_address, running, said
 
@@ -21,34 +20,11 @@ START = (
 )
 
 
-def test_every_setting_is_an_option() -> None:
-    """And `--config` names the file."""
-    shown = (
-        each for each in proxy.params if not getattr(each, "hidden", False)
-    )  # hidden ones refuse a secret
-    options = {option for parameter in shown for option in parameter.opts}
-    assert options == {key.flag for key in PROXY.keys.values()} | {"--config", "--help-all"}
-
-
-def test_the_line_that_starts_without_any_file_is_understood() -> None:
-    """All it says arrives where it belongs."""
-    context = proxy.make_context("proxy", START.split())
-    flags = {name: value for name, value in context.params.items() if name != "config"}
-    settings = load_settings(PROXY, None, given(flags))
-    assert settings.proxy.listen == "127.0.0.1:9871"
-    assert settings.proxy.admin == "127.0.0.1:9872"
-    assert settings.namenodes.nameservice == "ns1"
-    assert settings.namenodes.namenode_http == ("127.0.0.1:9870",)
-    assert settings.namenodes.namenode_rpc == ("127.0.0.1:8020",)
-    assert settings.channel_name == "direct"
-    assert settings.cache.glob == ("/user/*/workflow/*/_SUCCESS",)
-
-
 def test_help_is_complete() -> None:
     """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
     brief = CliRunner().invoke(proxy, ["--help"]).output
     assert len(brief.splitlines()) < 120
-    assert all(PROXY.keys[name].flag in brief for name in ESSENTIAL)
+    assert all(PROXY.keys[name].flag in brief for name in ESSENTIAL_OF_PROXY)
     text = " ".join(CliRunner().invoke(proxy, ["--help-all"]).output.split())
     for key in PROXY.keys.values():
         assert key.flag in text

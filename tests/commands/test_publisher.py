@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from nncache.commands.options import given
-from nncache.commands.publisher import ESSENTIAL, publisher
-from nncache.settings.commands import PUBLISHER, load_settings
+from nncache.commands.daemons import ESSENTIAL_OF_PUBLISHER, publisher
+from nncache.settings.commands import PUBLISHER
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S
@@ -27,32 +26,11 @@ START = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0
 SESSION_TIMEOUT_S = HANG_S
 
 
-def test_every_setting_of_its_own_is_an_option() -> None:
-    """And no other command's; `--config` names the file."""
-    shown = (
-        each for each in publisher.params if not getattr(each, "hidden", False)
-    )  # hidden ones refuse a secret
-    options = {option for parameter in shown for option in parameter.opts}
-    assert options == {key.flag for key in PUBLISHER.keys.values()} | {"--config", "--help-all"}
-    assert "--glob" not in options
-
-
-def test_the_line_that_starts_without_any_file_is_understood() -> None:
-    """All it says arrives where it belongs."""
-    context = publisher.make_context("publisher", START.split())
-    flags = {name: value for name, value in context.params.items() if name != "config"}
-    settings = load_settings(PUBLISHER, None, given(flags))
-    assert settings.namenodes.nameservice == "ns1"
-    assert settings.namenodes.namenode_rpc == ("127.0.0.1:8020",)
-    assert settings.zookeeper.zookeeper == ("127.0.0.1:2181",)
-    assert settings.publisher.admin == "127.0.0.1:9873"
-
-
 def test_help_is_complete() -> None:
     """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
     brief = CliRunner().invoke(publisher, ["--help"]).output
     assert len(brief.splitlines()) < 120
-    assert all(PUBLISHER.keys[name].flag in brief for name in ESSENTIAL)
+    assert all(PUBLISHER.keys[name].flag in brief for name in ESSENTIAL_OF_PUBLISHER)
     text = " ".join(CliRunner().invoke(publisher, ["--help-all"]).output.split())
     for key in PUBLISHER.keys.values():
         assert key.flag in text

@@ -6,9 +6,8 @@ import pytest
 
 from nncache.commands import registry_view
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.reaping import Reaped, Reaping, Stays
-from nncache.registry.record import Address, ServiceRecord, uri_endpoint
+from nncache.registry.record import Address, Entry, EntryStatus, ServiceRecord, uri_endpoint
 from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
 from tests.registry.worlds import WEBHDFS
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, Missing, Started, Told
-from nncache.commands.subscription import Telling
+from nncache.commands.event_lines import Away, Happened, Missing, Started, WatchItem
+from nncache.commands.watch_wiring import Telling
 from nncache.coordination.zookeeper import Delete
 from nncache.errors import WatchError
 from nncache.hadoop.events import Unlink
@@ -20,11 +20,11 @@ class Watcher:
     """Somebody who watches, and what was told."""
 
     def __init__(self, stage: Stage, name: str = "joe", from_txid: int | None = None) -> None:
-        self.told: list[Told] = []
+        self.told: list[WatchItem] = []
         subscription = Subscription(stage.session, ZNODES, name, clock, from_txid, outage_s=6.0)
         self.telling = Telling(subscription, self.told.append)
 
-    def news(self) -> list[Told]:
+    def news(self) -> list[WatchItem]:
         """Return what was told since this was last asked."""
         news, self.told[:] = self.told[:], []
         return news

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from nncache.clock import boottime
+from nncache.commands.group import nncache
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData
+from nncache.errors import ConfigurationError
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
 from nncache.invalidation.channel.records import Events, FilterRecord, Link, encode_filter_record
@@ -143,3 +146,25 @@ async def test_what_cannot_be_followed_is_one_line(published: Published) -> None
     assert (out, process.returncode) == ("", 1)
     assert "nothing was published yet" in err
     assert err.count("\n") == 1
+
+
+def test_it_needs_to_know_where_zookeeper_is() -> None:
+    """And nothing else but the filter; there is no default that could be another's."""
+    result = CliRunner().invoke(nncache, ["watch", "joe"])
+    assert isinstance(result.exception, ConfigurationError)
+    assert str(result.exception).startswith("zookeeper: none: must name the servers")
+
+
+def test_the_file_of_the_daemons_will_do(tmp_path: Path) -> None:
+    """Keys of other commands may stand in it; wrong values of its own are told."""
+    config = tmp_path / "nncache.toml"
+    config.write_text('namenode_http = ["nn:9870"]\nzookeeper = ["nowhere"]\n', encoding="utf-8")
+    result = CliRunner().invoke(nncache, ["watch", "joe", "--config", str(config)])
+    assert isinstance(result.exception, ConfigurationError)
+    assert str(result.exception).startswith("zookeeper: nowhere: ")
+
+
+@pytest.mark.parametrize("arguments", [[], ["joe", "ann"], ["joe", "--from", "x"], ["joe", "--from", "-1"]])
+def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
+    """One filter, and a transaction to begin behind."""
+    assert CliRunner().invoke(nncache, ["watch", *arguments, "--zookeeper", "zk:2181"]).exit_code == 2

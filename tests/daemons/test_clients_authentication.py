@@ -10,7 +10,7 @@ import pytest
 from nncache.daemons.clients_authentication import ClientsAuthentication, clients_authentication_of
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.proxy.termination.handshakes import Handshakes
 from nncache.proxy.termination.stats import Ticket
 from nncache.settings.commands import PROXY, load_settings

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from nncache.daemons.dns_server import HELD_BYTES, DnsServer
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from tests.patience import HANG_S
 from tests.processes import free_address
 

@@ -6,6 +6,7 @@ import socket
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import aiohttp
 import dns.asyncquery
@@ -17,18 +18,20 @@ from prometheus_client.parser import text_string_to_metric_families
 from nncache.clock import boottime
 from nncache.coordination.errors import NotAllowedError
 from nncache.daemons import dns_wiring
-from nncache.daemons.dns_wiring import DnsSystem, run_dns
+from nncache.daemons.dns_wiring import DnsFollowing, DnsState, DnsSystem, lines, run_dns
 from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
 from nncache.registry.access import AccessPolicy
+from nncache.registry.dns_zone import Zone
 from nncache.registry.operations import Registry
-from nncache.registry.tree_watch import Change, Gap
+from nncache.registry.record import EntryStatus, ServiceRecord
+from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
 from nncache.settings.commands import DNS, SettingsOfDns, load_settings
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected
 from tests.patience import HANG_S
 from tests.processes import free_address
 from tests.registry.worlds import WEBHDFS
+from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.usefixtures("collector")
 
@@ -190,3 +193,150 @@ async def test_a_registry_that_refuses_to_be_read_is_tried_again(
             while caplog.text.count("the registry is not read") < 2:  # noqa: ASYNC110 - the daemon makes it so
                 await asyncio.sleep(0.01)  # asked again until the deadline
         assert (await asked(system)).rcode() == dns.rcode.SERVFAIL
+
+
+def present(name: str, record: ServiceRecord | None = WEBHDFS) -> Present:
+    """Say that an entry is there."""
+    path = f"/services/{name}"
+    return Present(EntryStatus(path=path, time_ms=0, size_bytes=0, children=0, version=0), record)
+
+
+async def told(following: DnsFollowing, zone: Zone, *changes: Change) -> list[tuple[int, bool, bool]]:
+    """Follow these; return after each how many entries there are, and whether the zone is loaded and current."""
+    seen: list[tuple[int, bool, bool]] = []
+
+    async def each() -> AsyncIterator[Change]:
+        for change in changes:
+            yield change
+            seen.append((zone.entries, zone.is_loaded, following.is_current))
+
+    await following.follow(each())
+    zone.check()
+    return seen
+
+
+@pytest.fixture
+def zone() -> Zone:
+    """Return an empty one."""
+    return Zone(18)
+
+
+async def test_the_zone_is_loaded_when_everything_was_read(zone: Zone) -> None:
+    """Not before: a name that was not read yet would be one that is not there."""
+    following = DnsFollowing(zone)
+    assert await told(
+        following,
+        zone,
+        present("a"),
+        present("b", None),
+        Current(),
+        Removed("/services/a"),
+        present("c"),
+        present("c", None),
+    ) == [
+        (1, False, False),
+        (1, False, False),
+        (1, True, True),
+        (0, True, True),
+        (1, True, True),
+        (0, True, True),
+    ]
+
+
+async def test_what_was_known_stays_through_a_gap(zone: Zone) -> None:
+    """And is not called current until everything was read again."""
+    following = DnsFollowing(zone)
+    assert await told(
+        following, zone, present("a"), Current(), Gap("lost"), Removed("/services/a"), Current()
+    ) == [
+        (1, False, False),
+        (1, True, True),
+        (1, True, False),
+        (0, True, False),
+        (0, True, True),
+    ]
+    assert not following.is_current  # the watch has ended
+
+
+async def test_another_watch_tells_what_is_gone(zone: Zone) -> None:
+    """By not naming it; until it has named everything, all stays."""
+    following = DnsFollowing(zone)
+    await told(following, zone, present("a"), present("b"), Current())
+    assert await told(following, zone, present("b"), present("c"), Removed("/services/c"), Current()) == [
+        (2, True, False),
+        (3, True, False),
+        (2, True, False),
+        (1, True, True),
+    ]
+
+
+async def test_a_large_registry_does_not_hold_up_answers(zone: Zone) -> None:
+    """Others get their turn in between."""
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        counting = tasks.create_task(count())
+        await told(DnsFollowing(zone), zone, *(present(f"s{number}") for number in range(320)), Current())
+        counting.cancel()
+    assert turns >= 20
+
+
+async def test_a_registry_that_is_not_there_is_noticed(zone: Zone) -> None:
+    """All was read, and not even its root was there."""
+    following = DnsFollowing(zone)
+    found = []
+    root = Present(EntryStatus(path="/", time_ms=0, size_bytes=0, children=0, version=0), None)
+    steps: tuple[tuple[Present | Removed, ...], ...] = ((), (root,), (root, Removed("/")))
+    for news in steps:
+        await told(following, zone, *news, Current())
+        found.append(following.has_root)
+    assert found == [False, True, False]
+
+
+NEW = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=False)
+CONNECTED = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=True)
+WELL = DnsState(is_loaded=True, is_current=True, is_zookeeper_connected=True)
+AWAY = DnsState(is_loaded=True, is_current=False, is_zookeeper_connected=False)
+
+
+def test_an_outage_of_zookeeper_is_a_state_of_its_own() -> None:
+    """So it stays ready, and says that something is wrong."""
+    assert [each.is_ready for each in (NEW, CONNECTED, WELL, AWAY)] == [False, False, True, True]
+    assert [each.reason for each in (NEW, CONNECTED, WELL, AWAY)] == [
+        "no-zookeeper",
+        "not-loaded",
+        "",
+        "no-zookeeper",
+    ]
+
+
+def test_each_state_is_said_once() -> None:
+    """Bad ones with what to do."""
+    ((news),) = lines(None, NEW)
+    assert news.is_bad
+    assert "SERVFAIL; see that the servers of zookeeper run" in news.text
+    assert lines(NEW, CONNECTED) == ()
+    ((news),) = lines(CONNECTED, WELL)
+    assert not news.is_bad
+    ((news),) = lines(WELL, AWAY)
+    assert news.is_bad
+    assert "last known" in news.text
+
+
+def test_a_registry_that_is_not_there_is_named() -> None:
+    """With the setting that says where it is."""
+    missing = replace(WELL, missing_root="/nope")
+    ((news),) = lines(None, missing)
+    assert news.is_bad
+    assert news.text.startswith(
+        "there is no registry at /nope in ZooKeeper: no name is found; correct registry_root"
+    )
+    assert lines(missing, missing) == ()
+    ((news),) = lines(missing, WELL)
+    assert not news.is_bad

@@ -2,26 +2,35 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
+from typing import Any, cast
 
 import pytest
 
 from nncache.coordination.acl import Acl, AclEntry, Right
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Znode
-from nncache.daemons.event_source import REMEMBERED_S, ZooKeeperEvents
+from nncache.daemons.event_source import REMEMBERED_S, ZooKeeperEvents, event_streams_of
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import FilterTerms
 from nncache.invalidation.channel.records import Events, Modified
+from nncache.net.shares import Shares
 from nncache.proxy.events import source as items
+from nncache.proxy.events.endpoint import EventsEndpoint
 from nncache.proxy.events.feed import Feed
-from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, News, SourceSilentError
+from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, SourceSilentError, StateChange
 from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
-from nncache.proxy.shares import Shares
+from nncache.proxy.termination.terminator import Terminator
+from nncache.proxy.traffic import Traffic
+from nncache.settings.commands import PROXY, load_settings
 from tests.coordination.fake_zookeeper import FakeSession
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.stage import Stage, play
 from tests.invalidation.virtual_time import clock, until
+from tests.model.upstream import ClientRequest
+from tests.proxy.doubles import FakeClock
 from tests.proxy.events.doubles import FakeSink
+from tests.proxy.termination.test_terminator import Scene
 
 SETTINGS = ZooKeeperSettings(zookeeper_root=ZNODES.root)
 
@@ -41,7 +50,7 @@ def test_items() -> None:
         assert begun == Begun(After(10, chain))
         stage.unlink("/joe/a")
         news = await following.next()
-        assert isinstance(news, News)
+        assert isinstance(news, StateChange)
         assert news.through == After(11, chain)
         assert [batch.txid for batch in news.batches] == [11]
         assert isinstance(news.batches[0].events[0], Unlink)
@@ -78,7 +87,7 @@ def test_a_modified_filter() -> None:
         stage.press.commit(*stage.press.filter_record("joe", Events((batch,)), 11, changed))
         told = await following.next()
         assert told == items.Modified(After(10, before.chain), "/joe/*", "joe", "/*/*", "ann")
-        assert isinstance(await following.next(), News)
+        assert isinstance(await following.next(), StateChange)
 
     play(story)
 
@@ -249,3 +258,52 @@ def test_a_stream_over_it_goes_on_after_an_outage() -> None:
             await follow(stage, tasks)
 
     play(story)
+
+
+ZOOKEEPER = {"zookeeper": ("zk:2181",), "nameservice": "ns1"}
+
+
+def built(
+    settings: Mapping[str, object], *, terminator: Terminator | None = None, is_secured: bool = False
+) -> EventsEndpoint:
+    """Build it."""
+    clock = FakeClock()
+    given = {"namenode_http": ("nn:9870",), "namenode_rpc": ("nn:8020",), **settings}
+    return event_streams_of(
+        load_settings(PROXY, None, given),
+        Traffic(clock),
+        clock,
+        login=None,
+        terminator=terminator,
+        is_secured=is_secured,
+    )
+
+
+async def answer(endpoint: EventsEndpoint, user: str = "alice") -> tuple[int, bytes]:
+    """Ask for the events of a filter; nothing runs, so the best answer is 503."""
+    request: Any = ClientRequest("GET", f"/v1/events?filter=f&user.name={user}", ())
+    response = cast("Any", await endpoint.handle(request))
+    return response.status, response.whole_body
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"glob": ("/a",)}, b"start a publisher, and give the proxy zookeeper and nameservice"),
+        (ZOOKEEPER | {"max_event_streams": 0}, b"max_event_streams is 0"),
+    ],
+)
+async def test_where_none_are_served(settings: dict[str, object], told: bytes) -> None:
+    """It says what to set."""
+    status, body = await answer(built(settings))
+    assert status == 501
+    assert told in body
+
+
+async def test_user_name_is_believed_without_kerberos_alone() -> None:
+    """With it a proxy that does not authenticate believes nobody, and one that does asks for a ticket."""
+    assert (await answer(built(ZOOKEEPER)))[0] == 503
+    assert (await answer(built(ZOOKEEPER), ""))[0] == 400
+    assert (await answer(built(ZOOKEEPER, is_secured=True)))[0] == 403
+    terminator = Scene().terminator
+    assert (await answer(built(ZOOKEEPER, is_secured=True, terminator=terminator)))[0] == 401

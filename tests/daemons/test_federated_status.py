@@ -7,7 +7,7 @@ from nncache.cache.settings import CacheSettings
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
 from nncache.daemons.federated_status import federated_status, gate_of, readiness_of, total_of
-from nncache.daemons.recent import Recent, Totals
+from nncache.daemons.history import History, Totals
 from nncache.settings.commands import SettingsOfProxy
 from tests.daemons.test_proxy_status import SEEN, TOTALS
 
@@ -64,7 +64,7 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
         {"one": replace(SEEN, settings=SETTINGS), "two": two},
         {"/": "one", "/b": "two", "/c": "two"},
         5,
-        Recent(100.0, Totals()),
+        History(100.0, Totals()),
     )
     saved, gate, cache = (document[each] for each in ("saved", "gate", "cache"))
     assert isinstance(saved, dict)
@@ -114,7 +114,7 @@ def test_only_where_all_gates_are_closed_is_every_call_forwarded() -> None:
     said = []
     for two in (shut, well):
         for one in (shut, well):
-            document = federated_status({"one": one, "two": two}, {}, 0, Recent(100.0, Totals()))
+            document = federated_status({"one": one, "two": two}, {}, 0, History(100.0, Totals()))
             assert isinstance(document["gate"], dict)
             said.append(document["gate"]["forwarded"])
     assert said == [

@@ -5,17 +5,23 @@ import gc
 import socket
 import weakref
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
 import uvloop
 from aiohttp import web
+from yarl import URL
 
 from nncache.clock import boottime
+from nncache.daemons import housekeeping as module
 from nncache.daemons.housekeeping import (
     SLICE_ITEMS,
     THRESHOLDS,
+    UnknownYarlError,
+    caches_of_targets,
     calm_collector,
+    forget_targets,
     reclaim_in_slices,
     tend_collector,
 )
@@ -332,3 +338,25 @@ def test_a_call_to_the_kdc_that_fails_leaves_no_cycle_on_uvloop() -> None:
             gc.enable()
 
     assert uvloop.run(story()) == []
+
+
+def _remembered() -> int:
+    return sum(each.cache_info().currsize for each in caches_of_targets())
+
+
+async def test_what_was_parsed_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As aiohttp parses a target."""
+    monkeypatch.setattr(module, "FORGET_S", 0.0)
+    URL.build(path="/webhdfs/v1/d", query_string="op=GETFILESTATUS&delegation=secret", encoded=True)
+    assert _remembered()
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        work = tasks.create_task(forget_targets())
+        while _remembered():  # noqa: ASYNC110 - it forgets after sleeps of its own, and tells nobody
+            await asyncio.sleep(0)
+        work.cancel()
+
+
+def test_a_library_that_keeps_them_elsewhere_is_noticed() -> None:
+    """Rather than believed to keep nothing."""
+    with pytest.raises(UnknownYarlError, match="elsewhere has no caches"):
+        caches_of_targets(ModuleType("elsewhere"))

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -14,13 +14,13 @@ import pytest
 from nncache.cache.decisions import Reason
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
+from nncache.daemons.history import History, Totals
 from nncache.daemons.proxy_status import (
     FILTERS_SHOWN,
-    Seen,
+    StatusSnapshot,
     status_of,
     totals_of,
 )
-from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats
@@ -29,6 +29,7 @@ from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.proxy.traffic import Result, TrafficStats
 from nncache.settings.commands import SettingsOfProxy
+from tests.figures import made_up
 from tests.house.tree import ROOT
 
 BOOT_AT = 1_795_000_000.0
@@ -40,7 +41,7 @@ TOTALS = Totals(
     own_calls=40,
     forwarded={"miss": 60, "no-filter": 30, "method": 5},
 )
-SEEN = Seen(
+SEEN = StatusSnapshot(
     version="0.1.0",
     host="proxy7",
     is_ready=True,
@@ -52,7 +53,7 @@ SEEN = Seen(
     max_cache_bytes=1_000,
     gate="open",
     totals=TOTALS,
-    recent=Recent(100.0, Totals()),
+    history=History(100.0, Totals()),
     cache=CacheStats(entries=7, grants=5, bytes=250, windows=1, evictions=2, is_open=True, gate_age_s=0.2),
     loop=LoopStats(stalls=1, stalled_s=0.5, lag_s=0.001, lag_max_s=0.02),
     hottest=HottestStats(
@@ -76,7 +77,7 @@ SEEN = Seen(
 )
 
 
-def document(seen: Seen = SEEN) -> dict[str, Any]:
+def document(seen: StatusSnapshot = SEEN) -> dict[str, Any]:
     """Return what a reader of the JSON gets."""
     read: dict[str, Any] = json.loads(msgspec.json.encode(status_of(seen)))
     return read
@@ -84,12 +85,12 @@ def document(seen: Seen = SEEN) -> dict[str, Any]:
 
 def test_what_is_saved_now_and_since_the_start() -> None:
     """Less what the proxy asks on its own account; of nothing there is no ratio."""
-    recent = Recent(100.0, Totals())
+    recent = History(100.0, Totals())
     before = replace(
         TOTALS, requests=800, from_memory=800, own_calls=30, forwarded={"miss": 60, "no-filter": 10}
     )
     recent.look(440.0, before, is_well=True, state="open")
-    saved = document(replace(SEEN, recent=recent))["saved"]
+    saved = document(replace(SEEN, history=recent))["saved"]
     assert saved["since_start"] == {
         "seconds": 400.0,
         "requests": 1_000,
@@ -115,9 +116,9 @@ def test_what_is_saved_now_and_since_the_start() -> None:
 
 def test_misses_are_in_the_order_of_the_last_minute() -> None:
     """With the words of the header and the metric, and what they mean."""
-    recent = Recent(100.0, Totals())
+    recent = History(100.0, Totals())
     recent.look(440.0, replace(TOTALS, forwarded={"miss": 60, "no-filter": 10}), is_well=True, state="open")
-    misses = document(replace(SEEN, recent=recent))["misses"]
+    misses = document(replace(SEEN, history=recent))["misses"]
     assert [(each["reason"], each["requests"]) for each in misses] == [
         ("no-filter", 30),
         ("method", 5),
@@ -129,10 +130,10 @@ def test_misses_are_in_the_order_of_the_last_minute() -> None:
 
 def test_the_gate_and_its_history() -> None:
     """In Unix time; an age that is none is null, since JSON has no infinity."""
-    recent = Recent(100.0, Totals())
+    recent = History(100.0, Totals())
     recent.look(101.0, Totals(), is_well=False, state="closed: not read")
     recent.look(102.0, Totals(), is_well=True, state="open")
-    gate = document(replace(SEEN, recent=recent))["gate"]
+    gate = document(replace(SEEN, history=recent))["gate"]
     assert (gate["is_open"], gate["age_s"], gate["max_staleness_s"]) == (True, 0.2, 3.0)
     assert gate["history"] == [
         {"at": BOOT_AT + 102, "is_open": True, "state": "open"},
@@ -163,10 +164,10 @@ def test_the_latest_change_comes_first() -> None:
 
 def test_the_course_is_that_of_the_last_ten_minutes() -> None:
     """One point each five seconds."""
-    recent = Recent(100.0, Totals())
+    recent = History(100.0, Totals())
     recent.look(105.0, Totals(requests=50, from_memory=25), is_well=True, state="open")
     recent.look(110.0, Totals(requests=50, from_memory=25), is_well=True, state="open")
-    assert document(replace(SEEN, recent=recent))["course"] == [
+    assert document(replace(SEEN, history=recent))["course"] == [
         {"at": BOOT_AT + 105, "requests_per_s": 10.0, "ratio": 0.5},
         {"at": BOOT_AT + 110, "requests_per_s": 0.0, "ratio": None},
     ]
@@ -184,37 +185,13 @@ def test_totals_are_those_of_the_metrics() -> None:
         },
         durations={},
     )
-    front_end = FrontEndStats(
+    figures = made_up("proxy")
+    front_end = replace(
+        cast("FrontEndStats", figures["front_end"]),
         forwarded=Counter({Reason.MISS: 4, Bypass.OPERATION: 2}),
-        flights=0,
-        fetches=0,
         closed_queries=1_000,
-        settled=0,
-        unknown_outcomes=0,
-        left_to_events=0,
-        windows_opened=0,
-        windows_without_txid=0,
-        query_failures=0,
-        cache_errors=0,
-        calls_under_way=0,
-        calls_refused={},
-        waiters=0,
-        waiters_bytes=0,
-        waits={},
-        waits_not_admitted=0,
     )
-    pool = PoolStats(
-        namenodes=1,
-        reachable=1,
-        has_active=1,
-        is_login_failing=0,
-        term=1,
-        probes=100,
-        failed_probes=0,
-        suspicions=0,
-        contradictions=0,
-        caller_connections=0,
-    )
+    pool = replace(cast("PoolStats", figures["pool"]), probes=100)
     assert totals_of(traffic, front_end, pool, ChannelStats(polls=10, rolls=1)) == Totals(
         requests=21,
         from_memory=12,
@@ -240,15 +217,15 @@ def keys_of(value: object, at: str = "") -> Iterator[str]:
 
 
 def test_each_key_is_described() -> None:
-    """docs/status.md has a row for each, and no row for what is not there."""
-    recent = Recent(100.0, Totals())
+    """docs/status.md names each, and no other."""
+    recent = History(100.0, Totals())
     recent.look(105.0, Totals(), is_well=True, state="open")
     text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
     described = {
         key
         for line in text.partition("## The document of a proxy")[2].partition("\n## ")[0].splitlines()
-        if line.startswith("| ")
-        for key in re.findall(r"`([^`]+)`", line.split("|")[1])
+        if line.startswith("- ")
+        for key in re.findall(r"`([^`]+)`", line.partition(": ")[0])
     }
     expanded = {
         key.replace("saved.*", f"saved.{span}").replace("hottest.*", f"hottest.{kind}")
@@ -256,4 +233,4 @@ def test_each_key_is_described() -> None:
         for span in ("last_minute", "since_start")
         for kind in ("paths", "callers", "addresses")
     }
-    assert expanded == set(keys_of(document(replace(SEEN, recent=recent))))
+    assert expanded == set(keys_of(document(replace(SEEN, history=recent))))

@@ -14,8 +14,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from nncache.clock import boottime
 from nncache.daemons.proxy_wiring import ProxySystem
+from nncache.daemons.start_lines import say_where
 from nncache.errors import StartError
 from nncache.metrics.table import METRICS
+from nncache.proxy.settings import ProxySettings
 from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
 from tests.fake_namenode import FakeNameNode
 from tests.processes import free_address
@@ -237,3 +239,23 @@ async def test_an_address_in_use_ends_the_start(key: str) -> None:
         chosen = settings(free_address(), **{key: address})
         with pytest.raises(StartError, match=f"^{key}: {address}: "):
             await ProxySystem(chosen, boottime).serve(asyncio.Event())
+
+
+@pytest.mark.parametrize(
+    ("proxy", "said"),
+    [
+        (ProxySettings(), "serves WebHDFS on 127.0.0.1:9871 in front"),
+        (
+            ProxySettings(tls_listen="0.0.0.0:9875", tls_certificate="/c.pem", tls_key="/k.pem"),
+            "serves WebHDFS on 127.0.0.1:9871 and with TLS on 0.0.0.0:9875 in front",
+        ),
+    ],
+    ids=["plain alone", "TLS beside it"],
+)
+def test_every_port_for_clients_is_named(
+    proxy: ProxySettings, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """That with TLS as well."""
+    caplog.set_level(logging.INFO)
+    say_where(SettingsOfProxy(proxy=proxy), 9871, "http://127.0.0.1:9872/")
+    assert said in caplog.messages[0]

@@ -11,17 +11,17 @@ import msgspec
 import pytest
 
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.stats import SessionStats
-from nncache.daemons.namenodes_shown import namenodes_shown
-from nncache.daemons.publisher_situation import PublisherSituation
+from nncache.coordination.zookeeper import SessionStats
+from nncache.daemons.history import History
+from nncache.daemons.namenodes_view import namenodes_view
+from nncache.daemons.publisher_state import PublisherState
 from nncache.daemons.publisher_status import (
     FILTERS_SHOWN,
-    PublisherSeen,
+    PublisherSnapshot,
     PublisherTotals,
     status_of,
     totals_of,
 )
-from nncache.daemons.recent import Recent
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.election_view import Active, NameNode, Probe
 from nncache.hadoop.namenode_settings import NameNodeSettings
@@ -51,11 +51,11 @@ STATS = PublisherStats(
     coverage_records=30,
     events_matched=240,
     filters=2,
-    output=OutputStats(writes=400, write_ops=900, write_s=2.0, cache_records=380, filter_records=90),
+    output=OutputStats(writes=400, write_s=2.0, cache_records=380, filter_records=90),
     session=SessionStats(is_connected=True, sessions=1, connections=1, calls=500),
     channel=ChannelStats(polls=4_000, poll_charged_s=0.8, poll_budget_s=0.4, rolls=3),
 )
-PUBLISHING = PublisherSituation(
+PUBLISHING = PublisherState(
     active=Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3),
     is_zookeeper_connected=True,
     trouble="",
@@ -72,7 +72,7 @@ def journal() -> FilterJournal:
     return made
 
 
-SEEN = PublisherSeen(
+SEEN = PublisherSnapshot(
     version="0.1.0",
     host="master2",
     now=500.0,
@@ -81,16 +81,16 @@ SEEN = PublisherSeen(
     is_ready=True,
     ready_reason="",
     state="publishing 2 filters up to transaction 117",
-    situation=PUBLISHING,
+    publishing=PUBLISHING,
     stats=STATS,
     waiting_s=0.3,
     last_probe=Probe(as_of=499.0, txid=120, asked_at=499.0, term=3),
-    recent=Recent(100.0, PublisherTotals()),
+    history=History(100.0, PublisherTotals()),
     filters=FILTERS,
     broken={"old": "it has no glob", "ann": "two globs"},
     journal=journal(),
     loop=LoopStats(),
-    namenodes=namenodes_shown(NameNodePool(NAMENODE, lambda: 0.0)),
+    namenodes=namenodes_view(NameNodePool(NAMENODE, lambda: 0.0)),
     settings=SettingsOfPublisher(
         publisher=PublisherSettings(max_write_ops_per_s=8.0),
         polling=PollingSettings(poll_budget_share=0.02),
@@ -99,7 +99,7 @@ SEEN = PublisherSeen(
 )
 
 
-def document(seen: PublisherSeen = SEEN) -> dict[str, Any]:
+def document(seen: PublisherSnapshot = SEEN) -> dict[str, Any]:
     """Return what a reader of the JSON gets."""
     read: dict[str, Any] = json.loads(msgspec.json.encode(status_of(seen)))
     return read
@@ -144,9 +144,9 @@ def test_what_is_not_known_is_null() -> None:
 def test_who_stands_by_is_not_behind() -> None:
     """The work is another's; what this one once published says nothing of now."""
     trouble = "another publisher is running: nn2 (process 7)"
-    situation = replace(PUBLISHING, trouble=trouble, is_standby=True)
+    state = replace(PUBLISHING, trouble=trouble, is_standby=True)
     stats = replace(STATS, waiting_for="nn2 (process 7)")
-    told = document(replace(SEEN, situation=situation, stats=stats))
+    told = document(replace(SEEN, publishing=state, stats=stats))
     assert (told["position"]["lag_txids"], told["position"]["lag_s"]) == (None, None)
     assert told["publishing"]["is_standby"]
     assert told["publishing"]["waiting_for"] == "nn2 (process 7)"
@@ -154,18 +154,18 @@ def test_who_stands_by_is_not_behind() -> None:
 
 def test_a_publisher_that_fell_silent_is_behind() -> None:
     """By as long as nothing has been read; by how many transactions nobody can say."""
-    situation = replace(PUBLISHING, trouble="the edits have not been read for 60 s")
-    told = document(replace(SEEN, situation=situation, stats=replace(STATS, read_at=440.0)))
+    state = replace(PUBLISHING, trouble="the edits have not been read for 60 s")
+    told = document(replace(SEEN, publishing=state, stats=replace(STATS, read_at=440.0)))
     assert (told["position"]["lag_txids"], told["position"]["lag_s"]) == (None, 60.0)
 
 
 def test_writes_of_the_last_minute_against_the_limit() -> None:
     """And what polling costs against its budget."""
-    recent = Recent(100.0, PublisherTotals())
+    recent = History(100.0, PublisherTotals())
     recent.look(
         440.0, PublisherTotals(writes=280, events=180, polls=2_800, cost_s=0.2), is_well=True, state=""
     )
-    told = document(replace(SEEN, recent=recent))
+    told = document(replace(SEEN, history=recent))
     assert told["writes"] == {
         "seconds": 60.0,
         "per_s": 2.0,
@@ -198,7 +198,7 @@ def test_the_session_with_zookeeper() -> None:
     told = document()["zookeeper"]
     assert (told["servers"], told["root"]) == (["zk1:2181"], ZooKeeperSettings().zookeeper_root)
     assert (told["is_connected"], told["sessions"], told["calls"]) == (True, 1, 500)
-    elsewhere = replace(SEEN, situation=replace(PUBLISHING, is_zookeeper_connected=None))
+    elsewhere = replace(SEEN, publishing=replace(PUBLISHING, is_zookeeper_connected=None))
     assert document(elsewhere)["zookeeper"] is None
 
 
@@ -254,12 +254,12 @@ def test_recent_changes_of_the_filters() -> None:
 
 def test_when_it_published_and_when_not() -> None:
     """With the reason, and the course of the last ten minutes."""
-    recent = Recent(100.0, PublisherTotals())
+    recent = History(100.0, PublisherTotals())
     recent.look(
         105.0, PublisherTotals(writes=10, events=50), is_well=False, state="no connection to ZooKeeper"
     )
     recent.look(110.0, PublisherTotals(writes=20, events=50), is_well=True, state="")
-    told = document(replace(SEEN, recent=recent))
+    told = document(replace(SEEN, history=recent))
     assert told["publishing"]["history"] == [
         {"at": BOOT_AT + 110, "is_publishing": True, "state": ""},
         {"at": BOOT_AT + 105, "is_publishing": False, "state": "no connection to ZooKeeper"},
@@ -295,14 +295,14 @@ def keys_of(value: object, at: str = "") -> Iterator[str]:
 
 
 def test_each_key_is_described() -> None:
-    """docs/status.md has a row for each, and no row for what is not there."""
-    recent = Recent(100.0, PublisherTotals())
+    """docs/status.md names each, and no other."""
+    recent = History(100.0, PublisherTotals())
     recent.look(105.0, PublisherTotals(), is_well=True, state="")
     text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
     described = {
         key
         for line in text.partition("## The document of a publisher")[2].partition("\n## ")[0].splitlines()
-        if line.startswith("| ")
-        for key in re.findall(r"`([^`]+)`", line.split("|")[1])
+        if line.startswith("- ")
+        for key in re.findall(r"`([^`]+)`", line.partition(": ")[0])
     }
-    assert described == set(keys_of(document(replace(SEEN, recent=recent))))
+    assert described == set(keys_of(document(replace(SEEN, history=recent))))

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from nncache.admin.access import Access
 from nncache.admin.settings import AdminSettings, access_of
 from nncache.clock import boottime
-from nncache.daemons.publisher_wiring import PublisherSystem, run_publisher
+from nncache.daemons.publisher_wiring import PublisherSystem, host_name, run_publisher
 from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
 from nncache.settings.commands import PUBLISHER, SettingsOfPublisher, load_settings
@@ -155,3 +155,23 @@ async def test_the_status_is_there_from_the_start() -> None:
         assert (status["writes"]["limit_per_s"], status["settings"]["max_write_ops_per_s"]) == (7.0, 7.0)
         assert status["zookeeper"]["is_connected"] is False
         assert "<h1>nncache publisher</h1>" in (await page(chosen, "/"))[1]
+
+
+def test_it_is_the_host_name_and_the_boot() -> None:
+    """The same for every process of one boot; people find the machine by it."""
+    assert host_name() == host_name()
+    assert host_name().startswith(socket.gethostname())
+
+
+def test_two_machines_of_one_name_differ(tmp_path: Path) -> None:
+    """Each kernel draws an id of its own when it boots."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text("3f0c9a52-1b6e-4a0e-9a53-77f1b0a9c111\n")
+    other.write_text("a1b2c3d4-1b6e-4a0e-9a53-77f1b0a9c111\n")
+    assert host_name(one) == f"{socket.gethostname()}-3f0c9a52"
+    assert host_name(one) != host_name(other)
+
+
+def test_without_a_boot_id_the_host_name_must_do(tmp_path: Path) -> None:
+    """As in a container without /proc."""
+    assert host_name(tmp_path / "absent") == socket.gethostname()

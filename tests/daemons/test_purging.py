@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from nncache.admin.proxy_pages import PurgeError
+from nncache.admin.proxy_pages import PurgeError, SampleError
 from nncache.cache import Conclusion, Fetch, MetadataCache
-from nncache.daemons.purging import Purged, Purger
+from nncache.daemons.purging import HeldPaths, Purged, Purger, UnknownFilterError, globs_named
 from tests.cache.cases import ALICE, BOB, fetch, fill, is_hit, make_cache, missing
 
 PEER = "10.0.0.1"
@@ -115,3 +115,50 @@ def test_a_purge_is_written_down(caplog: pytest.LogCaptureFixture) -> None:
         (logging.WARNING, "purge of filter ours asked for by 10.0.0.1: forgotten: /v/x, /w and below"),
         (logging.WARNING, "purge of /w asked for by an unknown address: forgotten: /w"),
     ]
+
+
+GLOBS = {"id1": "/w/*", "id2": "/v/*", "/u/*": "/u/*"}
+NAMES = {"id1": "ours", "id2": "theirs"}
+
+
+@pytest.mark.parametrize(("name", "glob"), [("ours", "/w/*"), ("/v/*", "/v/*"), ("/u/*", "/u/*")])
+def test_a_name_or_a_glob(name: str, glob: str) -> None:
+    """A glob of the settings has no name."""
+    assert globs_named(name, GLOBS, NAMES) == {glob}
+
+
+def test_one_that_is_not_in_force_is_said_with_those_that_are() -> None:
+    """Some of them."""
+    with pytest.raises(
+        UnknownFilterError, match=r"no filter 'mine' is in force; in force: /u/\*, ours, theirs$"
+    ):
+        globs_named("mine", GLOBS, NAMES)
+    many = {str(number): f"/{number:02}/*" for number in range(30)}
+    with pytest.raises(UnknownFilterError, match="/09/\\* and 20 more"):
+        globs_named("mine", many, {})
+    with pytest.raises(UnknownFilterError, match="in force: none"):
+        globs_named("mine", {}, {})
+
+
+def held() -> HeldPaths:
+    """Return those of a cache with two filters; chance goes by every place."""
+    cache = make_cache()
+    cache.set_filters({"id1": "/w/*", "id2": "/v/*"})
+    for path in ("/w/a", "/w/b", "/v/c"):
+        fill(cache, path)
+    numbers = iter(range(10_000))
+    return HeldPaths(cache, lambda: {"id1": "ours"}, lambda: (next(numbers) % 100) / 100)
+
+
+def test_all_or_those_of_a_filter() -> None:
+    """By name or glob."""
+    assert sorted(held().sample(9, None)) == ["/v/c", "/w/a", "/w/b"]
+    assert sorted(held().sample(9, "ours")) == ["/w/a", "/w/b"]
+    assert held().sample(9, "/v/*") == ("/v/c",)
+    assert len(held().sample(1, None)) == 1
+
+
+def test_a_filter_that_is_not_in_force_is_no_empty_sample() -> None:
+    """It is misspelled more likely."""
+    with pytest.raises(SampleError, match="no filter 'mine' is in force; in force: /v/\\*, ours"):
+        held().sample(9, "mine")

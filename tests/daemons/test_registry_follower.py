@@ -15,10 +15,10 @@ from nncache.daemons.registry_follower import RegistryFollower
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected, expire
 from tests.patience import HANG_S
 from tests.registry.worlds import WEBHDFS
+from tests.zookeepers import ZooKeeperServer
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """The exceptions that the design names, each with its reason: nothing else is excused.
 
 Each is looked for only where it can be met, is judged all the same (within which time, in which fields), and is
-counted whenever a difference is put down to it. ARCHITECTURE.md names them beside the guarantees.
+counted whenever a difference is put down to it. docs/guarantees.md names them beside the guarantees.
 """
 
 import http.client

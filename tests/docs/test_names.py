@@ -12,13 +12,13 @@ import click
 import pytest
 
 from nncache.commands.group import nncache
-from nncache.commands.json_shapes import shapes
 from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
 from nncache.settings.commands import FORMS, KEYS, PUBLISHER, load_settings
 from nncache.settings.federation import Federation, load_proxy
 from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
 from tests.house.tree import ROOT, sources
+from tools.docs.json_shapes import shapes
 
 FOR_OPERATORS = tuple(
     page for page in PAGES if page.name not in {"README.md", "figures.md", "track-record.md"}
@@ -135,6 +135,7 @@ def test_each_target_of_make_exists(page: Path) -> None:
     """In blocks and in sentences."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    targets.update(*map(str.split, re.findall(r"^NIGHTLY := (.+)", makefile, re.MULTILINE)))
     lines = [
         line for code in (*inline(page), *shell_lines(page)) for line in re.findall(r"^make ([a-z-]+)", code)
     ]
@@ -189,13 +190,13 @@ FROM_ELSEWHERE = frozenset({"address already in use", "Got unexpected extra argu
 """Messages of the kernel and of click."""
 
 
-def test_each_message_of_the_troubleshooting_page_is_one_of_the_code() -> None:
-    """The first cell of its tables of messages and log lines: a reader searches for it."""
+def test_each_message_of_the_runbook_is_one_of_the_code() -> None:
+    """The messages and log lines that its lists begin with: a reader searches for them."""
     texts = messages()
-    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    page = (DOCS / "runbook.md").read_text(encoding="utf-8")
     quoted = [
         message
-        for row in re.findall(r"^\| (`.*?) \| ", page, re.MULTILINE)
+        for row in re.findall(r"^- ((?:`[^`]+`(?:, )?)+): ", page, re.MULTILINE)
         for message in re.findall(r"`([^`]+)`", row)
     ]
     assert len(quoted) > 30

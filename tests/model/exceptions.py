@@ -1,6 +1,6 @@
 """The named exceptions of OwnWrites: which writes need not be seen at once.
 
-ARCHITECTURE.md and docs/decisions/0013 name them.
+docs/guarantees.md and docs/decisions/0013 name them.
 """
 
 from math import inf

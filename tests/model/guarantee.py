@@ -1,6 +1,6 @@
 """Name what the product promises, as the model's judge and its broken variants name it.
 
-The guarantees of ARCHITECTURE.md, under the names that code, tests, metrics and docs share.
+The guarantees of docs/guarantees.md, under the names that code, tests, metrics and docs share.
 """
 
 from enum import StrEnum

@@ -5,7 +5,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState
 from tests.model.system import System
 from tests.races.model_changes import behind, delete, mkdirs, touch
 

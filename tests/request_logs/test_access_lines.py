@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nncache.cache.decisions import Reason
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.traffic import Exchange, Result
-from nncache.request_logs.access_lines import caller_of, combined, json_line
+from nncache.request_logs.access_lines import caller_of, combined, json_line, shown_id
 from tests.house.tree import ROOT
 
 AT = 1_795_551_482.25
@@ -152,3 +152,17 @@ def test_no_request_forges_a_line_or_a_field(
     read = json.loads(encoded)
     assert (read["status"], read["result"], read["log"]) == (404, "forwarded", "access")
     datetime.fromisoformat(read["time"])
+
+
+@pytest.mark.parametrize("said", ["7b2c-11", "a" * 128, "00-4bf92f3577b34da6:1/2@h=+~._"])
+def test_the_clients_own_id_is_shown(said: str) -> None:
+    """So that it is found in the logs of those before and behind."""
+    assert shown_id(said) == said
+
+
+@pytest.mark.parametrize("said", ["", "a" * 129, "a b", 'a"', "a\\", "a\n", "\u00e9", "a\x1b[2J", "a,b"])
+def test_any_other_is_replaced(said: str) -> None:
+    """By one of its own for each request."""
+    made = {shown_id(said) for _ in range(20)}
+    assert len(made) == 20
+    assert all(len(each) == 16 and int(each, 16) >= 0 for each in made)

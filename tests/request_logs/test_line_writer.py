@@ -85,7 +85,7 @@ def test_a_file_that_cannot_be_opened_again_is_written_on(
         writer.write(b"after\n")
     assert old.read_bytes() == b"after\n"
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "cannot be opened again, the old file is written on: Is a directory" in caplog.text
+    assert "cannot reopen; still writing to the old file: Is a directory" in caplog.text
 
 
 def test_lines_for_a_full_disk_are_counted_and_complained_of_once(caplog: pytest.LogCaptureFixture) -> None:

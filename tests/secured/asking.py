@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy
-from nncache.testbed.web_access import signed_cookie
+from nncache.testbed.readiness import signed_cookie
 
 Header = tuple[str, str]
 PREFIX = "/webhdfs/v1"

@@ -10,7 +10,7 @@ import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
-from nncache.testbed.web_access import signed_cookie
+from nncache.testbed.readiness import signed_cookie
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import clients_of, negotiate
 from tests.secured.asking import PREFIX, Question, ask, cookie_of, namenode_of, token_of, until_hit

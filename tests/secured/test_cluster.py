@@ -8,7 +8,7 @@ import time
 import pytest
 
 from nncache.testbed import Cluster, Kdc, KerberosError
-from nncache.testbed.web_access import signed_cookie
+from nncache.testbed.readiness import signed_cookie
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import negotiate
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.web_access import signed_cookie
+from nncache.testbed.readiness import signed_cookie
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import clients_of, negotiate
 from tests.patience import HANG_S

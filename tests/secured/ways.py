@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Final
 
 from nncache.testbed import Cluster
-from nncache.testbed.web_access import signed_cookie
+from nncache.testbed.readiness import signed_cookie
 from tests.kerberos import negotiate
 from tests.secured.asking import cookie_of, token_of
 from tests.secured.attempts import with_password

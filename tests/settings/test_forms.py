@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nncache.errors import ConfigurationError
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.settings.forms import Form, Loading, Supplement
 from tests.settings.test_keys import Engine
 
@@ -41,18 +41,6 @@ def write(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "car.toml"
     path.write_text(text)
     return path
-
-
-def test_a_form_knows_its_components_headings_and_keys() -> None:
-    """All of it from the fields of one dataclass."""
-    assert CAR.components == {"engine": Engine, "wheels": Wheels}
-    assert CAR.headings == {"engine": "The engine", "wheels": "The wheels"}
-    assert [*CAR.keys][-2:] == ["user", "wheels"]
-
-
-def test_without_file_and_flags_all_defaults_hold() -> None:
-    """No file is needed."""
-    assert CAR.fill(None, {}) == SettingsOfCar()
 
 
 def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:

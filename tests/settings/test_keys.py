@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.settings import SettingError
-from nncache.settings.keys import Kind, as_number, build, from_flag, from_toml, keys_of
+from nncache.net.setting_error import SettingError
+from nncache.settings.keys import as_number, build, from_flag, from_toml, keys_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,21 +31,6 @@ class Engine:
 
 
 KEYS = {key.name: key for key in keys_of([Engine])}
-
-
-def test_a_key_is_a_field_with_its_flag_type_and_default() -> None:
-    """Name, flag, kind, help and default come from the field alone."""
-    key = KEYS["idle_s"]
-    assert (key.flag, key.kind, key.help, key.default, key.default_text) == (
-        "--idle-s",
-        Kind.REAL,
-        "Seconds.",
-        1.5,
-        "1.5",
-    )
-    assert KEYS["fuel"].choices == ("coal", "wood")
-    assert KEYS["loud"].default_text == "false"
-    assert KEYS["glob"].default_text == "none"
 
 
 def test_a_computed_default_is_told_in_words() -> None:

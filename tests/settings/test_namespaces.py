@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nncache.errors import ConfigurationError
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.settings.namespaces import (
     NOTHING_WRITTEN,
     Namespaces,

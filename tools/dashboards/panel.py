@@ -1,7 +1,4 @@
-"""What a dashboard shows, without Grafana's words: rows of panels, each a question with its queries.
-
-(deploy/grafana/panel.py)
-"""
+"""What a dashboard shows, without Grafana's words: rows of panels, each a question with its queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -77,7 +77,7 @@ class AuthToLocal:
         """Read them.
 
         Raises:
-            BadRuleError: one is none, or would be read in another way here than by a NameNode.
+            BadRuleError: one is invalid, or would be read in another way here than by a NameNode.
         """
         self._default_realm = default_realm
         self._rules = parse_rules(rules)

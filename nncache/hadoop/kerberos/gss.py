@@ -27,7 +27,7 @@ _SPNEGO: Final = "1.3.6.1.5.5.2"  # RFC 4178
 
 
 _NO_CACHE: Final = "No credentials cache found"
-"""What MIT krb5 says, too, when a keytab has no key of the principal, or is none."""
+"""What MIT krb5 says, too, when a keytab has no key of the principal, or is invalid."""
 
 
 class _NoKeyError(KerberosError):

@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, NoReturn
 
-from nncache.hadoop import secret_file
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss, memory_cache
 from nncache.hadoop.kerberos.gss import GssContext, Mechanism, Ticket
@@ -16,7 +15,8 @@ from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principa
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import CachedTickets, KeytabTickets, Source, Tickets, TicketStats
-from nncache.hadoop.settings import SettingError
+from nncache.net import secret_file
+from nncache.net.setting_error import SettingError
 
 _KEY: Final = "the key of principal, a keytab"
 
@@ -28,7 +28,7 @@ _KEEP_TIMEOUT_S: Final = 3.0
 _NEGOTIATE: Final = "Negotiate "
 
 _CHECK_S: Final = 3.0
-"""To check a server's token, which asks no KDC unless that token is none of Kerberos."""
+"""To check a server's token, which asks no KDC unless that token is not Kerberos."""
 
 
 class Initiator:

@@ -38,7 +38,7 @@ def parse_principal(text: str) -> Principal:
     """Read the name of a principal.
 
     Raises:
-        ValueError: It is none; says what is allowed.
+        ValueError: It is invalid; says what is allowed.
     """
     match = _PRINCIPAL.fullmatch(text)
     if match is None:

@@ -3,11 +3,11 @@
 import socket
 from collections.abc import Iterable
 
-from nncache.hadoop import secret_file
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss
 from nncache.hadoop.kerberos.default_realm import default_realm
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
+from nncache.net import secret_file
 
 THE_KEYS = "the keys of spnego_principal, a keytab"
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 
 from nncache.hadoop.kerberos.principal import HOST, parse_principal
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerberosSettings:
-    """As whom the service itself acts on a secured cluster.
+    """The service's own identity on a secured cluster.
 
     Raises:
         SettingError: The first value that cannot work.

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import Ticket
 from nncache.hadoop.kerberos.threads import KdcThreads
-from nncache.hadoop.secret_file import FileState
+from nncache.net.secret_file import FileState
 
 RETRY_S: Final = 5.0
 """Between two attempts to renew a ticket that is still valid."""

@@ -13,8 +13,8 @@ from yarl import URL
 
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import JmxUnavailableError, KerberosError
-from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.net.http_failure import why_unanswered
 
 ASKS_NOBODY: Final = (
     "believes any user.name, although the cluster is secured: set hadoop.http.authentication.type=kerberos in "

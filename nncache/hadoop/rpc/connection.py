@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from google.protobuf.message import Message
 
-from nncache.hadoop.addresses import split_address
-from nncache.hadoop.answer_timeout import answer_timeout
 from nncache.hadoop.errors import (
     KerberosError,
     RemoteCallError,
@@ -25,6 +23,8 @@ from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode
 from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
 from nncache.hadoop.rpc.sasl import SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
+from nncache.net.addresses import split_address
+from nncache.net.answer_timeout import answer_timeout
 
 CLIENT_ID_BYTES = 16
 

@@ -92,7 +92,7 @@ def status_of(status: client.HdfsFileStatus) -> FileStatus:
     """Return a status in the form of WebHDFS; without the optional keys, which are not read here.
 
     Raises:
-        MalformedReplyError: it holds a type that is none, or a name that is not UTF-8.
+        MalformedReplyError: it holds an unknown type, or a name that is not UTF-8.
     """
     try:
         return FileStatus(

@@ -11,9 +11,9 @@ from typing import Final, Generic, Protocol, TypeVar, assert_never
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.paths import name
-from nncache.invalidation.channel.bad_znodes import BadZnodes
 from nncache.invalidation.channel.chain import Broken, Chain, Next, Replayed
 from nncache.invalidation.channel.records import Link
+from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import parse_txid
 from nncache.invalidation.errors import (
     NOTHING_YET,

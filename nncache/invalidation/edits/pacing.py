@@ -5,8 +5,8 @@ segment from its start: on Hadoop 3.5.0 3 ms at 1,000 transactions, 24 ms at 20,
 keeps to a budget, and the segment is kept short by rollEdits (16 ms, after which a poll costs 0.9 ms).
 """
 
-from nncache.hadoop.token_bucket import TokenBucket
 from nncache.invalidation.settings import PollingSettings
+from nncache.net.token_bucket import TokenBucket
 
 IDLE_COST_S = 0.0002
 """Seconds of a core that an idle poll costs the NameNode at most; the rest of its time is the network's and ours."""

@@ -7,7 +7,7 @@ Kubernetes does with a ResourceQuota. Without that an operator's slip would take
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from nncache.hadoop.glob_wildcards import first_wildcard_level
+from nncache.hadoop.glob_syntax import first_wildcard_level
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
 

@@ -16,7 +16,7 @@ from nncache.hadoop.globs import GlobError, compile_glob
 from nncache.hadoop.users import is_user_name
 from nncache.invalidation.channel.published_filters import MAX_GLOB_LENGTH
 from nncache.invalidation.channel.znodes import is_filter_name
-from nncache.invalidation.filters.errors import FilterError
+from nncache.invalidation.errors import FilterError
 
 __all__ = [
     "ATTRIBUTE",

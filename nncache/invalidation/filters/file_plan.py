@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from nncache.hadoop.glob_syntax import pitfall
 from nncache.invalidation.filters.admission import refused_changes
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.filter_file import Entry
@@ -51,6 +52,15 @@ class FilePlan:
     def is_empty(self) -> bool:
         """Whether HDFS has what the file says."""
         return not (self.added or self.changed or self.removed or self.broken)
+
+    @property
+    def pitfalls(self) -> tuple[str, ...]:
+        """What globs that are new do not match, though it looks as if they did (`nncache.hadoop.glob_pitfalls`)."""
+        new = [each.path_glob for each in self.added]
+        new += [
+            each.after.path_glob for each in self.changed if each.before.path_glob != each.after.path_glob
+        ]
+        return tuple(trouble for glob in dict.fromkeys(new) if (trouble := pitfall(glob)))
 
     @property
     def steps(self) -> int:

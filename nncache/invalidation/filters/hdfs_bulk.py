@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final, Protocol
 
 from nncache.coordination.task_group import each_bounded
+from nncache.invalidation.errors import NoSuchFilterError
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.errors import UnknownFilterError
 from nncache.invalidation.filters.file_plan import FilePlan
 from nncache.invalidation.filters.hdfs_reader import Progress
 
@@ -79,6 +79,6 @@ async def _change(store: Store, done: Done, before: Filter, after: Filter) -> No
 async def _remove(store: Store, done: Done, name: str) -> None:
     try:
         await store.remove(name)
-    except UnknownFilterError:  # somebody else was faster
+    except NoSuchFilterError:  # somebody else was faster
         return
     done.removed += 1

@@ -8,9 +8,9 @@ import aiohttp
 
 from nncache.hadoop.errors import DataNodeUnavailableError, HadoopError, RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus
-from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.remote_exception import Verdict
-from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableError
+from nncache.net.http_failure import why_unanswered
 
 
 class Hdfs(Protocol):

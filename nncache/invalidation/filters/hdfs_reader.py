@@ -11,6 +11,7 @@ from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.paths import ancestors
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.users import is_user_name
+from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.definition import (
     ATTRIBUTE,
     DEFINITION,
@@ -22,7 +23,6 @@ from nncache.invalidation.filters.definition import (
     check_name,
     parse_definition,
 )
-from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
 from nncache.invalidation.filters.read_ahead import ReadAhead
 from nncache.invalidation.filters.trust import Distrust, Trust, trust_in

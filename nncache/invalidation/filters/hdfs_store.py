@@ -20,6 +20,13 @@ from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.paths import ROOT, ancestors
 from nncache.hadoop.remote_exception import Verdict
+from nncache.invalidation.errors import (
+    BrokenFilterError,
+    FilterExistsError,
+    FilterStoreError,
+    FiltersUnavailableError,
+    NoSuchFilterError,
+)
 from nncache.invalidation.filters.definition import (
     ATTRIBUTE,
     DEFINITION,
@@ -28,13 +35,6 @@ from nncache.invalidation.filters.definition import (
     check_name,
     check_subscriber,
     encode_definition,
-)
-from nncache.invalidation.filters.errors import (
-    BrokenFilterError,
-    FilterExistsError,
-    FilterStoreError,
-    FiltersUnavailableError,
-    UnknownFilterError,
 )
 from nncache.invalidation.filters.hdfs_calls import (
     FAILURES,
@@ -106,7 +106,7 @@ class FilterStore:
         """Return one filter.
 
         Raises:
-            UnknownFilterError: there is none; the message names the nearest.
+            NoSuchFilterError: there is none; the message names the nearest.
             BrokenFilterError: what is there is none; the message says why.
         """
         check_name(name)
@@ -171,7 +171,7 @@ class FilterStore:
         """Remove a filter, in whatever state it is.
 
         Raises:
-            UnknownFilterError: there is none; the message names the nearest.
+            NoSuchFilterError: there is none; the message names the nearest.
         """
         check_name(name)
         with self._changing(f"filter {name} cannot be removed"):
@@ -183,7 +183,7 @@ class FilterStore:
         """Let these users subscribe; return those who could not before.
 
         Raises:
-            UnknownFilterError, BrokenFilterError: there is no such filter.
+            NoSuchFilterError, BrokenFilterError: there is no such filter.
         """
 
         async def allow_one(place: str) -> bool:
@@ -202,7 +202,7 @@ class FilterStore:
         """Let these users no longer subscribe; return those who could before.
 
         Raises:
-            UnknownFilterError, BrokenFilterError: there is no such filter.
+            NoSuchFilterError, BrokenFilterError: there is no such filter.
         """
 
         async def deny_one(place: str) -> bool:
@@ -405,7 +405,7 @@ class FilterStore:
     async def _unknown(self, name: str) -> NoReturn:
         nearest = difflib.get_close_matches(name, await self.list(), n=1, cutoff=0.0)
         hint = f"the nearest is {nearest[0]}" if nearest else "there are no filters"
-        raise UnknownFilterError(f"there is no filter {name} in {self.path}; {hint}")
+        raise NoSuchFilterError(f"there is no filter {name} in {self.path}; {hint}")
 
     def _new_draft(self) -> str:
         return self._place(f"{_DRAFT}{uuid.uuid4().hex}")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from nncache.hadoop.paths import ROOT, InvalidPathError, canonical, is_cacheable
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 DEFAULT_PATH = "/apps/nncache/filters"
 """Unless an operator says otherwise."""

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import ZooKeeper
-from nncache.invalidation.channel.bad_znodes import BadZnodes
-from nncache.invalidation.channel.many_znodes import Refused, each_znode
 from nncache.invalidation.channel.published_filters import parse_published_filter
+from nncache.invalidation.channel.untrusted_znodes import BadZnodes, Refused, each_znode
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError, MissingEventsError
 

@@ -14,9 +14,9 @@ from nncache.coordination.errors import ConnectionLostError, CoordinationError, 
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.change import Change, Closed, Opened, Touched
 from nncache.invalidation.backoff import Backoff
-from nncache.invalidation.channel.bad_znodes import BadZnodes
 from nncache.invalidation.channel.reader import Read, RecordReader
 from nncache.invalidation.channel.records import CacheRecord, Dropped, Stale, parse_cache_record
+from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import MissingEventsError, NotPermittedError
 from nncache.invalidation.follower.filter_set import FilterSet, FilterSetReader

@@ -9,11 +9,10 @@ from typing import Final
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.stats import SessionStats
-from nncache.coordination.zookeeper import ZooKeeper, ZooKeeperSession
+from nncache.coordination.zookeeper import SessionStats, ZooKeeper, ZooKeeperSession
 from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import NoActiveNameNodeError
-from nncache.invalidation.channel.bad_znodes import BadZnodes
+from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import (
     NOTHING_YET,

@@ -25,10 +25,10 @@ from nncache.coordination.acl import (
 )
 from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.settings import USER, PublisherSettings
+from nncache.net.setting_error import SettingError
 
 MAX_ACL_BYTES: Final = 200 * 1024
 """Of one filter's ACL: together with a record it fits into one packet of 1 MiB (jute.maxbuffer)."""

@@ -14,7 +14,7 @@ from nncache.coordination.errors import BadVersionError, CoordinationError, Node
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeper
 from nncache.invalidation.channel.znodes import Znodes, encode_number, parse_txid
 from nncache.invalidation.errors import ChannelUnavailableError
-from nncache.invalidation.publisher.delete_tree import clear
+from nncache.invalidation.publisher.deletion import clear
 from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity, parse_identity
 from nncache.invalidation.publisher.stats import OutputStats
 

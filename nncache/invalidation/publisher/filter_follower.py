@@ -1,18 +1,24 @@
-"""Know the filters as HDFS has them.
+"""Read the filters from HDFS, and leave out those that are refused.
 
-The shell over `filter_pacing`, which says when to read which.
+The shell over `pacing.py`, which says when to read which. The rules of admission are in
+`nncache.invalidation.filters.admission`. A refused filter is treated like a broken definition: what is published of it
+stays. A filter that others may have written (`nncache.invalidation.filters.trust`) is refused as well, and what is
+published of it is removed: caches forget it, and calls are forwarded.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import Final, NoReturn, Protocol
 
+from nncache.invalidation.channel.published_filters import PublishedFilter
+from nncache.invalidation.filters.admission import refusals
 from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.filters.trust import Distrust
-from nncache.invalidation.publisher.filter_pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
 from nncache.invalidation.publisher.filter_plan import StoredFilters
+from nncache.invalidation.publisher.pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +85,7 @@ class FilterFollower:
         return self._reader.path
 
     def touch(self, names: Iterable[str]) -> None:
-        """Read these filters again soon; `filter_pacing.ALL` for all of them."""
+        """Read these filters again soon; `pacing.ALL` for all of them."""
         if self._pacer.touch(names):
             self._touched.set()
 
@@ -175,3 +181,51 @@ class FilterFollower:
             _log.warning(
                 "the filters in %s can't be read, those published stay in force: %s", self.path, complaint
             )
+
+
+MAX_LOGGED: Final = 20
+"""Filters that the log names each time some are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedFilters:
+    """The filters in HDFS as far as they may be published."""
+
+    filters: Mapping[str, Filter]
+    broken: Mapping[str, str]  # those beyond the limits, too
+
+
+class FilterAdmission:
+    """Says which filters may be published. It outlasts the publisher's runs: each refusal is logged once."""
+
+    def __init__(self, limits: FilterSettings) -> None:
+        self._limits = limits
+        self.refused: Mapping[str, str] = {}
+        """Why, by name, as of the last `admit`."""
+
+    def admit(self, stored: ReadFilters, in_force: Mapping[str, PublishedFilter]) -> AdmittedFilters:
+        """Return the filters without those that are refused beside those that are in force."""
+        untrusted = {name: str(why) for name, why in stored.untrusted.items()}
+        trusted = {name: each for name, each in stored.filters.items() if name not in untrusted}
+        placed = in_force.keys() & ((trusted.keys() | stored.broken.keys()) - untrusted.keys())
+        beyond = refusals(
+            trusted,
+            self._limits,
+            globs={name: each.path_glob for name, each in in_force.items()},
+            placed=placed,
+            owned=placed,
+        )
+        refused = {**beyond, **untrusted}
+        news = sorted(refused.items() - self.refused.items())
+        self.refused = refused
+        for name, reason in news[:MAX_LOGGED]:
+            kept = "it is not published"
+            if name in in_force:
+                kept = f"what is published of it {'is removed' if name in untrusted else 'stays'}"
+            _log.warning("filter %s is refused, %s: %s", name, kept, reason)
+        if len(news) > MAX_LOGGED:
+            _log.warning("%d more filters are refused; the status page names them", len(news) - MAX_LOGGED)
+        return AdmittedFilters(
+            {name: each for name, each in trusted.items() if name not in beyond},
+            {name: why for name, why in {**stored.broken, **beyond}.items() if name not in untrusted},
+        )

@@ -41,7 +41,7 @@ class FilterLimits:
 
     @property
     def all_read_at(self) -> float:
-        """All edits of before this time were read."""
+        """All edits up to this time were read."""
         return self._all_read_at
 
     @property

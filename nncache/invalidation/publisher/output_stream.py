@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.channel.records import Dropped, Events, Stale
-from nncache.invalidation.class_setting import load_class
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import OutputStats
-from nncache.invalidation.settings import ZOOKEEPER
+from nncache.invalidation.settings import ZOOKEEPER, load_class
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.event_buffer import EventBuffer
 from nncache.invalidation.publisher.filter_limits import FilterLimits
-from nncache.invalidation.publisher.filter_pacing import ALL
 from nncache.invalidation.publisher.narrowing import matched, narrow
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
+from nncache.invalidation.publisher.pacing import ALL
 
 
 class PendingBatch:

@@ -23,8 +23,11 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
-from nncache.invalidation.publisher.filter_admission import FilterAdmission
-from nncache.invalidation.publisher.filter_follower import FilterFollower, StoredFiltersReader
+from nncache.invalidation.publisher.filter_follower import (
+    FilterAdmission,
+    FilterFollower,
+    StoredFiltersReader,
+)
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.identity import PublisherIdentity
@@ -33,8 +36,8 @@ from nncache.invalidation.publisher.output_stream import (
     InotifyEventOutputStream,
     PublishedState,
 )
+from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.pending import PendingBatch
-from nncache.invalidation.publisher.record_pacing import RecordPacer
 from nncache.invalidation.publisher.resume import Resumption
 from nncache.invalidation.publisher.run import Run
 from nncache.invalidation.publisher.settings import PublisherSettings
@@ -118,7 +121,6 @@ class Publisher:
             self._counts,
             filters_broken=0 if stored is None else len(stored.broken),
             filters_refused=len(self._admission.refused),
-            filter_reads=self._follower.reads,
             filters_read=self._follower.filters_read,
             filter_reads_failed=self._follower.reads_failed,
             filters_over_limit=self._limits.over,

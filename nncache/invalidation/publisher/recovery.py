@@ -1,4 +1,4 @@
-"""Make out from znodes what is published and can be gone on from.
+"""Recover the published state from ZooKeeper.
 
 Sans-I/O. A publisher builds on counts and definitions, so it sees that each agrees with what stands around it; what
 the records say, their readers check. What is not sound is restarted, never mended: what it missed is not known.

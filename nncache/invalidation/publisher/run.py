@@ -11,12 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
 from nncache.coordination.task_group import run_all
-from nncache.hadoop.some_names import some_names
 from nncache.invalidation.channel.records import Dropped, Stale
 from nncache.invalidation.edits.source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
-from nncache.invalidation.publisher.filter_admission import FilterAdmission
-from nncache.invalidation.publisher.filter_follower import FilterFollower
+from nncache.invalidation.publisher.filter_follower import FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal, by_kind
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
@@ -26,9 +24,10 @@ from nncache.invalidation.publisher.output_stream import (
     InotifyEventOutputStream,
     Publication,
 )
-from nncache.invalidation.publisher.record_pacing import RecordPacer
+from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.resume import Resumed
 from nncache.invalidation.publisher.stats import PublisherStats
+from nncache.net.some_names import some_names
 
 MISSED_SAID_S: Final = 60.0
 """So often, at most, the log names the filters that miss events."""

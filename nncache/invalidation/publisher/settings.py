@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.coordination.acl import parse_acl_entry
-from nncache.hadoop.endpoint import Endpoint, parse_endpoint
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.settings import ZOOKEEPER
+from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.setting_error import SettingError
 
 USER: Final = "{user}"
 """Stands for the name of a user of HDFS in `zookeeper_subscriber_id`."""

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import SessionStats
 from nncache.invalidation.stats import ChannelStats
 
 
@@ -12,7 +12,6 @@ class OutputStats:
     """What an output did since the process began."""
 
     writes: int = 0  # transactions carried out
-    write_ops: int = 0  # operations in them
     writes_failed: int = 0  # transactions refused, or of unknown outcome
     write_s: float = 0.0  # seconds that all carried out took
     cache_records: int = 0  # records for the caches
@@ -49,7 +48,6 @@ class PublisherStats:
     filters_broken: int = 0  # definitions in HDFS that can't be used
     filters_refused: int = 0  # filters in HDFS beyond the limits for them, or that others may write
     filter_changes: int = 0  # times that the set of filters changed
-    filter_reads: int = 0  # readings of filters from HDFS: of those that changed, or of all
     filters_read: int = 0  # filters read by these
     filter_reads_failed: int = 0  # readings that failed
     drops: int = 0  # times that edits were missed, and everybody was told so

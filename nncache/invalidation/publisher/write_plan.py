@@ -2,12 +2,13 @@
 
 Sans-I/O. A multi is carried out as a whole or not at all. Where one does not hold all of a publication, the filters'
 records go first, each multi under a check of `.cache`, and `.cache` goes last: it never claims what is not there.
+Operations are packed into as few multis as they fit into.
 """
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
 from nncache.hadoop.change import EverythingUnknown
@@ -28,8 +29,52 @@ from nncache.invalidation.channel.znode_json import fits
 from nncache.invalidation.channel.znodes import Znodes, encode_number
 from nncache.invalidation.publisher.filter_plan import after_modification
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
-from nncache.invalidation.publisher.packing import Multi, pack
 from nncache.invalidation.publisher.stats import OutputStats
+
+Multi: TypeAlias = Sequence[Operation]
+
+
+MAX_OPERATIONS: Final = 2000
+"""Of one multi."""
+
+MAX_BYTES: Final = 900 * 1024
+"""Of one multi; a packet may have 1 MiB (jute.maxbuffer)."""
+
+_OVERHEAD_BYTES: Final = 100  # of an operation in a packet, beside path and data: more than it is
+
+
+def pack(
+    units: Iterable[Sequence[Operation]],
+    *,
+    reserved: Sequence[Operation] = (),
+    acl_bytes: Callable[[str], int] = lambda _: 0,
+) -> list[list[Operation]]:
+    """Put units, each of which must stay whole, into as few multis as their order allows.
+
+    `reserved` is what will be added to each; a znode that is made brings its ACL with it.
+    """
+    packed: list[list[Operation]] = []
+    base = sum(map(_size, reserved))
+    size = 0
+    for unit in units:
+        unit_size = sum(map(_size, unit))
+        unit_size += sum(acl_bytes(each.path) for each in unit if isinstance(each, Create))
+        if (
+            not packed
+            or base + size + unit_size > MAX_BYTES
+            or len(reserved) + len(packed[-1]) + len(unit) > MAX_OPERATIONS
+        ):
+            packed.append([])
+            size = 0
+        packed[-1] += unit
+        size += unit_size
+    return packed
+
+
+def _size(operation: Operation) -> int:
+    data = operation.data if isinstance(operation, Create | SetData) else b""
+    return len(operation.path.encode()) + len(data) + _OVERHEAD_BYTES
+
 
 MAX_EVENTS_PER_RECORD: Final = 1000
 """So many usually fit; a record that is too large after all is split in two."""

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from nncache.coordination.errors import NoNodeError, NotAllowedError
 from nncache.coordination.task_group import run_all
 from nncache.coordination.zookeeper import Znode, ZooKeeper
-from nncache.invalidation.channel.many_znodes import Refused, each_znode
+from nncache.invalidation.channel.untrusted_znodes import Refused, each_znode
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name
 from nncache.invalidation.errors import ChannelUnavailableError

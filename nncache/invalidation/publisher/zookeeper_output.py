@@ -13,9 +13,17 @@ from typing import Final, NoReturn
 
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotEmptyError
 from nncache.coordination.session import Session
-from nncache.coordination.stats import SessionStats
 from nncache.coordination.task_group import run_all
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeperSession
+from nncache.coordination.zookeeper import (
+    Check,
+    Create,
+    Delete,
+    Operation,
+    SessionStats,
+    SetData,
+    Znode,
+    ZooKeeperSession,
+)
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.channel.znodes import (
@@ -27,11 +35,9 @@ from nncache.invalidation.channel.znodes import (
 )
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
 from nncache.invalidation.publisher.access import MAX_ACL_BYTES, ZnodeAccess, rules_of
-from nncache.invalidation.publisher.acl_repair import AclRepair
-from nncache.invalidation.publisher.delete_tree import Commit, clear, delete_all, in_order
+from nncache.invalidation.publisher.deletion import Commit, LeftZnodes, clear, delete_all, in_order
 from nncache.invalidation.publisher.election import Election
 from nncache.invalidation.publisher.identity import PublisherIdentity
-from nncache.invalidation.publisher.left_znodes import LeftZnodes
 from nncache.invalidation.publisher.output_stream import (
     FilterChange,
     InotifyEventOutputStream,
@@ -39,11 +45,10 @@ from nncache.invalidation.publisher.output_stream import (
     Publication,
     PublishedState,
 )
-from nncache.invalidation.publisher.packing import Multi
-from nncache.invalidation.publisher.protected_session import ProtectedSession
 from nncache.invalidation.publisher.recovery import VOID, recover
 from nncache.invalidation.publisher.stats import OutputStats
-from nncache.invalidation.publisher.write_plan import Stream, WritePlan, tampered
+from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, tampered
+from nncache.invalidation.publisher.znode_acls import AclRepair, ProtectedSession
 from nncache.invalidation.publisher.znode_snapshot import read_tree
 
 LOOK_S: Final = 30.0
@@ -359,7 +364,6 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 raise ChannelUnavailableError("another publisher has been elected") from exc
             raise
         self._counts.writes += 1
-        self._counts.write_ops += len(operations)
         self._counts.write_s += self._clock() - began_at
 
 

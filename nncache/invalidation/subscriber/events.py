@@ -13,10 +13,10 @@ from typing import Final, Self, TypeAlias, assert_never
 from nncache.coordination.errors import ConnectionLostError, CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.events import Event, EventBatch
-from nncache.invalidation.channel.bad_znodes import BadZnodes
 from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.reader import Read, RecordReader
 from nncache.invalidation.channel.records import Dropped, Events, FilterRecord, parse_filter_record
+from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
 from nncache.invalidation.errors import (
     ChannelUnavailableError,

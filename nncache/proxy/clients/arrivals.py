@@ -29,7 +29,7 @@ class Newcomer(Protocol):
 
     @property
     def holder(self) -> str:
-        """Of the connection's share (`nncache.proxy.shares.holder_of`)."""
+        """Of the connection's share (`nncache.net.shares.holder_of`)."""
 
     def has_closed(self) -> bool:
         """Whether the client will send nothing more: it has left, or has closed its half alone."""

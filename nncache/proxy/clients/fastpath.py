@@ -66,7 +66,6 @@ class FastPathStats:
     """What the table has done since the start, and what it holds."""
 
     hits: int
-    bytes_sent: int
     heads: int
     bytes_held: int
     evicted: int
@@ -152,7 +151,6 @@ class FastPath:
             False  # the last head that was found had a credential, and nothing else in its way
         )
         self.hits = 0  # requests answered
-        self._bytes_sent = 0
         self._observe = observe
         self.sampler = Sampler()
         self._next_sample = 1  # of `hits`
@@ -175,7 +173,6 @@ class FastPath:
             self._turn(now)
         text = answer.text or self._render(answer, now)
         self.hits += 1
-        self._bytes_sent += len(text)
         if self.hits >= self._next_sample:
             self._sampled, self.is_sampled = (answer, now, text), True
         return text
@@ -266,7 +263,6 @@ class FastPath:
         """Return the figures so far."""
         return FastPathStats(
             hits=self.hits,
-            bytes_sent=self._bytes_sent,
             heads=len(self._table),
             bytes_held=self._store.held_bytes,
             evicted=self._store.hits_evicted,

@@ -143,7 +143,7 @@ class QuickConnection(asyncio.Protocol):
         self._idle_timeout_s = idle_timeout_s  # without a request for so long, the connection ends
         self._loop = asyncio.get_running_loop()
         self.transport: asyncio.Transport | None = None
-        self.holder = ""  # of the connection's share (`nncache.proxy.shares.holder_of`)
+        self.holder = ""  # of the connection's share (`nncache.net.shares.holder_of`)
         self.peer = ""  # the client's address
         self.is_paused = False  # the client does not read
         self._is_new = True  # no request was answered or forwarded yet

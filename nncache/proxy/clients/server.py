@@ -8,6 +8,7 @@ from typing import NoReturn, TypeAlias
 
 from aiohttp import http_parser, web
 
+from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.arrivals import Arrivals
 from nncache.proxy.clients.catching_up import CatchingUp
 from nncache.proxy.clients.connection import ClientConnection
@@ -23,7 +24,6 @@ from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
 from nncache.proxy.plain_calls import PlainPath, QuickCall
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.traffic import Traffic
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

@@ -5,7 +5,7 @@ import ssl
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.hadoop.secret_file import FileState, fault_of, state_of
+from nncache.net.secret_file import FileState, fault_of, state_of
 from nncache.proxy.errors import StartError
 from nncache.proxy.settings import ProxySettings
 
@@ -70,7 +70,7 @@ class ServerCertificate:
             self.context, self.ends_at = _load(self.files)
         except StartError as error:
             self.failed_reloads += 1
-            _log.warning("the certificate of before stays in use: %s", error)
+            _log.warning("keeping the previous certificate: %s", error)
         else:
             self.reloads += 1
             _log.info("a new certificate is in use: %s", self.files.certificate)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
+from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.server_certificate import ServerCertificate
 from nncache.proxy.errors import StartError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.log_throttle import ThrottledLog
-from nncache.proxy.shares import Shares, holder_of
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,6 @@ class TlsStats:
     handshakes_failed: int = 0
     handshakes_refused: int = 0
     certificate_ends_at: float = 0.0
-    certificate_reloads: int = 0
     certificate_reloads_failed: int = 0
 
 
@@ -144,7 +143,6 @@ class TlsListener:
             handshakes_failed=self._failed,
             handshakes_refused=self._refused,
             certificate_ends_at=self._certificate.ends_at,
-            certificate_reloads=self._certificate.reloads,
             certificate_reloads_failed=self._certificate.failed_reloads,
         )
 

@@ -11,6 +11,7 @@ from typing import Final, NoReturn
 
 from aiohttp import web
 
+from nncache.net.shares import Rates, Shares, holder_of
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Handler
@@ -30,7 +31,6 @@ from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.proxy.events.wish import EventsWish, is_events, read_wish
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
-from nncache.proxy.shares import Rates, Shares, holder_of
 from nncache.proxy.traffic import Exchange, Result, Traffic
 
 _log = logging.getLogger(__name__)

@@ -22,8 +22,8 @@ from nncache.proxy.events.source import (
     Gone,
     Item,
     Modified,
-    News,
     SourceSilentError,
+    StateChange,
 )
 
 _log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class Feed:
                 self.away = ""
                 if after != self.end:
                     self._restart(after)
-            case News(batches, through):
+            case StateChange(batches, through):
                 self.away = ""
                 for batch in batches:
                     self._keep(frame_of(self.name, batch))

@@ -31,7 +31,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class StateChange:
     """The next events.
 
     Attributes:
@@ -86,7 +86,7 @@ class Gone:
     """There is no such filter."""
 
 
-Item: TypeAlias = Begun | News | Modified | Gap | Away | Gone
+Item: TypeAlias = Begun | StateChange | Modified | Gap | Away | Gone
 
 
 class Following(Protocol):

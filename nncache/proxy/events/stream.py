@@ -10,12 +10,22 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Protocol, assert_never
 
+from nncache.net.shares import Shares
 from nncache.proxy.events.feed import Feed
 from nncache.proxy.events.messages import Frame, ended, frame_of, missing, modified, outage, started
-from nncache.proxy.events.source import After, Away, Begun, EventSource, Gap, Gone, Item, Modified, News
+from nncache.proxy.events.source import (
+    After,
+    Away,
+    Begun,
+    EventSource,
+    Gap,
+    Gone,
+    Item,
+    Modified,
+    StateChange,
+)
 from nncache.proxy.events.sse import HEARTBEAT, encode_retry
 from nncache.proxy.ports import Lease
-from nncache.proxy.shares import Shares
 
 HEARTBEAT_S: Final = 15.0
 """Without a message. The specification advises 15 seconds, for proxies that end quiet connections."""
@@ -272,7 +282,7 @@ class EventStream:
             case Begun(after):
                 self._after = after
                 await self._tell_away("")
-            case News(batches, through):
+            case StateChange(batches, through):
                 for batch in batches:
                     if (end := self._why_end()) is not None:
                         return end

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from nncache.hadoop import secret_file
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss
 from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.net import secret_file
+from nncache.net.shares import Shares, holder_of
 from nncache.proxy.errors import NotJudgedError, TooManyHandshakesError
-from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.termination.stats import Ticket
 
 NEGOTIATE: Final = b"negotiate"

@@ -85,7 +85,7 @@ class IssuedTokens:
         except msgspec.DecodeError:
             return
         if token is not None and token.owner == head.acts_for:
-            name = token_name(token.fingerprint)
+            name = token_name(token)
             self._users[name], self._names[token.identity] = token.owner, name
 
     def believed(self, reading: Reading) -> Reading:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from nncache.hadoop.kerberos.principal import parse_principal
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 _SERVICE = "HTTP"  # RFC 4559, section 4.1
 

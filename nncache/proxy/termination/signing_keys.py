@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
-from nncache.hadoop.secret_file import fault_of, state_of
-from nncache.hadoop.settings import SettingError
+from nncache.net.secret_file import fault_of, state_of
+from nncache.net.setting_error import SettingError
 from nncache.proxy.termination.cookies import Keys, parse_keys
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class SigningKeys:
         self.on_retired: list[Callable[[], None]] = []
 
     def look(self) -> None:
-        """Take the file up again if it has changed. One that cannot be used is logged, and those of before stay."""
+        """Take the file up again if it has changed. One that cannot be used is logged, and the old secrets stay."""
         state = state_of(self._path)
         if state == self._state:
             return
@@ -46,7 +46,7 @@ class SigningKeys:
         try:
             keys = _read(self._path)
         except SettingError as error:
-            _log.warning("the secrets of before stay in use: %s", error)
+            _log.warning("keeping the previous secrets: %s", error)
             return
         retired = set(self.keys.keys) - set(keys.keys)
         self.keys = keys

@@ -1,4 +1,4 @@
-"""What a request asks for, and as whom, when the proxy itself has authenticated it.
+"""The target and the caller of a request that the proxy itself has authenticated.
 
 Pure. The NameNode is to see one name, that of the user for whom the proxy vouches: `user.name` and every `doas` of the
 client's are taken out of the query, whatever their spelling, and ours is put first, where each reader looks first

@@ -1,4 +1,4 @@
-"""Authenticate a request, and say as whom it goes to the NameNode.
+"""Authenticate a request, and choose the user for the NameNode.
 
 The rules are those of docs/decisions/0019; each has a broken variant in tests/model/variants/termination_rules.py.
 """

@@ -57,7 +57,6 @@ class ForwardStats:
     broken_replies: int  # replies that broke off after their first byte had gone to the client
     connections_in_use: int
     connections_idle: int
-    connections_opened: int
     waiting_for_connection: int  # calls
     clients_cut: int  # those that kept a connection waiting while calls waited for one
     secure_cookies_removed: int  # fields that were kept off connections without TLS
@@ -119,7 +118,6 @@ class Upstream:
             broken_replies=self._broken_replies,
             connections_in_use=connections.in_use,
             connections_idle=connections.idle,
-            connections_opened=connections.opened,
             waiting_for_connection=connections.waiting,
             clients_cut=connections.clients_cut,
             secure_cookies_removed=self.cookies.removed,

@@ -3,14 +3,14 @@
 import asyncio
 from collections import OrderedDict, deque
 
-from nncache.proxy.shares import Shares
+from nncache.net.shares import Shares
 
 
 class Permits:
     """Lends permits; those who wait are served holder by holder in turn, each holder's calls in their order.
 
     Invariants:
-        P1  At most `limit` permits are lent, to each holder at most its share (`nncache.proxy.shares`).
+        P1  At most `limit` permits are lent, to each holder at most its share (`nncache.net.shares`).
         P2  Whenever a permit is free, all who wait have their share.
         P3  A holder is listed as waiting only while calls of it wait.
     """

@@ -58,7 +58,7 @@ BEGUN: Final = web.RequestKey("begun", Begun)
 
 
 class PlainReader(Protocol):
-    """Told what comes of it, once."""
+    """Gets the outcome, once."""
 
     def replied(self, reply: PlainReply) -> None:
         """Take the reply; the connection to the NameNode has been given back."""

@@ -86,7 +86,7 @@ ReadReply: TypeAlias = PlainReply | NotWhole
 
 @dataclass(slots=True, eq=False)
 class _Field:
-    """A header field as it came, its name in lower case, and what becomes of it."""
+    """A header field as it came, its name in lower case, and how it is passed on."""
 
     name: bytes
     field: Header

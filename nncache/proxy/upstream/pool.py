@@ -21,13 +21,13 @@ from typing import Final, Protocol
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import StreamWriter
 
-from nncache.hadoop.addresses import split_address
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.hadoop.tls_failure import why_no_tls
+from nncache.net.addresses import split_address
+from nncache.net.shares import holder_of
+from nncache.net.tls_failure import why_no_tls
 from nncache.proxy.errors import NotSentError, OverloadedError
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.shares import holder_of
 from nncache.proxy.upstream.late_replies import LateReplies
 from nncache.proxy.upstream.permits import Permits
 from nncache.proxy.upstream.plain_reply import ReplyReader
@@ -79,7 +79,7 @@ class Connection:
     """One connection to a NameNode, lent for one call at a time.
 
     Attributes:
-        holder: under which name the client has it (`nncache.proxy.shares.holder_of`); "" while it is idle.
+        holder: under which name the client has it (`nncache.net.shares.holder_of`); "" while it is idle.
     """
 
     __slots__ = (

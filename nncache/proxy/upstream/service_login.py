@@ -19,9 +19,9 @@ from yarl import URL
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.net.http_failure import why_unanswered
 from nncache.proxy.errors import NotSentError, ServiceLoginError
 from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import Headers, RequestHead

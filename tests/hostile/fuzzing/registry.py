@@ -146,7 +146,6 @@ REGISTRY_TARGETS: Final = (
         ),
         modules=(
             "nncache.registry.record_json",
-            "nncache.registry.hash_map_order",
             "nncache.registry.dns_records",
             "nncache.registry.dns_names",
             "nncache.registry.dns_zone",

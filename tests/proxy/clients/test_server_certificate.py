@@ -128,4 +128,4 @@ def test_a_new_one_is_taken_up_and_a_bad_one_is_not(
     for _ in range(2):
         made.look()
     assert (made.context is second, made.failed_reloads) == (True, 1)
-    assert caplog.text.count("the certificate of before stays in use") == 1
+    assert caplog.text.count("keeping the previous certificate") == 1

@@ -17,7 +17,7 @@ from nncache.proxy.termination.cookies import (
     parse_keys,
     session_of,
 )
-from nncache.testbed.web_access import signed_cookie
+from nncache.testbed.readiness import signed_cookie
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 ALICE = Session("alice", "alice@EXAMPLE.COM", 1_000_000)

@@ -1,7 +1,4 @@
-"""All proxies and publishers of an HDFS: what is saved, is every answer fresh, who suffers.
-
-(deploy/grafana/boards/fleet.py)
-"""
+"""All proxies and publishers of an HDFS: what is saved, is every answer fresh, who suffers."""
 
 from typing import Final
 
