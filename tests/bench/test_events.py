@@ -57,7 +57,10 @@ def test_calls_are_counted_between_two_looks() -> None:
 def test_a_run_leaves_picture_figures_and_page(tmp_path: Path) -> None:
     """All say the same."""
     counts, p99_s = by_second(POLLS, 3)
-    calls = ((1.0, {"getFileInfo": 3.0, "mkdirs": 1.0}), (2.0, {}))
+    calls: tuple[tuple[float, dict[str, float]], ...] = (
+        (1.0, {"getFileInfo": 3.0, "mkdirs": 1.0}),
+        (2.0, {}),
+    )
     course = Course(
         pollers=2,
         period_s=0.5,

@@ -80,7 +80,7 @@ def test_polls_count_from_when_they_were_due() -> None:
 @pytest.mark.parametrize("is_cold", [False, True])
 def test_a_storm_counts_what_became_of_its_connects(*, is_cold: bool) -> None:
     """Hits, answers from elsewhere, refusals, and connections that end; cold, no head is like another."""
-    acts = {path_of(number): (Act(data=HIT),) for number in range(6)}
+    acts: dict[str, tuple[Act, ...]] = {path_of(number): (Act(data=HIT),) for number in range(6)}
     acts |= {path_of(1): (Act(data=FORWARDED, split=20),), path_of(2): (Act(data=b"", then="close"),)}
     acts[path_of(3)] = (Act(data=reply(b'{"RemoteException":{}}', "403 Forbidden")),)
     script = Script(acts)

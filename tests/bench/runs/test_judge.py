@@ -43,7 +43,7 @@ def touched(*, acked_s: float = 10.02, digest: int = NEW) -> Row:
     return change(acked_s - 0.02, acked_s, digest=digest)
 
 
-CHANGED = (initial(digest=OLD), touched())
+TOUCHED = (initial(digest=OLD), touched())
 CAME_AND_WENT = (
     initial(status=404, digest=OLD),
     change(10.0, 10.02, change_id=1, kind="rename", digest=NEW),
@@ -63,42 +63,42 @@ OVERLAPPING = (  # given in the order in which they were sent; the second was ac
 )
 
 CASES = (
-    Case("what was there before the first change", CHANGED, poll(1.0, 1.1, digest=OLD), "fresh"),
-    Case("the new state", CHANGED, poll(11.0, 11.1, digest=NEW), "fresh"),
-    Case("the old state while the change is on its way", CHANGED, poll(10.01, 10.02, digest=OLD), "fresh"),
-    Case("the new state while the change is on its way", CHANGED, poll(9.9, 10.0, digest=NEW), "fresh"),
-    Case("the old state, asked for before the change", CHANGED, poll(10.0, 13.0, digest=OLD), "fresh"),
-    Case("the old state, within a millisecond", CHANGED, poll(10.0205, 10.1, digest=OLD), "fresh"),
-    Case("the old state, just after", CHANGED, poll(10.022, 10.1, digest=OLD), "stale", 0.002),
-    Case("the old state, within the bound", CHANGED, poll(12.0, 12.1, digest=OLD), "stale", 1.98),
-    Case("the old state, just beyond the bound", CHANGED, poll(12.022, 12.1, digest=OLD), "wrong", 2.002),
-    Case("the old state, long after", CHANGED, poll(50.02, 50.1, digest=OLD), "wrong", 40.0),
-    Case("the new state before it was asked for", CHANGED, poll(9.0, 9.9, digest=NEW), "wrong"),
-    Case("what never was", CHANGED, poll(11.0, 11.1, digest=UNKNOWN), "wrong"),
-    Case("the right digest of another status", CHANGED, poll(11.0, 11.1, status=404, digest=NEW), "wrong"),
+    Case("what was there before the first change", TOUCHED, poll(1.0, 1.1, digest=OLD), "fresh"),
+    Case("the new state", TOUCHED, poll(11.0, 11.1, digest=NEW), "fresh"),
+    Case("the old state while the change is on its way", TOUCHED, poll(10.01, 10.02, digest=OLD), "fresh"),
+    Case("the new state while the change is on its way", TOUCHED, poll(9.9, 10.0, digest=NEW), "fresh"),
+    Case("the old state, asked for before the change", TOUCHED, poll(10.0, 13.0, digest=OLD), "fresh"),
+    Case("the old state, within a millisecond", TOUCHED, poll(10.0205, 10.1, digest=OLD), "fresh"),
+    Case("the old state, just after", TOUCHED, poll(10.022, 10.1, digest=OLD), "stale", 0.002),
+    Case("the old state, within the bound", TOUCHED, poll(12.0, 12.1, digest=OLD), "stale", 1.98),
+    Case("the old state, just beyond the bound", TOUCHED, poll(12.022, 12.1, digest=OLD), "wrong", 2.002),
+    Case("the old state, long after", TOUCHED, poll(50.02, 50.1, digest=OLD), "wrong", 40.0),
+    Case("the new state before it was asked for", TOUCHED, poll(9.0, 9.9, digest=NEW), "wrong"),
+    Case("what never was", TOUCHED, poll(11.0, 11.1, digest=UNKNOWN), "wrong"),
+    Case("the right digest of another status", TOUCHED, poll(11.0, 11.1, status=404, digest=NEW), "wrong"),
     Case(
         "the old state, where the clock may be off by that",
-        CHANGED,
+        TOUCHED,
         poll(10.5, 10.6, digest=OLD, clock_error_s=0.5),
         "fresh",
     ),
     Case(
         "the old state, where the clock is not that far off",
-        CHANGED,
+        TOUCHED,
         poll(12.5, 12.6, digest=OLD, clock_error_s=0.25),
         "wrong",
         2.48,
     ),
     Case(
         "the old state, allowed if the clock is off",
-        CHANGED,
+        TOUCHED,
         poll(12.25, 12.3, digest=OLD, clock_error_s=0.25),
         "stale",
         2.23,
     ),
     Case(
         "the new state too early, where the clock may be off by that",
-        CHANGED,
+        TOUCHED,
         poll(9.0, 9.6, digest=NEW, clock_error_s=0.5),
         "fresh",
     ),
@@ -130,9 +130,9 @@ CASES = (
     Case("between overlapping changes", OVERLAPPING, poll(10.5, 10.6, digest=NEW), "fresh"),
     Case("the first of both, too late", OVERLAPPING, poll(14.0, 14.1, digest=NEW), "wrong", 3.0),
     Case("before overlapping changes, too late", OVERLAPPING, poll(13.8, 13.9, digest=OLD), "wrong", 3.0),
-    Case("no reply", CHANGED, poll(11.0, 11.1, status=0), None),
-    Case("the server's own error", CHANGED, poll(11.0, 11.1, status=503, digest=UNKNOWN), None),
-    Case("another refusal", CHANGED, poll(11.0, 11.1, status=401, digest=UNKNOWN), "wrong"),
+    Case("no reply", TOUCHED, poll(11.0, 11.1, status=0), None),
+    Case("the server's own error", TOUCHED, poll(11.0, 11.1, status=503, digest=UNKNOWN), None),
+    Case("another refusal", TOUCHED, poll(11.0, 11.1, status=401, digest=UNKNOWN), "wrong"),
     Case("a path without a history", (), poll(11.0, 11.1, digest=OLD), "wrong"),
 )
 
