@@ -54,7 +54,7 @@ class LightSpec:
     port: int = 0  # of the NameNode's WebHDFS; 0: a free one
     superuser: str = field(default_factory=own_user)
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)
-    leases: LeaseLimits = LeaseLimits()
+    leases: LeaseLimits = field(default_factory=LeaseLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

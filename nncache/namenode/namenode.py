@@ -25,6 +25,7 @@ from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
 from nncache.namenode.namespace.truncate import truncate
 from nncache.namenode.namespace.view import Node, View
 from nncache.namenode.refusal import Java, Refusal
+from nncache.namenode.resolving import order
 
 _T = TypeVar("_T")
 
@@ -39,7 +40,7 @@ class NameNodeSettings:
 
     superuser: str
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each user
-    leases: LeaseLimits = LeaseLimits()
+    leases: LeaseLimits = field(default_factory=LeaseLimits)
 
 
 class NameNode:
@@ -162,8 +163,7 @@ class NameNode:
         if not node.inode.is_directory:
             return [reads.status_of(node, policy)], 0
         names = await self._fs.resolver.names(node.inode.id)
-        after = start_after.encode("utf-8", "surrogatepass")
-        names = [name for name in names if name.encode("utf-8", "surrogatepass") > after]
+        names = [name for name in names if not start_after or order(name) > order(start_after)]
         page = await self._fs.resolver.entries(node.inode.id, names[:LIST_LIMIT])
         statuses = [reads.status_of(each, each.inode.policy or policy, each.inode.name) for each in page]
         return statuses, max(0, len(names) - LIST_LIMIT)
@@ -200,7 +200,7 @@ class NameNode:
     async def traverse(self, caller: Caller, path: str) -> Node | None:
         """Return what a path names, if the caller may go there."""
         self._may_read()
-        return await self._fs.run([path], lambda view, _: reads.traversed(view, caller).last)
+        return await self._fs.run([path], lambda view, _: reads.found(view, caller))
 
     async def blocks_of(self, caller: Caller, path: str) -> Inode:
         """Return a file that the caller may read; sets its access time if it is old (getBlockLocations)."""

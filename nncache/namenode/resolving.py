@@ -16,6 +16,7 @@ from nncache.namenode.inode import LIMBO, ROOT_ID, Inode, parse_inode, parse_loc
 from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
 
 MAX_HINTS: Final = 100_000
+_SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
 
 
 class Resolver:
@@ -105,7 +106,7 @@ class Resolver:
         return Tree(top, tuple(below))
 
     async def entries(self, directory: int, names: Sequence[str] | None = None) -> list[Node]:
-        """Return what a directory holds (of these names), in the order of the names; what goes meanwhile is left out."""
+        """Return what a directory holds, of these names, in their order; what goes meanwhile is left out."""
         if names is None:
             names = await self.names(directory)
         found = await self._znodes.get_many([layout.entry(directory, name) for name in names])
@@ -116,12 +117,12 @@ class Resolver:
         return [node for node in nodes if node is not None and node.inode.parent == directory]
 
     async def names(self, directory: int) -> list[str]:
-        """Return the names in a directory, in HDFS's order: by their UTF-8 bytes."""
+        """Return the names in a directory, in HDFS's order."""
         try:
             found = await self._znodes.children(layout.directory(directory))
         except NoNodeError:
             return []
-        return sorted(map(layout.unescape, found), key=lambda name: name.encode("utf-8", "surrogatepass"))
+        return sorted(map(layout.unescape, found), key=order)
 
     async def lease(self, holder: str) -> Lease | None:
         """Return a holder's lease."""
@@ -149,6 +150,11 @@ class Resolver:
         """Return an inode by its id, deleted or not."""
         (znode,) = await self._znodes.get_many([layout.inode(number)])
         return None if znode is None else parse_inode(znode.data)
+
+
+def order(name: str) -> bytes:
+    """Return by what HDFS orders names: their UTF-8 bytes, each as Java has it, from -128 to 127."""
+    return name.encode("utf-8", "surrogatepass").translate(_SIGNED)
 
 
 def _node(znode: Znode | None, directory: Znode | None) -> Node | None:

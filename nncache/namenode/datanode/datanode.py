@@ -1,4 +1,4 @@
-"""A DataNode in the process of its NameNode: uploads, reads, and what it is ordered to do. (namenode/datanode/datanode.py)
+"""A DataNode in its NameNode's process: uploads, reads, and what is ordered. (namenode/datanode/datanode.py)
 
 For the NameNode an upload is a client with a lease of its own, as in HDFS.
 """

@@ -5,6 +5,7 @@ shows its mask in the group's bits of its mode; the group's own entry stands amo
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from nncache.namenode.inode import AclEntry, Inode
@@ -160,7 +161,7 @@ def _defaults_to_copy(entries: Sequence[AclEntry]) -> list[AclEntry]:
 
 def _checked(entries: Sequence[AclEntry]) -> Acl:
     ordered = tuple(sorted(entries, key=_key))
-    for one, other in zip(ordered, ordered[1:], strict=False):
+    for one, other in pairwise(ordered):
         if _key(one) == _key(other):
             raise _invalid("Invalid ACL: multiple entries with same scope, type and name.")
     for each in ordered:

@@ -94,7 +94,7 @@ def check_parent(caller: Caller, chain: Chain, access: int) -> None:
 
 def check_below(caller: Caller, path: str, tree: Tree, access: int, *, ignore_empty: bool) -> None:
     """See that the caller has these rights to all directories of a tree, and may remove all from the sticky ones."""
-    if caller.is_superuser:
+    if caller.is_superuser or not tree.top.inode.is_directory:
         return
     waiting = [(path, tree)]
     while waiting:

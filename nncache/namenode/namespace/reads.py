@@ -19,7 +19,7 @@ from nncache.namenode.namespace.permissions import (
     check_traverse,
 )
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import Chain, Node, View
+from nncache.namenode.namespace.view import Node, View
 from nncache.namenode.refusal import not_found
 
 ACCESS_TIME_PRECISION_MS: Final = 3_600_000
@@ -28,11 +28,18 @@ ACCESS_TIME_PRECISION_MS: Final = 3_600_000
 
 def status(view: View, caller: Caller) -> FileStatus:
     """Return the status of what a path names."""
+    node = found(view, caller)
+    if node is None:
+        raise not_found(f"File does not exist: {view.chains[0].asked}")
+    return status_of(node, policy_of([node.inode for node in view.chains[0].nodes]))
+
+
+def found(view: View, caller: Caller) -> Node | None:
+    """Return what a path names, if the caller may go there; for the superuser there is nothing below a file."""
     (chain,) = view.chains
-    check_traverse(caller, chain)
-    if chain.last is None:
-        raise not_found(f"File does not exist: {chain.asked}")
-    return status_of(chain.last, policy_of([node.inode for node in chain.nodes]))
+    if not caller.is_superuser:
+        check_traverse(caller, chain)
+    return chain.last
 
 
 def status_of(node: Node, policy: int, suffix: str = "") -> FileStatus:
@@ -133,10 +140,3 @@ def policy(view: View, caller: Caller) -> int:
     if chain.last is None:
         raise not_found(f"File/Directory does not exist: {chain.path}")
     return policy_of([node.inode for node in chain.nodes])
-
-
-def traversed(view: View, caller: Caller) -> Chain:
-    """Return a path to which the caller may go."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
-    return chain

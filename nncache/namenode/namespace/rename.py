@@ -34,6 +34,7 @@ def rename(view: View, tx: Transaction, caller: Caller) -> bool:
     if destination.last is not None and destination.last.inode.is_directory:
         destination = within
     check_parent(caller, source, WRITE)
+    check_traverse(caller, destination, creates=True)
     check_ancestor(caller, destination, WRITE)
     node = source.last
     if node is None or not source.names:

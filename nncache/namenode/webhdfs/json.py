@@ -14,7 +14,7 @@ from nncache.namenode.namespace.permissions import STICKY
 from nncache.namenode.namespace.reads import ContentSummary
 from nncache.namenode.refusal import Refusal
 
-Json: TypeAlias = "str | int | bool | None | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 
 def render(value: Json) -> str:
@@ -123,7 +123,7 @@ def acl_status(inode: Inode) -> Json:
             "entries": shown(inode),
             "group": inode.group,
             "owner": inode.owner,
-            "permission": f"{inode.mode & ~STICKY:o}",
+            "permission": f"{inode.mode:o}",
             "stickyBit": bool(inode.mode & STICKY),
         }
     }

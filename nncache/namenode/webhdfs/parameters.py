@@ -67,7 +67,7 @@ def _number(
     return read
 
 
-def _flag(default: bool) -> Read:  # noqa: FBT001 - it is what the parameter is without a value
+def _flag(*, default: bool = False) -> Read:
     def read(_: str, value: str) -> Value:
         if value.lower() in {"true", "false"}:
             return value.lower() == "true"
@@ -104,32 +104,32 @@ _METHODS: Final[Mapping[str, Mapping[str, Read]]] = {
         "destination": _destination, "owner": _text, "group": _text,
         "permission": _number("short", 0, 0o1777, radix=8, largest=2**15 - 1),
         "unmaskedpermission": _number("short", 0, 0o1777, radix=8, largest=2**15 - 1),
-        "overwrite": _flag(False), "buffersize": _BUFFER, "replication": _number("short", 1, None, largest=2**15 - 1),
+        "overwrite": _flag(), "buffersize": _BUFFER, "replication": _number("short", 1, None, largest=2**15 - 1),
         "blocksize": _number("long", 1, None), "modificationtime": _number("long", -1, None),
         "accesstime": _number("long", -1, None),
         "renameoptions": _one_of("org.apache.hadoop.fs.Options.Rename", "NONE", "OVERWRITE", "TO_TRASH"),
-        "createparent": _flag(True), "token": _text, "aclspec": _matching(_ACL, _PYTHON_ACL), "xattr.name": _text,
+        "createparent": _flag(default=True), "token": _text, "aclspec": _matching(_ACL, _PYTHON_ACL), "xattr.name": _text,
         "xattr.value": _text, "flag": _one_of("org.apache.hadoop.fs.XAttrSetFlag", "CREATE", "REPLACE"),
         "snapshotname": _text, "oldsnapshotname": _text, "excludedatanodes": _text,
         "createflag": _one_of(
             "org.apache.hadoop.fs.CreateFlag", "CREATE", "OVERWRITE", "APPEND", "SYNC_BLOCK", "LAZY_PERSIST",
             "NEW_BLOCK", "NO_LOCAL_WRITE", "SHOULD_REPLICATE", "IGNORE_CLIENT_LOCALITY", "NO_LOCAL_RACK",
         ),
-        "noredirect": _flag(False), "storagepolicy": _text, "ecpolicy": _text, "namespacequota": _PLAIN_LONG,
+        "noredirect": _flag(), "storagepolicy": _text, "ecpolicy": _text, "namespacequota": _PLAIN_LONG,
         "storagespacequota": _PLAIN_LONG, "storagetype": _text,
     },
     "POST": {
         "sources": _text, "buffersize": _BUFFER, "excludedatanodes": _text, "newlength": _LONG,
-        "noredirect": _flag(False),
+        "noredirect": _flag(),
     },
     "GET": {
         "offset": _LONG, "length": _LONG, "renewer": _text, "buffersize": _BUFFER, "xattr.name": _text,
         "encoding": _one_of("org.apache.hadoop.fs.XAttrCodec", "TEXT", "HEX", "BASE64"), "excludedatanodes": _text,
         "fsaction": _matching("[r-][w-][x-]"), "snapshotname": _text, "oldsnapshotname": _text,
         "snapshotdiffstartpath": _text, "snapshotdiffindex": _number("integer", None, None, largest=2**31 - 1),
-        "kind": _text, "service": _text, "noredirect": _flag(False), "startafter": _text, "allusers": _flag(False),
+        "kind": _text, "service": _text, "noredirect": _flag(), "startafter": _text, "allusers": _flag(),
     },
-    "DELETE": {"recursive": _flag(False), "snapshotname": _text},
+    "DELETE": {"recursive": _flag(), "snapshotname": _text},
 }  # fmt: skip
 
 _USER_NAME: Final = "user.name"
@@ -257,9 +257,8 @@ def parse_acl(spec: str | None, *, with_permission: bool) -> list[AclEntry]:
         words = part.split(":")
         is_default = words[0] == "default"
         kind, name, bits = words[1:] if is_default else words
-        if with_permission and not bits:
-            message = "Invalid <aclSpec> : " + part if not bits else part
-            raise Refusal(Java.HADOOP_ILLEGAL_ARGUMENT, message)
+        if with_permission is not bool(bits):
+            raise Refusal(Java.HADOOP_ILLEGAL_ARGUMENT, f"Invalid <aclSpec> : {part}")
         permission = sum(value for value, letter in ((4, "r"), (2, "w"), (1, "x")) if letter in bits)
         entries.append(AclEntry(is_default=is_default, type=kind, name=name, permission=permission))
     return entries

@@ -86,7 +86,7 @@ class NameNodeHandler:
         response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
         response.headers.update(self._headers())
         if answer.content_type is None:
-            del response.headers["Content-Type"]
+            response.headers.popall("Content-Type", None)
         else:
             response.headers["Content-Type"] = answer.content_type
         if answer.location is not None:
