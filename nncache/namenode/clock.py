@@ -2,8 +2,6 @@
 
 import time
 
-from nncache.clock import boottime, unix_time
-
 
 class Clock:
     """Two clocks: one that only goes on, for limits, and the wall clock, for what files show."""
@@ -13,11 +11,11 @@ class Clock:
 
     def now(self) -> float:
         """Return seconds since some moment."""
-        return boottime() + self._moved_s
+        return time.monotonic() + self._moved_s
 
     def wall_ms(self) -> int:
         """Return milliseconds since 1970."""
-        return int((unix_time() + self._moved_s) * 1000)
+        return int((time.clock_gettime(time.CLOCK_REALTIME) + self._moved_s) * 1000)
 
     def stamp(self) -> str:
         """Return the wall clock as a NameNode's lease holder has it: 2026-11-28 01:12:42,125+0000."""

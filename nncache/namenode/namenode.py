@@ -202,6 +202,13 @@ class NameNode:
         self._may_read()
         return await self._fs.run([path], lambda view, _: reads.found(view, caller))
 
+    async def refuse_snapshot(self, caller: Caller, path: str, *, needs_owner: bool) -> None:
+        """Refuse what is about a directory's snapshots."""
+        self._may_read()
+        await self._fs.run(
+            [path], lambda view, _: reads.refuse_snapshot(view, caller, needs_owner=needs_owner)
+        )
+
     async def blocks_of(self, caller: Caller, path: str) -> Inode:
         """Return a file that the caller may read; sets its access time if it is old (getBlockLocations)."""
         self._may_read()

@@ -103,10 +103,10 @@ def main(arguments: list[str]) -> int:
             operations=chosen.operations, seed=chosen.seed, every=chosen.every,
         )  # fmt: skip
     for difference in comparison.differences:
-        print(difference)  # noqa: T201 - this is a program
-    print(
-        f"{comparison.operations} operations, {comparison.trees} trees: {len(comparison.differences)} differences"
-    )  # noqa: T201 - as above
+        sys.stdout.write(f"{difference}\n")
+    sys.stdout.write(
+        f"{comparison.operations} operations, {comparison.trees} trees: {len(comparison.differences)} differences\n"
+    )
     return 1 if comparison.differences else 0
 
 

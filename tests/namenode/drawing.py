@@ -1,6 +1,7 @@
 """Random operations of several users on few names. (tests/namenode/drawing.py)"""
 
 import random
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 USERS = ("root", "alice", "bob", "carol")
@@ -30,7 +31,13 @@ def draw(rng: random.Random, root: str) -> Operation:
     """Draw an operation on something below a directory."""
     kind = rng.choices(*zip(*_KINDS.items(), strict=True))[0]
     user = rng.choice(USERS)
-    return _drawn(rng, kind, user, root)
+    path = _path(rng, root)
+    op = "RENAME" if kind == "RENAME2" else kind
+    method = _METHODS.get(op, "GET" if op.startswith(_READS) else "PUT")
+    sizes = _BODIES.get(kind)
+    body = None if sizes is None else rng.randbytes(rng.choice(sizes))
+    parameters = dict(_PARAMETERS[kind](rng, path, root)) if kind in _PARAMETERS else {}
+    return Operation(method, path, op, user, body, parameters)
 
 
 _KINDS = {
@@ -41,6 +48,7 @@ _KINDS = {
     "GETQUOTAUSAGE": 1, "GETACLSTATUS": 2, "GETXATTRS": 1, "CHECKACCESS": 2, "OPEN": 4, "GETSTORAGEPOLICY": 1,
     "LISTSTATUS_BATCH": 1,
 }  # fmt: skip
+"""How often each is drawn."""
 
 _METHODS = {
     "DELETE": "DELETE",
@@ -50,86 +58,72 @@ _METHODS = {
     "UNSETSTORAGEPOLICY": "POST",
 }
 _READS = ("GET", "LIST", "CHECK", "OPEN")
+_BODIES = {"CREATE": (0, 1, 100, BLOCK, BLOCK + 1, 3 * BLOCK), "APPEND": (0, 1, 600, BLOCK)}
+"""Lengths of bodies."""
 
 
 def _path(rng: random.Random, root: str) -> str:
     return "/".join([root, *(rng.choice(NAMES) for _ in range(rng.choice((1, 1, 2, 2, 3, 4))))])
 
 
-def _drawn(rng: random.Random, kind: str, user: str, root: str) -> Operation:
-    path = _path(rng, root)
-    op = "RENAME" if kind == "RENAME2" else kind
-    method = _METHODS.get(op, "GET" if op.startswith(_READS) else "PUT")
-    parameters: dict[str, str | int] = {}
-    body: bytes | None = None
-    match kind:
-        case "MKDIRS":
-            parameters = rng.choice(
-                (
-                    {},
-                    {},
-                    {"permission": rng.choice(_MODES)},
-                    {"permission": "755", "unmaskedpermission": "777"},
-                )
-            )
-        case "CREATE":
-            body = rng.randbytes(rng.choice((0, 1, 100, BLOCK, BLOCK + 1, 3 * BLOCK)))
-            parameters = {"blocksize": BLOCK, "overwrite": rng.choice(("true", "false"))}
-            if rng.random() < 0.3:
-                parameters["createparent"] = "false"
-            if rng.random() < 0.3:
-                parameters["permission"] = rng.choice(_MODES)
-        case "APPEND":
-            body = rng.randbytes(rng.choice((0, 1, 600, BLOCK)))
-        case "RENAME" | "RENAME2":
-            parameters = {"destination": _path(rng, root)}
-            if kind == "RENAME2":
-                parameters["renameoptions"] = rng.choice(("NONE", "OVERWRITE", "OVERWRITE", "TO_TRASH"))
-        case "DELETE":
-            parameters = {"recursive": rng.choice(("true", "false"))}
-        case "TRUNCATE":
-            parameters = {"newlength": rng.choice((0, BLOCK, 2 * BLOCK, 5 * BLOCK))}
-        case "CONCAT":
-            above = path.rpartition("/")[0]
-            parameters = {
-                "sources": ",".join(f"{above}/{rng.choice(NAMES)}" for _ in range(rng.choice((1, 1, 2))))
-            }
-        case "SETPERMISSION":
-            parameters = {"permission": rng.choice(_MODES)}
-        case "SETOWNER":
-            parameters = rng.choice(
-                ({"owner": rng.choice(USERS)}, {"group": rng.choice(("users", "carol", "bob"))})
-            )
-        case "SETREPLICATION":
-            parameters = {"replication": rng.choice((1, 2, 3, 600))}
-        case "SETTIMES":
-            parameters = {"modificationtime": rng.choice((-1, 5)), "accesstime": rng.choice((-1, 7))}
-        case "MODIFYACLENTRIES" | "SETACL":
-            parameters = {"aclspec": rng.choice([each for each in _ACLS if ":," not in f"{each},"])}
-        case "REMOVEACLENTRIES":
-            parameters = {"aclspec": rng.choice(_ACLS)}
-        case "SETXATTR":
-            parameters = {
-                "xattr.name": rng.choice(("user.x", "user.y", "trusted.z", "system.q", "bare")),
-                "xattr.value": rng.choice(("", '"text"', "0x41", "0sQQ==")),
-                "flag": rng.choice(("CREATE", "REPLACE", "CREATE,REPLACE")),
-            }
-        case "REMOVEXATTR":
-            parameters = {"xattr.name": rng.choice(("user.x", "user.y", "trusted.z"))}
-        case "SETQUOTA":
-            parameters = {
-                "namespacequota": rng.choice((-1, 3, 6, 20)),
-                "storagespacequota": rng.choice((-1, 4 * BLOCK, 20 * BLOCK)),
-            }
-            user = rng.choice(("root", "root", "alice"))
-        case "SETSTORAGEPOLICY":
-            parameters = {"storagepolicy": rng.choice(("HOT", "WARM", "ONE_SSD", "BOGUS"))}
-        case "GETXATTRS":
-            parameters = {"encoding": rng.choice(("TEXT", "HEX", "BASE64"))}
-        case "CHECKACCESS":
-            parameters = {"fsaction": rng.choice(("r--", "-w-", "--x", "rwx"))}
-        case "OPEN":
-            parameters = rng.choice(({}, {"offset": 1}, {"offset": BLOCK, "length": 10}, {"length": 0}))
-        case _:
-            pass
-    return Operation(method, path, op, user, body, parameters)
+Parameters = Mapping[str, str | int]
+
+
+def _of_mkdirs(rng: random.Random, _path: str, _root: str) -> Parameters:
+    return rng.choice(
+        ({}, {}, {"permission": rng.choice(_MODES)}, {"permission": "755", "unmaskedpermission": "777"})
+    )
+
+
+def _of_create(rng: random.Random, _path: str, _root: str) -> Parameters:
+    parameters: dict[str, str | int] = {"blocksize": BLOCK, "overwrite": rng.choice(("true", "false"))}
+    if rng.random() < 0.3:
+        parameters["createparent"] = "false"
+    if rng.random() < 0.3:
+        parameters["permission"] = rng.choice(_MODES)
+    return parameters
+
+
+def _of_concat(rng: random.Random, path: str, _root: str) -> Parameters:
+    above = path.rpartition("/")[0]
+    return {"sources": ",".join(f"{above}/{rng.choice(NAMES)}" for _ in range(rng.choice((1, 1, 2))))}
+
+
+_PARAMETERS: Mapping[str, Callable[[random.Random, str, str], Parameters]] = {
+    "MKDIRS": _of_mkdirs,
+    "CREATE": _of_create,
+    "RENAME": lambda rng, _, root: {"destination": _path(rng, root)},
+    "RENAME2": lambda rng, _, root: {
+        "destination": _path(rng, root),
+        "renameoptions": rng.choice(("NONE", "OVERWRITE", "OVERWRITE", "TO_TRASH")),
+    },
+    "DELETE": lambda rng, *_: {"recursive": rng.choice(("true", "false"))},
+    "TRUNCATE": lambda rng, *_: {"newlength": rng.choice((0, BLOCK, 2 * BLOCK, 5 * BLOCK))},
+    "CONCAT": _of_concat,
+    "SETPERMISSION": lambda rng, *_: {"permission": rng.choice(_MODES)},
+    "SETOWNER": lambda rng, *_: rng.choice(
+        ({"owner": rng.choice(USERS)}, {"group": rng.choice(("users", "carol", "bob"))})
+    ),
+    "SETREPLICATION": lambda rng, *_: {"replication": rng.choice((1, 2, 3, 600))},
+    "SETTIMES": lambda rng, *_: {
+        "modificationtime": rng.choice((-1, 5)),
+        "accesstime": rng.choice((-1, 7)),
+    },
+    "MODIFYACLENTRIES": lambda rng, *_: {"aclspec": rng.choice(_ACLS)},
+    "SETACL": lambda rng, *_: {"aclspec": rng.choice(_ACLS)},
+    "REMOVEACLENTRIES": lambda rng, *_: {"aclspec": rng.choice(_ACLS)},
+    "SETXATTR": lambda rng, *_: {
+        "xattr.name": rng.choice(("user.x", "user.y", "trusted.z", "system.q", "bare")),
+        "xattr.value": rng.choice(("", '"text"', "0x41", "0sQQ==")),
+        "flag": rng.choice(("CREATE", "REPLACE", "CREATE,REPLACE")),
+    },
+    "REMOVEXATTR": lambda rng, *_: {"xattr.name": rng.choice(("user.x", "user.y", "trusted.z"))},
+    "SETQUOTA": lambda rng, *_: {
+        "namespacequota": rng.choice((-1, 3, 6, 20)),
+        "storagespacequota": rng.choice((-1, 4 * BLOCK, 20 * BLOCK)),
+    },
+    "SETSTORAGEPOLICY": lambda rng, *_: {"storagepolicy": rng.choice(("HOT", "WARM", "ONE_SSD", "BOGUS"))},
+    "GETXATTRS": lambda rng, *_: {"encoding": rng.choice(("TEXT", "HEX", "BASE64"))},
+    "CHECKACCESS": lambda rng, *_: {"fsaction": rng.choice(("r--", "-w-", "--x", "rwx"))},
+    "OPEN": lambda rng, *_: rng.choice(({}, {"offset": 1}, {"offset": BLOCK, "length": 10}, {"length": 0})),
+}

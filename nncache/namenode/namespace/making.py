@@ -20,6 +20,7 @@ MAX_PATH_LEVELS: Final = 1_000
 
 NewId: TypeAlias = Callable[[], int]
 _OWNER_WX: Final = 0o300
+_RIGHTS: Final = 0o777
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,9 @@ class Modes:
     unmasked: int | None = None
 
     def for_ancestors(self) -> "Modes":
-        """Return the same with the owner's right to go on making things (addImplicitUwx)."""
-        return Modes(self.masked | _OWNER_WX, None if self.unmasked is None else self.unmasked | _OWNER_WX)
+        """Return the same without a sticky bit, with the owner's right to go on making things (addImplicitUwx)."""
+        unmasked = None if self.unmasked is None else self.unmasked & _RIGHTS | _OWNER_WX
+        return Modes(self.masked & _RIGHTS | _OWNER_WX, unmasked)
 
 
 def mkdirs(view: View, tx: Transaction, caller: Caller, modes: Modes, new_id: NewId) -> bool | Refusal:

@@ -16,11 +16,12 @@ from nncache.namenode.namespace.permissions import (
     Caller,
     check_access,
     check_below,
+    check_owner,
     check_traverse,
 )
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Node, View
-from nncache.namenode.refusal import not_found
+from nncache.namenode.refusal import Java, Refusal, not_found
 
 ACCESS_TIME_PRECISION_MS: Final = 3_600_000
 """A read sets the access time if it is older (dfs.namenode.accesstime.precision)."""
@@ -130,6 +131,19 @@ def check_may(view: View, caller: Caller, access: int) -> None:
     if chain.last is None:
         raise not_found(f"Path not found: {chain.path}")
     check_access(caller, chain, access)
+
+
+def refuse_snapshot(view: View, caller: Caller, *, needs_owner: bool) -> None:
+    """Refuse what is about a directory's snapshots: none is snapshottable."""
+    (chain,) = view.chains
+    check_traverse(caller, chain)
+    if needs_owner:
+        check_owner(caller, chain)
+    if chain.last is None:
+        raise not_found(f"Directory does not exist: {chain.path}")
+    if not chain.last.inode.is_directory:
+        raise Refusal(Java.PATH_IS_NOT_DIRECTORY, f"`{chain.path}': Is not a directory")
+    raise Refusal(Java.SNAPSHOT, f"Directory is not a snapshottable directory: {chain.path}")
 
 
 def policy(view: View, caller: Caller) -> int:

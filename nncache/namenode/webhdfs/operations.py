@@ -366,15 +366,11 @@ def _for_superusers(operation: str, java: Java, message: str, *required: str) ->
     return serve
 
 
-def _of_snapshots(*required: str, message: str = "Directory is not a snapshottable directory: PATH") -> Serve:
+def _of_snapshots(*required: str, needs_owner: bool = True) -> Serve:
     async def serve(request: Request) -> Answer:
         request.parameters.require(*required)
-        node = await request.namenode.traverse(request.caller, request.path)
-        if node is None:
-            raise not_found(f"Directory/File does not exist {request.path}")
-        if not node.inode.is_directory:
-            raise Refusal(Java.PATH_IS_NOT_DIRECTORY, f"`{request.path}': Is not a directory")
-        raise Refusal(Java.SNAPSHOT, message.replace("PATH", request.path))
+        await request.namenode.refuse_snapshot(request.caller, request.path, needs_owner=needs_owner)
+        return DONE
 
     return serve
 
@@ -420,7 +416,7 @@ SERVED: Final[Mapping[str, Serve]] = {
     "GETSTATUS": _fixed({"FsStatus": {"used": 0, "remaining": 0, "capacity": 0}}),
     "GETDELEGATIONTOKEN": _fixed({"Token": None}), "GETLINKTARGET": _link_target,
     "GETSNAPSHOTDIFF": _refused(Java.SNAPSHOT, _NO_DIFF), "GETSNAPSHOTDIFFLISTING": _refused(Java.SNAPSHOT, _NO_DIFF),
-    "GETSNAPSHOTLIST": _refused(Java.SNAPSHOT, "Directory is not a snapshottable directory: PATH"),
+    "GETSNAPSHOTLIST": _of_snapshots(needs_owner=False),
     "CREATESNAPSHOT": _of_snapshots(), "RENAMESNAPSHOT": _of_snapshots("oldsnapshotname", "snapshotname"),
     "DELETESNAPSHOT": _of_snapshots("snapshotname"),
     "ALLOWSNAPSHOT": _for_superusers("allowSnapshot", Java.UNSUPPORTED_OPERATION, _NO_SNAPSHOTS),

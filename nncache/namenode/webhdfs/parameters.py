@@ -53,10 +53,10 @@ def _number(
         if value in {"", "null"}:
             return None
         if not re.fullmatch(r"[+-]?[0-9]+", value) or (radix == 8 and re.search("[89]", value)):  # noqa: PLR2004 - octal
-            raise _WrongValueError(f'Failed to parse "{value}" as a radix-{radix} {kind} integer.')
+            raise _WrongValueError(f'Failed to parse "{value}" as a radix-{radix} {kind}.')
         number = int(value, radix)
         if not -largest - 1 <= number <= largest:
-            raise _WrongValueError(f'Failed to parse "{value}" as a radix-{radix} {kind} integer.')
+            raise _WrongValueError(f'Failed to parse "{value}" as a radix-{radix} {kind}.')
         shown = f"{number:o}" if radix == 8 else str(number)  # noqa: PLR2004 - octal
         if low is not None and number < low:
             raise _WrongValueError(f"Invalid parameter range: {name} = {shown} < {low}")
@@ -94,21 +94,23 @@ def _destination(_: str, value: str) -> Value:
     return re.sub("/+", "/", value).rstrip("/") or "/" if value else None
 
 
-_LONG: Final = _number("long", 0, None)
-_PLAIN_LONG: Final = _number("long", None, None)
+_LONG: Final = _number("long integer", 0, None)
+_PLAIN_LONG: Final = _number("long integer", None, None)
 _BUFFER: Final = _number("integer", 1, None, largest=2**31 - 1)
 
 _COMMON: Final[Mapping[str, Read]] = {"delegation": _text}
 _METHODS: Final[Mapping[str, Mapping[str, Read]]] = {
     "PUT": {
         "destination": _destination, "owner": _text, "group": _text,
-        "permission": _number("short", 0, 0o1777, radix=8, largest=2**15 - 1),
-        "unmaskedpermission": _number("short", 0, 0o1777, radix=8, largest=2**15 - 1),
-        "overwrite": _flag(), "buffersize": _BUFFER, "replication": _number("short", 1, None, largest=2**15 - 1),
-        "blocksize": _number("long", 1, None), "modificationtime": _number("long", -1, None),
-        "accesstime": _number("long", -1, None),
+        "permission": _number("short integer", 0, 0o1777, radix=8, largest=2**15 - 1),
+        "unmaskedpermission": _number("short integer", 0, 0o1777, radix=8, largest=2**15 - 1),
+        "overwrite": _flag(), "buffersize": _BUFFER,
+        "replication": _number("short integer", 1, None, largest=2**15 - 1),
+        "blocksize": _number("long integer", 1, None), "modificationtime": _number("long integer", -1, None),
+        "accesstime": _number("long integer", -1, None),
         "renameoptions": _one_of("org.apache.hadoop.fs.Options.Rename", "NONE", "OVERWRITE", "TO_TRASH"),
-        "createparent": _flag(default=True), "token": _text, "aclspec": _matching(_ACL, _PYTHON_ACL), "xattr.name": _text,
+        "createparent": _flag(default=True), "token": _text, "aclspec": _matching(_ACL, _PYTHON_ACL),
+        "xattr.name": _text,
         "xattr.value": _text, "flag": _one_of("org.apache.hadoop.fs.XAttrSetFlag", "CREATE", "REPLACE"),
         "snapshotname": _text, "oldsnapshotname": _text, "excludedatanodes": _text,
         "createflag": _one_of(
