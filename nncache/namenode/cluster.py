@@ -129,10 +129,10 @@ async def _listening(
         bound: list[str] = []
         for handler, wanted in ((ask_namenode, port), (ask_datanode, 0)):
             server = web.Server(handler, access_log=None, max_line_size=_MAX_LINE, max_field_size=_MAX_LINE)
-            runner = web.ServerRunner(server)
+            runner = web.ServerRunner(server, shutdown_timeout=0.1)
             await runner.setup()
             stack.push_async_callback(runner.cleanup)
-            await web.TCPSite(runner, HOST, wanted, shutdown_timeout=0.1).start()
+            await web.TCPSite(runner, HOST, wanted).start()
             bound.append(f"{HOST}:{runner.addresses[0][1]}")
         pool = f"BP-{uuid.uuid4().int % 10**9}-{HOST}-{clock.wall_ms()}"
         addresses = Addresses(

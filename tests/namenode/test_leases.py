@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nncache.namenode.inode import Block
-from tests.namenode.scene import A, B, HOST, Scene, said
+from tests.namenode.scene import HOST, A, B, Scene, said
 
 BEING_CREATED = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
 IN_RECOVERY = "org.apache.hadoop.hdfs.protocol.RecoveryInProgressException"
@@ -53,7 +53,7 @@ async def test_row_1_a_file_without_a_block(scene: Scene) -> None:
 
 
 async def test_row_1_what_is_no_file(scene: Scene) -> None:
-    """recoverLease and isFileClosed of a directory and of nothing."""
+    """What recoverLease and isFileClosed say of a directory and of nothing."""
     for call in (scene.namenode.is_file_closed, lambda *which: scene.namenode.recover_lease(*which, B)):
         assert await said(call(scene.root, "/")) == f"{NOT_FOUND}: Path is not a file: /"
         assert await said(call(scene.root, "/none")) == f"{NOT_FOUND}: File does not exist: /none"
@@ -123,7 +123,7 @@ async def test_row_4_the_hard_limit(scene: Scene) -> None:
 
 
 async def test_row_5_what_no_datanode_has(scene: Scene) -> None:
-    """complete is answered false, and recovery drops the bytes that the client claimed."""
+    """The call complete is answered false, and recovery drops the bytes that the client claimed."""
     file = await scene.create("/f", A)
     block = await scene.add_block("/f", A, None, file.id)
     claimed = Block(block.id, block.stamp, 10)

@@ -9,8 +9,9 @@ import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 CHUNK: Final = 512
 _CRC_BYTES: Final = 4
@@ -37,7 +38,7 @@ class Found:
 class WritingReplica:
     """A replica that is being written."""
 
-    def __init__(self, replicas: "Replicas", block: int, stamp: int, data: BinaryIO, crcs: BinaryIO) -> None:
+    def __init__(self, replicas: "Replicas", block: int, stamp: int, data: FileIO, crcs: FileIO) -> None:
         self.block = block
         self.stamp = stamp
         self.length = 0
@@ -58,8 +59,7 @@ class WritingReplica:
         self.length += len(data)
         self._chunk += data
         whole = len(self._chunk) - len(self._chunk) % CHUNK
-        for at in range(0, whole, CHUNK):
-            self._crcs.write(_crc(self._chunk[at : at + CHUNK]))
+        self._crcs.write(b"".join(_crc(self._chunk[at : at + CHUNK]) for at in range(0, whole, CHUNK)))
         self._chunk = self._chunk[whole:]
 
     def finish(self) -> None:
@@ -85,7 +85,6 @@ class WritingReplica:
             self._crcs.write(_crc(self._chunk))
             self._chunk = b""
         for file in (self._data, self._crcs):
-            file.flush()
             os.fsync(file.fileno())
             file.close()
 
@@ -110,7 +109,7 @@ class Replicas:
         self.delete(block)
         self._stamps[block] = (self._writing, stamp)
         data, crcs = self._files(block)
-        return WritingReplica(self, block, stamp, data.open("wb"), crcs.open("wb"))
+        return WritingReplica(self, block, stamp, data.open("wb", buffering=0), crcs.open("wb", buffering=0))
 
     def reopen(self, block: int, stamp: int) -> WritingReplica:
         """Go on with a whole replica, under another stamp."""
@@ -122,7 +121,9 @@ class Replicas:
             file.seek(keep)
             chunk = file.read()
         os.truncate(crcs, keep // CHUNK * _CRC_BYTES)
-        replica = WritingReplica(self, block, stamp, data.open("ab"), crcs.open("ab"))
+        replica = WritingReplica(
+            self, block, stamp, data.open("ab", buffering=0), crcs.open("ab", buffering=0)
+        )
         replica.resume(length, chunk)
         return replica
 
