@@ -59,8 +59,8 @@ nncache.add_command(completion)
 def cluster(arguments: tuple[str, ...]) -> None:
     """Start HDFS on this machine for development; prints its addresses as JSON.
 
-    With --light it is one process without Java (nncache/cli.py sees to that); otherwise a real cluster, which needs
-    a checkout.
+    A real cluster, which needs a checkout; or, with --light, one process without Java (docs/light-cluster.md), which
+    takes --port PORT and --directory DIRECTORY.
     """
     try:
         from nncache.testbed.command import run_cluster  # noqa: PLC0415 - a proxy must start where no test bed is

@@ -267,7 +267,7 @@ class LightCluster:
         self._parts.datanode.stop_after = length
 
     def recover_lease(self, path: str, holder: str = "light") -> bool:
-        """Close a file whoever writes it (`hdfs debug recoverLease`), or begin to; tell whether it is closed."""
+        """Close a file that any client writes (`hdfs debug recoverLease`), or begin to; tell whether it is closed."""
         namenode = self._parts.namenode
         return self._wait(namenode.recover_lease(namenode.caller(self.superuser), path, holder))
 

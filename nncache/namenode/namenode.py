@@ -288,7 +288,7 @@ class NameNode:
         )
 
     async def recover_lease(self, caller: Caller, path: str, holder: str) -> bool:
-        """Close a file whoever writes it, or begin to; tell whether it is closed."""
+        """Close a file that any client writes, or begin to; tell whether it is closed."""
         self._may_write(f"Cannot recover the lease of {path}")
         closed = await self._fs.run([path], lambda view, tx: leases.recover_lease(view, tx, caller, holder))
         await self._see(holder)

@@ -102,7 +102,7 @@ def take_over(
 
 
 def recover_lease(view: View, tx: Transaction, caller: Caller, holder: str) -> bool:
-    """Close a file whoever writes it, or begin to; tell whether it is closed."""
+    """Close a file that any client writes, or begin to; tell whether it is closed."""
     (chain,) = view.chains
     check_traverse(caller, chain)
     node = file_of(chain)
@@ -127,7 +127,7 @@ def release(view: View, tx: Transaction, chain: Chain, node: Node, new_holder: s
         tx: what it changes.
         chain: the file's path.
         node: the file.
-        new_holder: who gets the lease if it is not closed at once; None: nobody else, it is renewed.
+        new_holder: who gets the lease if it is not closed at once; None: the holder stays, and is renewed.
 
     Raises:
         Refusal: it cannot be closed now; asked again later, it may.

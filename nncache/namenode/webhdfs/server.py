@@ -34,7 +34,7 @@ from nncache.namenode.webhdfs.parameters import (
 )
 
 PREFIX: Final = "/webhdfs/v1"
-NOBODY: Final = "dr.who"
+UNNAMED: Final = "dr.who"
 """Who asks without a name (hadoop.http.staticuser.user)."""
 
 DEFAULT_BLOCK_SIZE: Final = 134_217_728
@@ -109,7 +109,7 @@ class NameNodeHandler:
                 status=500, body=f"java.lang.IllegalArgumentException: {what}", content_type="text/html"
             )
         if doas is not None and doas != claimed and not self._may_impersonate(claimed):
-            message = f"User: {claimed or NOBODY} is not allowed to impersonate {doas}"
+            message = f"User: {claimed or UNNAMED} is not allowed to impersonate {doas}"
             if claimed is None:
                 behind = "org.apache.hadoop.security.authorize.AuthorizationException"
                 raise Refusal(Java.SECURITY, f"Failed to obtain user group information: {behind}: {message}")
@@ -118,7 +118,7 @@ class NameNodeHandler:
         return await SERVED[parameters.op](
             Request(
                 namenode=self._namenode,
-                caller=self._namenode.caller(doas or claimed or NOBODY),
+                caller=self._namenode.caller(doas or claimed or UNNAMED),
                 path=path,
                 host=request.remote or "127.0.0.1",
                 parameters=parameters,
@@ -175,7 +175,7 @@ class DataNodeHandler:
 
     async def _answered(self, request: web.BaseRequest, path: str, query: str) -> web.StreamResponse:
         parameters = parse_parameters(_METHODS.get(request.method, request.method), query)
-        caller = self._namenode.caller(parameters.doas or parameters.user or NOBODY)
+        caller = self._namenode.caller(parameters.doas or parameters.user or UNNAMED)
         host = "127.0.0.1"
         match parameters.op:
             case "CREATE":
