@@ -18,7 +18,7 @@ from aiohttp import web
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.namenode.clock import Clock
-from nncache.namenode.datanode.datanode import RENEW_EVERY_S, DataNode
+from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.filesystem import FileSystem
 from nncache.namenode.lease_clock import LeaseLimits
 from nncache.namenode.namenode import SUPERGROUP, NameNode, NameNodeSettings
@@ -36,7 +36,6 @@ USERS: Final[Mapping[str, Sequence[str]]] = {
 """Groups by user, as at the clusters of the test bed; a user who is not among them has none."""
 
 TURN_EVERY_S: Final = 1.0
-LEASES_EVERY_S: Final = 2.0
 _MAX_LINE: Final = 64 * 1024
 _START_TIMEOUT_S: Final = 60.0
 
@@ -69,7 +68,10 @@ class Parts:
     directory: Path
 
     async def turn(self) -> None:
-        """Do what is done every second: leases, recovery, reclaiming, deletion."""
+        """Do what is done every second: leases, recovery, reclaiming, deletion. A standby does nothing of it."""
+        if self.namenode.safe_mode or self.namenode.is_standby:
+            return
+        await self.datanode.renew_when_due(self.clock.now())
         await self.namenode.check_leases()
         await self.datanode.work()
         await self.namenode.reclaim()
@@ -144,14 +146,9 @@ async def _listening(
 
 
 async def _turn(parts: Parts) -> None:
-    """Do the cluster's own work every second, and renew the leases of uploads every half minute."""
-    renewed_at = parts.clock.now()
     while True:
         await asyncio.sleep(TURN_EVERY_S)
         await parts.turn()
-        if parts.clock.now() - renewed_at >= RENEW_EVERY_S and not parts.namenode.safe_mode:
-            renewed_at = parts.clock.now()
-            await parts.datanode.renew()
 
 
 class LightCluster:

@@ -20,7 +20,7 @@ from nncache.namenode.namespace.view import (
     TreeNeededError,
     View,
 )
-from nncache.namenode.refusal import Refusal
+from nncache.namenode.refusal import Java, Refusal
 from nncache.namenode.resolving import Resolver
 
 _T = TypeVar("_T")
@@ -31,6 +31,9 @@ WallClock: TypeAlias = Callable[[], int]
 IDS_AT_ONCE: Final = 1_000
 IDS_OF_ONE_OPERATION: Final = 1_001
 """At most: a file below as many missing directories as a path has levels."""
+
+MAX_ATTEMPTS: Final = 1_000
+"""How often an operation is decided again before it is given up."""
 
 FIRST_BLOCK_ID: Final = 1_073_741_825
 """As in HDFS (SequentialBlockIdGenerator); each id is at once that of no inode and no other block."""
@@ -110,7 +113,7 @@ class FileSystem:
 
     async def _run(self, read: Callable[[], Awaitable[tuple[Chain, ...]]], decide: Decide[_T]) -> _T:
         await self.ids.prepare()
-        while True:
+        for _ in range(MAX_ATTEMPTS):
             view = View(await read())
             answer, transaction = await self._decided(view, decide)
             operations = transaction.operations()
@@ -122,6 +125,7 @@ class FileSystem:
             if isinstance(answer, Refusal):
                 raise answer
             return answer
+        raise Refusal(Java.RETRIABLE, "Others have changed the same paths again and again. Try again later.")
 
     async def _decided(self, view: View, decide: Decide[_T]) -> tuple[_T | Refusal, Transaction]:
         """Ask a rule, and read what it says that it needs."""

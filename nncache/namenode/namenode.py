@@ -339,8 +339,6 @@ class NameNode:
 
     async def orders(self) -> list[Recovery]:
         """Return the blocks that are to be recovered."""
-        if self.safe_mode:
-            return []
         names = await self._fs.znodes.children(layout.RECOVER)
         found = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
         return [parse_recovery(znode.data) for znode in found if znode is not None]
@@ -364,7 +362,7 @@ class NameNode:
 
     async def check_leases(self) -> None:
         """Close the files of holders whose hard limit is over, or begin to (LeaseManager.Monitor)."""
-        if self.safe_mode or self.is_standby:
+        if self.safe_mode:
             return
         holders = await self._fs.znodes.children(layout.LEASES)
         found = await self._fs.znodes.get_many([f"{layout.LEASES}/{name}" for name in holders])
@@ -393,8 +391,6 @@ class NameNode:
 
     async def reclaim(self) -> None:
         """Take detached trees out of the store, in small transactions from the leaves; then what led to them."""
-        if self.safe_mode or self.is_standby:
-            return
         for name in await self._fs.znodes.children(layout.TREES):
             await self._reclaim(int(name), [Delete(f"{layout.TREES}/{name}")])
 

@@ -71,7 +71,9 @@ def test_the_wheel_holds_the_runtime_under_one_name(tmp_path: Path) -> None:
     assert "--namenode" in shown.stdout
     assert "No module named 'cache'" in run("import cache").stderr
     assert "\n  cluster" in run("from nncache.commands.group import nncache; nncache(['--help'])").stdout
-    light = run("sys.argv = ['nncache', 'cluster', '--light', '--help']; from nncache.cli import main; main()")
+    light = run(
+        "sys.argv = ['nncache', 'cluster', '--light', '--help']; from nncache.cli import main; main()"
+    )
     assert (light.returncode, light.stderr) == (0, "")
     assert "--directory" in light.stdout
     refused = run("sys.argv = ['nncache', 'cluster']; from nncache.cli import main; main()")

@@ -49,7 +49,10 @@ def ask(http_address: str, method: str, target: str, body: bytes | None = None) 
 
 def target(path: str, op: str, user: str | None = None, **parameters: str | int) -> str:
     """Return the target of a request."""
-    query: dict[str, str | int] = {"op": op} | ({} if user is None else {"user.name": user}) | parameters
+    query: dict[str, str | int] = {"op": op}
+    if user is not None:
+        query["user.name"] = user
+    query |= parameters
     return f"{PREFIX}{quote(path)}?{urlencode(query)}"
 
 

@@ -54,9 +54,10 @@ async def test_row_1_a_file_without_a_block(scene: Scene) -> None:
 
 async def test_row_1_what_is_no_file(scene: Scene) -> None:
     """What recoverLease and isFileClosed say of a directory and of nothing."""
-    for call in (scene.namenode.is_file_closed, lambda *which: scene.namenode.recover_lease(*which, B)):
-        assert await said(call(scene.root, "/")) == f"{NOT_FOUND}: Path is not a file: /"
-        assert await said(call(scene.root, "/none")) == f"{NOT_FOUND}: File does not exist: /none"
+    nn, root = scene.namenode, scene.root
+    for path, refusal in (("/", "Path is not a file: /"), ("/none", "File does not exist: /none")):
+        assert await said(nn.is_file_closed(root, path)) == f"{NOT_FOUND}: {refusal}"
+        assert await said(nn.recover_lease(root, path, B)) == f"{NOT_FOUND}: {refusal}"
     await scene.namenode.renew_lease("holder without files")
 
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,16 +75,25 @@ def test_an_upload_that_breaks_off_is_closed(homes: LightCluster) -> None:
     assert call(homes.namenode_http, "POST", "/user/alice/cut", "APPEND", "alice", b"x").status == 200
 
 
+def until_there(cluster: LightCluster, path: str) -> None:
+    """Wait until there is a file."""
+    until(lambda: call(cluster.namenode_http, "GET", path, "GETFILESTATUS").status == 200, path)
+
+
 def until_closed(cluster: LightCluster, path: str) -> None:
     """Wait until a file is there and closed."""
+    until_there(cluster, path)
+    until(lambda: cluster.is_file_closed(path), path)
+
+
+def until(holds: Callable[[], bool], path: str) -> None:
+    """Wait until something holds of a file."""
     watch = threading.Event()
     for _ in range(int(HANG_S / 0.02)):
-        if call(cluster.namenode_http, "GET", path, "GETFILESTATUS").status == 200 and cluster.is_file_closed(
-            path
-        ):
+        if holds():
             return
         watch.wait(0.02)
-    raise AssertionError(f"{path} is still open")
+    raise AssertionError(path)
 
 
 def test_a_datanode_that_stops_leaves_the_file_open(homes: LightCluster) -> None:
@@ -107,6 +116,18 @@ def test_a_datanode_that_stops_leaves_the_file_open(homes: LightCluster) -> None
     read = call(homes.namenode_http, "GET", "/user/alice/f", "OPEN", "alice").body
     assert DATA.startswith(read)
     assert len(read) == length_of(homes, "/user/alice/f")
+
+
+def test_an_upload_under_way_keeps_its_lease(homes: LightCluster) -> None:
+    """Its DataNode renews it, however far a test moves the clock; what was left is closed meanwhile."""
+    with begun_upload(homes, "/user/alice/slow", len(DATA), DATA[:1000]) as connection:
+        until_there(homes, "/user/alice/slow")
+        for _ in range(3):
+            homes.advance(HARD_S)
+        assert not homes.is_file_closed("/user/alice/slow")
+        connection.sendall(DATA[1000:])
+        assert connection.recv(1024).startswith(b"HTTP/1.1 201")
+    assert call(homes.namenode_http, "GET", "/user/alice/slow", "OPEN", "alice").body == DATA
 
 
 def test_truncate_inside_a_block_ends_at_a_turn(homes: LightCluster) -> None:
