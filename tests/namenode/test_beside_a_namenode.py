@@ -39,3 +39,25 @@ def test_odd_requests_have_the_same_answers(cluster: Cluster) -> None:
         real = cluster.namenodes[0].http
         differences = oddities.compare(real, light.namenode_http, cluster.superuser, requests, "/odd")
     assert HADOOP != SPEAKS or differences == [], f"seed {seed}"
+
+
+def test_hadoops_own_shell(cluster: Cluster) -> None:
+    """`hdfs dfs` over webhdfs://: makes, writes, appends, lists, moves, sets and reads, and moves to the trash."""
+    with LightCluster(superuser=cluster.superuser) as light:
+        web = f"webhdfs://{light.namenode_http}"
+        script = (
+            (("-mkdir", "-p", f"{web}/x/y"), "", ""),
+            (("-put", "-", f"{web}/x/f"), "hello ", ""),
+            (("-appendToFile", "-", f"{web}/x/f"), "world", ""),
+            (("-cat", f"{web}/x/f"), "", "hello world"),
+            (("-mv", f"{web}/x/f", f"{web}/x/y"), "", ""),
+            (("-setfacl", "-m", "user:bob:r-x", f"{web}/x"), "", ""),
+            (("-getfacl", f"{web}/x"), "", "user:bob:r-x"),
+            (("-stat", "%n %b %u %g", f"{web}/x/y/f"), "", f"f 11 {cluster.superuser} supergroup"),
+            (("-checksum", f"{web}/x/y/f"), "", "MD5-of-0MD5-of-512CRC32"),
+            (("-rm", "-r", f"{web}/x/y"), "", "Moved"),
+        )
+        for arguments, stdin, expected in script:
+            result = cluster.fs_shell(*arguments, stdin=stdin)
+            assert result.exit_code == 0, (arguments, result.stderr)
+            assert expected in result.stdout + result.stderr, arguments

@@ -31,12 +31,14 @@ def add_block(
     file_id: int,
     targets: tuple[str, ...],
     new_id: NewId,
-) -> Block:
+) -> Block | Refusal:
     """Allocate the next block of a file; asked once more with the same `previous`, it is the same block.
 
+    A Refusal is an answer after which something has changed: the block before is committed, and a quota has no room.
+
     Raises:
-        Refusal: another client's file, another `previous` than the last block, too many blocks, a quota, or the
-            last but one is at no DataNode yet.
+        Refusal: another client's file, another `previous` than the last block, too many blocks, or the last but one
+            is at no DataNode yet.
     """
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
@@ -55,7 +57,10 @@ def add_block(
         )
     commit_last(view, tx, chain, node, previous)
     block = Block(new_id(), FIRST_STAMP)
-    change_file(tx, chain, node, blocks=(*tx.now(node).blocks, block))
+    try:
+        change_file(tx, chain, node, blocks=(*tx.now(node).blocks, block))
+    except Refusal as refusal:
+        return refusal
     tx.write(Create(layout.location(block.id), encode(Location(file=node.inode.id, targets=targets))))
     return block
 

@@ -1,5 +1,7 @@
 """What rules about files share. (namenode/namespace/files.py)"""
 
+import msgspec
+
 from nncache.namenode.inode import Inode
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
@@ -24,11 +26,10 @@ def existing(chain: Chain) -> Node:
 
 
 def change_file(tx: Transaction, chain: Chain, node: Node, *, verify: bool = True, **fields: object) -> Inode:
-    """Change fields of a file, and count the space that it takes then."""
+    """Change fields of a file, and count the space that it takes then; what a quota refuses changes nothing."""
     before = tx.now(node)
-    after = tx.change(node, **fields)
-    tx.consume(chain, 0, after.space - before.space, verify=verify)
-    return after
+    tx.consume(chain, 0, msgspec.structs.replace(before, **fields).space - before.space, verify=verify)
+    return tx.change(node, **fields)
 
 
 def usage_of(view: View, node: Node) -> tuple[int, int]:

@@ -112,6 +112,17 @@ def check_below(caller: Caller, path: str, tree: Tree, access: int, *, ignore_em
         ]
 
 
+def check_each(caller: Caller, path: str, tree: Tree, access: int) -> None:
+    """See that the caller has these rights to all directories of a tree, each before what is in it."""
+    inode = tree.top.inode
+    if caller.is_superuser or not inode.is_directory:
+        return
+    if not may(caller, inode, access):
+        raise _denied(caller, inode, path, access)
+    for child in tree.below:
+        check_each(caller, _join(path, child.top.inode.name), child, access)
+
+
 def may(caller: Caller, inode: Inode, access: int) -> bool:
     """Tell whether the caller has these rights to an inode."""
     if caller.is_superuser:

@@ -16,6 +16,7 @@ from nncache.namenode.namespace.permissions import (
     Caller,
     check_access,
     check_below,
+    check_each,
     check_owner,
     check_traverse,
 )
@@ -98,7 +99,10 @@ def content_summary(view: View, caller: Caller, *, as_usage: bool = False) -> Co
         what = "File/Directory does not exist" if as_usage else "File does not exist"
         raise not_found(f"{what}: {chain.path}")
     tree = view.tree_of(node)
-    check_below(caller, chain.path, tree, READ | EXECUTE, ignore_empty=False)
+    if as_usage:
+        check_below(caller, chain.path, tree, READ | EXECUTE, ignore_empty=False)
+    else:
+        check_each(caller, chain.path, tree, READ | EXECUTE)
     inodes = [each.inode for each in tree.nodes()]
     files = [inode for inode in inodes if not inode.is_directory]
     names_quota, space_quota = shown_quota(node.inode)
