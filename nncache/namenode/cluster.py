@@ -95,7 +95,7 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
         await file_system.format(spec.superuser, SUPERGROUP)
         settings = NameNodeSettings(superuser=spec.superuser, groups=spec.users, leases=spec.leases)
         namenode = NameNode(file_system, settings, clock)
-        datanode = DataNode("dn1", namenode, directory / "blocks")
+        datanode = DataNode("dn1", namenode, directory / "blocks", is_durable=spec.directory is not None)
         await datanode.start()
         async with _listening(namenode, datanode, clock, door, spec.port) as addresses:
             parts = Parts(

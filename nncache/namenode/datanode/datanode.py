@@ -35,11 +35,11 @@ class DataNode:
         stop_after: bytes of an upload after which it stops dead, as if the process had been killed; None: never.
     """
 
-    def __init__(self, name: str, namenode: NameNode, directory: Path) -> None:
+    def __init__(self, name: str, namenode: NameNode, directory: Path, *, is_durable: bool = True) -> None:
         self.name = name
         self.stop_after: int | None = None
         self._namenode = namenode
-        self._replicas = Replicas(directory)
+        self._replicas = Replicas(directory, is_durable=is_durable)
         self._holders: dict[str, None] = {}  # of uploads under way
         self._renewed_at = 0.0
         self._writing: dict[int, WritingReplica] = {}  # by block

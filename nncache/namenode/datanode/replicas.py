@@ -85,15 +85,17 @@ class WritingReplica:
             self._crcs.write(_crc(self._chunk))
             self._chunk = b""
         for file in (self._data, self._crcs):
-            os.fsync(file.fileno())
+            if self._replicas.is_durable:
+                os.fsync(file.fileno())
             file.close()
 
 
 class Replicas:
     """The replicas in a directory."""
 
-    def __init__(self, directory: Path) -> None:
-        """Use a directory, which is made if it is missing."""
+    def __init__(self, directory: Path, *, is_durable: bool = True) -> None:
+        """Use a directory, which is made if it is missing; durable replicas are synced before they are reported."""
+        self.is_durable = is_durable
         self._writing = directory / "rbw"
         self._finalized = directory / "finalized"
         for each in (self._writing, self._finalized):
