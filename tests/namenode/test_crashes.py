@@ -34,6 +34,24 @@ async def append(scene: Scene, path: str, data: bytes) -> None:
     await writer.close()
 
 
+async def recover(scene: Scene) -> None:
+    """Have the DataNode recover a block that was left, and cut another one."""
+    await scene.namenode.recover_lease(scene.root, "/left", B)
+    await scene.namenode.truncate(scene.root, "/d/f", 100, B, HOST)
+    await scene.datanode.work()
+
+
+async def settle(scene: Scene) -> None:
+    """Let all limits pass, and do all that is to be done then."""
+    await scene.namenode.check_leases()
+    for _ in range(3):
+        scene.clock.advance(HARD_S)
+        await scene.namenode.check_leases()
+        await scene.datanode.work()
+        await scene.namenode.reclaim()
+        await scene.datanode.work()
+
+
 async def set_scene(scene: Scene) -> None:
     """Make what the operations are about."""
     nn, root = scene.namenode, scene.root
@@ -73,19 +91,10 @@ OPERATIONS: dict[str, Step] = {
     "truncate inside a block": lambda scene: scene.namenode.truncate(scene.root, "/d/f", 100, B, HOST),
     "recover a lease": lambda scene: scene.namenode.recover_lease(scene.root, "/left", B),
     "set a quota": lambda scene: scene.namenode.set_quota(scene.root, "/c", 50, -1),
+    "recover blocks": recover,
+    "expire, recover and reclaim": settle,
     "reclaim": lambda scene: scene.namenode.reclaim(),
 }
-
-
-async def settle(scene: Scene) -> None:
-    """Let all limits pass, and do all that is to be done then."""
-    await scene.namenode.check_leases()
-    for _ in range(3):
-        scene.clock.advance(HARD_S)
-        await scene.namenode.check_leases()
-        await scene.datanode.work()
-        await scene.namenode.reclaim()
-        await scene.datanode.work()
 
 
 async def contents(scene: Scene, path: str = "/") -> dict[str, object]:

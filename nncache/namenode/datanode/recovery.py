@@ -16,7 +16,7 @@ def decide_recovery(order: Recovery, found: Mapping[str, Found | None]) -> Recov
     If a replica is whole, its length counts, and those still being written take part that have the same; otherwise the
     smallest length, which all have. A truncation gives the length itself.
     """
-    if any(replica is not None and replica.stamp >= order.recovery_id for replica in found.values()):
+    if any(replica is not None and replica.stamp > order.recovery_id for replica in found.values()):
         return None
     usable = {name: replica for name, replica in found.items() if replica is not None and replica.length > 0}
     if not usable:
