@@ -9,7 +9,7 @@ from nncache.coordination.zookeeper import Create, Delete, Operation
 from nncache.hadoop.filestatus import FileStatus
 from nncache.namenode import layout
 from nncache.namenode.clock import Clock
-from nncache.namenode.filesystem import FileSystem
+from nncache.namenode.filesystem import Decide, FileSystem
 from nncache.namenode.inode import AclEntry, Block, Inode, Recovery, parse_recovery
 from nncache.namenode.lease_clock import LeaseClock, LeaseLimits
 from nncache.namenode.namespace import acls, attributes, blocks, leases, reads
@@ -300,7 +300,7 @@ class NameNode:
         await self._fs.run(["/"], lambda _, tx: tx.renew(holder))
         await self._see(holder)
 
-    async def _run_open(self, path: str, file_id: int, decide: Callable[[View, Transaction], _T]) -> _T:
+    async def _run_open(self, path: str, file_id: int, decide: Decide[_T]) -> _T:
         if file_id == 0:
             return await self._fs.run([path], decide)
         return await self._fs.run_on(file_id, path, decide)

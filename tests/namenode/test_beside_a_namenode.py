@@ -55,7 +55,8 @@ def test_hadoops_own_shell(cluster: Cluster) -> None:
             (("-getfacl", f"{web}/x"), "", "user:bob:r-x"),
             (("-stat", "%n %b %u %g", f"{web}/x/y/f"), "", f"f 11 {cluster.superuser} supergroup"),
             (("-checksum", f"{web}/x/y/f"), "", "MD5-of-0MD5-of-512CRC32"),
-            (("-rm", "-r", f"{web}/x/y"), "", "Moved"),
+            (("-rm", "-r", f"{web}/x/y"), "", ""),
+            (("-ls", "-R", f"{web}/user"), "", ".Trash/Current/x/y/f"),
         )
         for arguments, stdin, expected in script:
             result = cluster.fs_shell(*arguments, stdin=stdin)
