@@ -11,8 +11,13 @@ DEMO_WITHOUT ?=
 # The story of a cluster with Kerberos: make demo SECURE=1
 SECURE ?=
 export HADOOP ZOOKEEPER DEMO_WITHOUT SECURE
-# How many processes run the tests, each with a cluster of its own; 0: all in one, file by file.
-WORKERS ?= 3
+# How many processes run the tests: no more than cores. 0: all in one, file by file.
+WORKERS ?= 2
+
+# Parts of `make nightly` (tools/nightly.py); each is a target, too.
+NIGHTLY := long model races alike hostile overload differential differential-secured inotify-faults job-commit bulk-filters registry-flood discovery
+ONLY ?=
+SEED ?=
 
 BIN := .venv/bin
 # What .venv holds: the service itself, which is all that the demo needs; with the libraries of a cluster with Kerberos;
@@ -21,10 +26,9 @@ RUNS := .venv/.runs
 SECURED := .venv/.secured
 READY := .venv/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-ROOMS := bench nncache demo deploy testbed proxy invalidation registry cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters discovery registry-flood hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting inotify-faults
+.PHONY: help test test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
 KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
@@ -56,9 +60,23 @@ $(READY): $(RUNS)
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 34
 
-test: $(READY) ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
+test: $(READY) ## Check a change, in about 8 minutes: lint, types, import order, all tests without processes, and those on one shared cluster (HADOOP=3.4.1 for that release)
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint types imports
-	@$(MAKE) --no-print-directory --jobs=2 core others # at once: `others` begins with tests that wait for servers
+	$(BIN)/python -m pytest -n $(WORKERS) --layer test -p tests.house.core_coverage
+
+test-changed: $(READY) ## Run the tests nearest to what differs from main, in about a minute
+	$(BIN)/python -m tools.changed
+
+check: $(READY) ## Check a merge, after `make test`, in about 20 minutes: Kerberos, faults, real servers, short forms of what runs nightly, the demo
+	$(BIN)/python -m pytest -n $(WORKERS) --layer check
+
+nightly: $(READY) ## Run what takes hours, part by part (ONLY=model,races SEED=7); make model runs one of them
+	$(INSTALL) -e '.[hostile]'
+	$(BIN)/python -m tools.nightly --only '$(ONLY)' $(if $(SEED),--seed $(SEED))
+
+$(NIGHTLY): $(READY) # one part of the night, on the terminal
+	$(if $(filter hostile,$@),$(INSTALL) -e '.[hostile]')
+	$(BIN)/python -m tools.nightly --only $@ $(if $(SEED),--seed $(SEED))
 
 demo: $(if $(SECURE),$(SECURED),$(RUNS)) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail, SECURE=1 for a cluster with Kerberos)
 	$(BIN)/python -m nncache.demo
@@ -76,63 +94,6 @@ types: $(READY) ## Check types, tests included
 
 imports: $(READY) ## Check the order of the rooms
 	$(BIN)/lint-imports
-
-core: $(READY) ## Check that the deciding modules are covered by their own tests, every branch
-	$(BIN)/python -m tests.house.core_coverage
-
-others: $(READY) ## Run the tests that `make core` does not run
-	$(BIN)/python -m pytest -n $(WORKERS) --without-core
-
-test-long: $(READY) ## Run the tests that `make test` leaves out, since each takes a minute or more
-	$(BIN)/python -m pytest -n 2 -m long
-
-pytest: $(READY) ## Run the tests alone, all but the long ones (PYTEST_ADDOPTS=... for a part, WORKERS=0 for one process)
-	$(BIN)/python -m pytest -n $(WORKERS)
-
-model: $(READY) ## Tell 100,000 random histories of the whole system to a judge of the guarantees, then catch all broken variants of the product
-	$(BIN)/python -m tests.model; short=$$?; $(BIN)/python -m tests.model.variants && exit $$short
-
-races: $(READY) ## Force 1,000,000 races in the model and 5,000 on the real stack
-	$(BIN)/python -m tests.races
-
-LONG_SEGMENT := $(BIN)/python -m tests.differential --operations 75 --seeds 2 --segment-txids 100000
-
-differential: $(READY) ## Make 20,000 random operations on each channel and compare every answer with the NameNode's own; then on a long segment
-	$(BIN)/python -m tests.differential --operations 1000 --seeds 20; short=$$?; $(LONG_SEGMENT) && exit $$short
-
-differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions in the NameNode's open segment, never rolled
-	$(LONG_SEGMENT)
-
-differential-secured: $(READY) ## The same on a cluster with Kerberos: 2,000 operations on each channel with cookies, with delegation tokens, with doas and with tickets (about an hour)
-	$(BIN)/python -m tests.differential --operations 1000 --seeds 2 --secured cookie --secured token --secured doas --secured negotiate
-
-job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUCCESS and count ZooKeeper's writes (about 3 minutes)
-	$(BIN)/python -m tests.job_commit
-
-bulk-filters: $(READY) ## Apply 5,000 filters from one file beside a publisher and a proxy, and watch the gate (about 2 minutes)
-	$(BIN)/python -m tests.bulk_filters
-
-registry-flood: $(READY) ## Let one client flood the registry with questions and with changes, and measure what others notice (about 2 minutes)
-	$(BIN)/python -m tests.registry.flood
-
-discovery: $(READY) ## Let a proxy come and go beside a client of nncache.connect, and measure when each finder notices (about 20 s; apt-get install prometheus)
-	$(BIN)/python -m tests.discovery
-
-inotify-faults: $(READY) ## Break an inotify service in 60 random histories, hold its subscribers against the edit log, then find five broken publishers and two broken proxies in at most ten each (about 45 minutes)
-	$(BIN)/python -m tests.inotify --histories 60
-	for name in no-fencing epoch-not-in-the-multi silent-drop no-chain untold-modification skip-on-resume untold-gap; do \
-		if $(BIN)/python -m tests.inotify --histories 10 --until-found --untimed --broken $$name; then \
-			echo "the broken daemon $$name was not found"; exit 1; fi; done
-
-hostile: $(READY) ## Send what means harm: fuzzing of every parser, smuggling, odd paths, bad replies, a stateful attacker (about 2 hours)
-	$(INSTALL) -e '.[hostile]'
-	$(BIN)/python -m tests.hostile all
-
-alike: $(READY) ## Hold 1,000,000 generated requests against the same server without its quick ways, byte for byte (about 18 minutes)
-	$(BIN)/python -m tests.alike
-
-overload: $(READY) ## Attack a real cluster's proxy in every way on the list and judge what others notice (about 15 minutes)
-	$(BIN)/python -m tests.overload
 
 bench: $(READY) ## Poll a NameNode directly, through nncache and through nginx with 2,000 pollers (at most 5 minutes; apt-get install nginx-light)
 	$(BIN)/python bench/run_pollers.py --pollers 2000 --duration 20 --out build/bench
@@ -168,26 +129,23 @@ bench-growth: $(READY) ## Measure how the CPU for each hit grows with filters, e
 bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how long filling and forgetting them holds the loop (about 8 minutes, 1.2 GB)
 	$(BIN)/python -m nncache.bench.memory
 
-docs: $(READY) ## Write settings.md, metrics.md, cache-status.md, check.md and commands.md in docs/ from the code
-	$(BIN)/python -m nncache.settings.reference
-	$(BIN)/python -m nncache.checks.reference
-	$(BIN)/python -m nncache.commands.reference
+docs: $(READY) ## Write settings.md, metrics.md and cache-status.md in docs/ from the code
+	$(BIN)/python -m tools.docs
 
 # Not quiet: what is not said does not count for --strict.
-site: $(READY) ## Build the pages of docs/ as a site into build/site; open build/site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+site: $(READY) ## Build the pages of docs/, and those of commands and checks, as a site into build/site; open build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# For how many seconds `make dashboards` makes load, and where it leaves what the panels show (deploy/grafana/render).
+# For how many seconds `make dashboards` makes load.
 DURATION ?= 600
-SAVE ?=
 # What goes wrong in the second third of that time: failover, zookeeper-outage, publisher-killed, cache-too-small.
 FAULT ?=
 
 dashboards: $(READY) ## Run a real cluster under load with Prometheus, and say where to look (DURATION=600, FAULT=failover; apt-get install prometheus)
-	$(BIN)/python -m nncache.deploy.live --duration $(DURATION) $(if $(SAVE),--save $(SAVE)) $(if $(FAULT),--fault $(FAULT))
+	$(BIN)/python -m tools.dashboards.live --duration $(DURATION) $(if $(FAULT),--fault $(FAULT))
 
 dashboards-json: $(READY) ## Write the Grafana dashboards in deploy/grafana/dashboards from the code
-	$(BIN)/python -m nncache.deploy.grafana
+	$(BIN)/python -m tools.dashboards
 
 # Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
 .venv-proto/.installed: Makefile
@@ -200,4 +158,4 @@ proto: .venv-proto/.installed ## Generate the Hadoop RPC messages from their .pr
 
 clean: ## Remove what was made here (downloads of the test bed stay)
 	rm -rf .venv .venv-proto build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
-	find $(ROOMS) tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find nncache tools tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""The entry of the command line: run the command, print what is wrong with a start. (nncache/cli.py)"""
+"""The entry of the command line: run the command, print what is wrong with a start."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""The one clock: seconds since boot, time in suspend included. (nncache/clock.py)
+"""The one clock: seconds since boot, time in suspend included.
 
 CLOCK_BOOTTIME is never set and does not stop while a laptop or a virtual machine sleeps.
 CLOCK_MONOTONIC does stop: after an hour's sleep an entry would look as fresh as before it, and the guarantee

@@ -1,4 +1,4 @@
-"""Proxies by name, for applications: `nncache.connect`. (nncache/connecting.py)"""
+"""Proxies by name, for applications: `nncache.connect`."""
 
 import random
 import threading
@@ -86,7 +86,7 @@ class Proxies:
         """Return the URL of one of them, drawn by lot from those that have not failed lately.
 
         Raises:
-            NoProxyError: there is none.
+            NoProxyError: no proxy is registered.
         """
         urls = self.urls
         if not urls:

@@ -1,4 +1,4 @@
-"""Errors of this room: what ends a start, told in one line. (nncache/errors.py)"""
+"""Errors that end a command or a start, each with its line for the terminal."""
 
 from typing import ClassVar
 
@@ -37,7 +37,7 @@ class NotAuditedError(AdminError):
 
 
 class FiltersError(StartError):
-    """The filters could not be read or changed; what HDFS said is part of the line."""
+    """The filters could not be read or changed; the reply of HDFS is part of the line."""
 
 
 class NotComparedError(FiltersError):

@@ -1,4 +1,4 @@
-"""Log lines: one line each, with a UTC timestamp, on standard error. (nncache/logs.py)"""
+"""Log lines: one line each, with a UTC timestamp, on standard error."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from nncache.hadoop.token_bucket import TokenBucket
+from nncache.net.token_bucket import TokenBucket
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
@@ -61,21 +61,21 @@ class OneLine(_Timed):
 
 
 class OneObject(_Timed):
-    """Format a record as a JSON object on one line, in ASCII: no byte of a peer's stands in it as it came."""
+    """Format a record as a JSON object on one line, in ASCII: no byte from a peer is copied into it unescaped."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the object; a traceback is one string."""
-        said = {
+        fields = {
             "time": self.formatTime(record),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
         }
         if record.exc_info:
-            said["exception"] = self.formatException(record.exc_info)
+            fields["exception"] = self.formatException(record.exc_info)
         if record.stack_info:
-            said["stack"] = self.formatStack(record.stack_info)
-        return json.dumps(said)
+            fields["stack"] = self.formatStack(record.stack_info)
+        return json.dumps(fields)
 
 
 _AT_ONCE: Final = 60

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for callers that have none. (nncache/portal.py)"""
+"""An event loop in a thread of its own, for callers that have none."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""The service registry for applications: `nncache.open_registry`. (nncache/registering.py)"""
+"""The service registry for applications: `nncache.open_registry`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
@@ -12,14 +12,13 @@ from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.portal import Portal
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.errors import RegistryIOError
 from nncache.registry.operations import Registry
-from nncache.registry.pace import Pace
-from nncache.registry.record import ServiceRecord
+from nncache.registry.pacing import Pace
+from nncache.registry.record import Entry, EntryStatus, ServiceRecord
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import Change, TreeWatch
 from nncache.settings.commands import REGISTRY, SettingsOfRegistry, load_settings
@@ -168,7 +167,7 @@ class BlockingRegistry:
         """Return the entries at and below a path with an endpoint like FIELD=VALUE, such as api=org.apache.hbase.
 
         Raises:
-            ValueError: the query is none; says what is allowed.
+            ValueError: the query is invalid; says what is allowed.
         """
         reading = self._portal.wait_for(read_tree(self._registry, path, EndpointQuery.parse(query)))
         return reading.entries

@@ -1,4 +1,4 @@
-"""HDFS's events for applications: `nncache.subscribe`. (nncache/subscribing.py)"""
+"""HDFS's events for applications: `nncache.subscribe`."""
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
@@ -14,11 +14,11 @@ from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
 from nncache.invalidation.subscriber.events import FilterModified, Received
 from nncache.invalidation.subscriber.subscription import Subscription
+from nncache.net.setting_error import SettingError
 from nncache.portal import Portal
 from nncache.settings.commands import WATCH, SettingsOfWatch, load_settings
 

@@ -13,13 +13,11 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.jars import resolve
-from nncache.testbed.kdc import KdcServer
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
-from tests.house.core_coverage import own_tests
-from tests.kerberos import need_kdc
+from tests.kerberos import KdcServer, need_kdc
+from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, turn_of
 from tests.quiet import speak
-from tests.workers import Shares, turn_of
+from tests.zookeepers import ZooKeeperServer
 
 for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
     os.environ.pop(_variable, None)
@@ -29,15 +27,16 @@ NEED_JARS = {"cluster", "secured_cluster", "zookeeper_server"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what `make test` says, where `make core` has run those tests already."""
-    parser.addoption(
-        "--without-core", action="store_true", help="leave out the test files that `make core` runs"
-    )
+    """Add the option that chooses a layer (tests/layers.py)."""
+    parser.addoption("--layer", choices=[*Layer], help="run the tests of this layer alone")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out what the option says; None is no opinion."""
-    return True if config.getoption("without_core") and collection_path in own_tests() else None
+    """Leave out the files of other layers; None is no opinion."""
+    layer = config.getoption("layer")
+    if layer is None or layer == Layer.NIGHTLY or collection_path.is_dir():
+        return None
+    return True if layer_of(collection_path) != layer else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -82,6 +81,30 @@ def pytest_runtestloop(session: pytest.Session) -> None:
         assert capture is not None
         with capture.global_and_fixture_disabled():
             resolve(HADOOP, progress=partial(print, file=sys.stderr))  # a worker's other output goes nowhere
+
+
+STARTED: list[str] = []
+"""Processes that were started since a test began."""
+
+
+def _notice(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "subprocess.Popen":
+        STARTED.append(str(arguments[0]))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch for processes in the layer that starts none."""
+    if config.getoption("layer") == Layer.TEST:
+        sys.addaudithook(_notice)
+
+
+@pytest.fixture(autouse=True)
+def starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test of the layer TEST that starts a process: its file belongs into `WITH_PROCESSES`."""
+    STARTED.clear()
+    yield
+    if STARTED and not request.node.nodeid.startswith(ON_THE_CLUSTER):
+        pytest.fail(f"{STARTED[0]} was started: name this file in tests/layers.py, WITH_PROCESSES")
 
 
 @pytest.fixture(autouse=True)

@@ -1,17 +1,20 @@
-"""Where Kerberos can be had, and tickets as a client sends them. (tests/kerberos.py)"""
+"""Where Kerberos can be had, and tickets as a client sends them."""
 
 import base64
 import importlib.util
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from nncache.testbed.errors import MissingToolError
 from nncache.testbed.kdc import Kdc, find_programs
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import Lifeline, Running
 
 REQUIRED = "NNCACHE_REQUIRE_KERBEROS"
 """With this variable set (as in .ci/run), a test that would be skipped fails."""
@@ -71,3 +74,32 @@ def negotiate(ccache: Path, service: str = "HTTP@localhost") -> str:
     token = gssapi.SecurityContext(name=name, mech=spnego, creds=credentials, usage="initiate").step()
     assert token is not None
     return f"Negotiate {base64.b64encode(token).decode()}"
+
+
+class KdcServer(Kdc, Running):
+    """A KDC of its own: a free port and a temporary directory, for as long as the `with` block lasts.
+
+    It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
+    """
+
+    def __init__(self) -> None:
+        """Lay it out without starting it; the `with` block does.
+
+        Raises:
+            TestbedError: MIT Kerberos is not installed, or no port is free.
+        """
+        self._close = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            made = Path(tempfile.mkdtemp(prefix="nncache-kdc-"))
+            self._close.callback(shutil.rmtree, made, ignore_errors=True)
+            lifeline = Lifeline(made / "guard.lock", made)
+            self._close.callback(lifeline.close)
+            ports = self._close.enter_context(PortLease())
+            super().__init__(made, ports.take(), log=made / "kdc.log", lifeline=lifeline)
+            undo.pop_all()
+
+    def close(self) -> None:
+        """End it, give its port back and remove its directory. May be called again."""
+        self.process.kill()  # its database will not be read again
+        self._close.close()

@@ -1,4 +1,4 @@
-"""How long a test waits: it may fail because something hangs, never because the machine is busy. (tests/patience.py)"""
+"""How long a test waits: it may fail because something hangs, never because the machine is busy."""
 
 from typing import Final
 

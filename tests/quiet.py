@@ -1,4 +1,4 @@
-"""Have the log say nothing where troubles are made by the thousand. (tests/quiet.py)"""
+"""Have the log say nothing where troubles are made by the thousand."""
 
 import logging
 

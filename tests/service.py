@@ -9,8 +9,7 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy, Publisher
-from nncache.testbed.subscriber import Subscriber
+from nncache.testbed.daemon import Proxy, Publisher, Subscriber
 from tests.secured.service import own_identity, principal_flags
 
 NAMESERVICE = "ns1"

@@ -1,4 +1,4 @@
-"""Servers with a certificate, and clients that trust its authority. (tests/tls.py)"""
+"""Servers with a certificate, and clients that trust its authority."""
 
 import ssl
 

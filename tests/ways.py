@@ -1,4 +1,4 @@
-"""Ways in which a client says who asks: what a request of each user carries. (tests/ways.py)
+"""Ways in which a client says who asks: what a request of each user carries.
 
 A cluster without Kerberos believes `user.name`; the ways of one with Kerberos are in `tests/secured/ways.py`.
 """

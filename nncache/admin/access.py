@@ -1,4 +1,4 @@
-"""Who may see a page that shows paths and users: operators alone. (nncache/admin/access.py)
+"""Who may see a page that shows paths and users: operators alone.
 
 With a token, who brings it. Without one, clients on this host that name it by a name of its own: a browser that was
 led here by DNS rebinding sends the name of the page that it came from.

@@ -1,15 +1,21 @@
-"""Bound the connections of an admin port: how many, whose, and for how long. (nncache/admin/connections.py)
+"""Bound the connections of an admin port: how many, whose, and for how long.
 
 Probes of this host have places of their own, so that clients elsewhere cannot make /health fail here. A connection that
 is refused is closed at once: the bound keeps the port from taking the files of the clients' port.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final, cast
 
 from nncache.admin.access import is_loopback
-from nncache.proxy.shares import Shares, holder_of
+from nncache.net.endpoint import Endpoint
+from nncache.net.shares import Shares, holder_of
+from nncache.proxy.clients.server_certificate import ServerCertificate
+from nncache.proxy.clients.tls_listener import TlsListener
+from nncache.proxy.errors import StartError
+from nncache.proxy.limits import LimitSettings
 
 MAX_CONNECTIONS: Final = 32
 """Open at once, one half of this host and one half of all others; `proxy.limits.reserve_files` keeps files for them."""
@@ -112,3 +118,28 @@ class _Connection(asyncio.Protocol):
         """Pass on."""
         if self._served_by is not None:
             self._served_by.resume_writing()
+
+
+@asynccontextmanager
+async def listening(
+    connections: Connections, certificate: ServerCertificate, endpoint: Endpoint
+) -> AsyncIterator[Endpoint]:
+    """Listen, and return where; handshakes under way have as many places as connections.
+
+    Raises:
+        OSError: the address is taken, or not ours.
+    """
+    limits = LimitSettings(max_connections=connections.most)
+    clock = asyncio.get_running_loop().time
+    listener = TlsListener(connections, certificate, limits, clock, key="admin")
+    try:
+        listener.listen(endpoint.host, endpoint.port)
+    except StartError as error:
+        raise error.__cause__ or error from None  # the OSError has the reason alone
+    async with asyncio.TaskGroup() as tasks:
+        serving = tasks.create_task(listener.run())
+        try:
+            yield Endpoint(endpoint.host, listener.port)
+        finally:
+            listener.stop()
+            serving.cancel()

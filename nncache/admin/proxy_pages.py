@@ -1,4 +1,4 @@
-"""What the admin port of a proxy shows. (nncache/admin/proxy_pages.py)"""
+"""What the admin port of a proxy shows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,8 +104,8 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
         try:
             path = canonical(query.get("path", ""))
         except InvalidPathError as error:
-            told = {"error": f"{error}; ask /explain?path=/an/absolute/path"}
-            return as_json(told, status=HTTPStatus.BAD_REQUEST)
+            problem = {"error": f"{error}; ask /explain?path=/an/absolute/path"}
+            return as_json(problem, status=HTTPStatus.BAD_REQUEST)
         try:
             return as_json(sources.explain(path))
         except NoNamespaceError as error:
@@ -117,8 +117,8 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
     def sample(query: Mapping[str, str]) -> Answer:
         limit = query.get("limit", str(MAX_SAMPLE))
         if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit) <= MAX_SAMPLE:
-            told = {"error": f"limit: {limit}: must be a number from 1 to {MAX_SAMPLE}"}
-            return as_json(told, status=HTTPStatus.BAD_REQUEST)
+            problem = {"error": f"limit: {limit}: must be a number from 1 to {MAX_SAMPLE}"}
+            return as_json(problem, status=HTTPStatus.BAD_REQUEST)
         try:
             return as_json({"paths": list(sources.sample(int(limit), query.get("filter")))})
         except SampleError as error:

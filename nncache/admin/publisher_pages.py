@@ -1,4 +1,4 @@
-"""What the admin port of a publisher shows. (nncache/admin/publisher_pages.py)"""
+"""What the admin port of a publisher shows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

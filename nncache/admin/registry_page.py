@@ -1,4 +1,4 @@
-"""What is registered, as a page for a browser. (nncache/admin/registry_page.py)
+"""What is registered, as a page for a browser.
 
 A record is written by others, so all of it is text: MarkupSafe escapes what is put into a page, an address becomes a
 link only if it is of http or https, and the page's policy allows its own style and nothing else. Links are relative, so
@@ -19,8 +19,15 @@ from markupsafe import Markup
 from nncache.admin.status_page import digest_of, read_text
 from nncache.registry import paths
 from nncache.registry.addresses import split_uri
-from nncache.registry.entry import Entry, EntryStatus
-from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, Address, Endpoint, ServiceRecord
+from nncache.registry.record import (
+    YARN_ID,
+    YARN_PERSISTENCE,
+    Address,
+    Endpoint,
+    Entry,
+    EntryStatus,
+    ServiceRecord,
+)
 
 _T = TypeVar("_T")
 

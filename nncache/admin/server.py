@@ -1,4 +1,4 @@
-"""Serve a daemon's pages for operators and their tools, on a port of their own. (nncache/admin/server.py)
+"""Serve a daemon's pages for operators and their tools, on a port of their own.
 
 Texts that may name paths, users or addresses are for operators (`nncache.admin.access`): whole pages, what is wrong in
 the words of those whom it went wrong for, the state on the index. Probes and Prometheus get health, metrics, and of
@@ -19,10 +19,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from nncache.admin.access import Access
-from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
-from nncache.admin.over_tls import listening
+from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
 from nncache.admin.status_page import StatusPage
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 
 PageCalled: TypeAlias = Callable[[str, str, int], None]
 """Takes note of a call of an operators' page: the client's address, the target, the status of the answer."""

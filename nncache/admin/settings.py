@@ -1,12 +1,12 @@
-"""Who may see the pages of an admin port that show paths and users. (nncache/admin/settings.py)"""
+"""Who may see the pages of an admin port that show paths and users."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nncache.admin.access import Access
-from nncache.hadoop.endpoint import Endpoint, parse_endpoint
-from nncache.hadoop.secret_file import fault_of, shown
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.secret_file import fault_of, shown
+from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
 from nncache.proxy.errors import StartError
 
@@ -88,7 +88,7 @@ class ExplainSettings:
         """Refuse what cannot be an address.
 
         Raises:
-            SettingError: it is none.
+            SettingError: the address is invalid.
         """
         _ = self.admin_at
         if self.admin_ca and not self.is_over_tls:

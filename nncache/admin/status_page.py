@@ -1,4 +1,4 @@
-"""The page for people at `/`: one text that loads nothing but figures from its own port. (nncache/admin/status_page.py)
+"""The page for people at `/`: one text that loads nothing but figures from its own port.
 
 The pages of a proxy and of a publisher share their style (`status.css`) and the drawing part of their script
 (`status.js`).

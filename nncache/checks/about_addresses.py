@@ -1,4 +1,4 @@
-"""Judge what answers at the addresses of the settings. (nncache/checks/about_addresses.py)
+"""Judge what answers at the addresses of the settings.
 
 Pure.
 """
@@ -8,9 +8,9 @@ from typing import Final
 
 from nncache.checks.facts import Contact, Facts, Trouble
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
-from nncache.hadoop.addresses import split_address
-from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.server_kind import ServerKind
+from nncache.net.addresses import split_address
+from nncache.net.endpoint import Endpoint
 
 _RIGHT: Final[Mapping[str, str]] = {
     "namenode_http": "the NameNode's HTTP address (dfs.namenode.http-address, port 9870 by default)",

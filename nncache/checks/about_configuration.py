@@ -1,4 +1,4 @@
-"""Judge what the NameNodes' own configuration means for nncache. (nncache/checks/about_configuration.py)
+"""Judge what the NameNodes' own configuration means for nncache.
 
 Pure. Source: hdfs-default.xml and core-default.xml of Hadoop 3.4.1 and 3.5.0.
 """

@@ -1,4 +1,4 @@
-"""Judge what this host allows, and numbers that do not go together. (nncache/checks/about_host.py)
+"""Judge what this host allows, and numbers that do not go together.
 
 Pure.
 """

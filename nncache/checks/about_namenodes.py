@@ -1,4 +1,4 @@
-"""Judge what the NameNodes say of themselves. (nncache/checks/about_namenodes.py)
+"""Judge what the NameNodes say of themselves.
 
 Pure.
 """
@@ -9,8 +9,7 @@ from typing import Final
 
 from nncache.checks.facts import Facts, NameNodeFound, Read
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
-from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState, NameNode
 from nncache.hadoop.kerberos.advice import is_about_kdc
 from nncache.hadoop.paths import ROOT
 from nncache.hadoop.server_kind import ServerKind
@@ -342,7 +341,7 @@ def read(facts: Facts) -> Iterator[Finding]:
                 f"GETFILESTATUS of / as {facts.subject.who} at {each.http} answers {found.status or 'nothing'}: "
                 f"{found.says}",
                 f"see that {facts.subject.who} may read / (set {facts.subject.at('user')}), and that no filter of the "
-                "web server stands in the way",
+                "web server is in the way",
             )
 
 

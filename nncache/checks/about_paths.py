@@ -1,4 +1,4 @@
-"""Judge which paths are meant. (nncache/checks/about_paths.py)
+"""Judge which paths are meant.
 
 Pure.
 """
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from nncache.checks.facts import Facts
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
-from nncache.hadoop.glob_pitfalls import pitfall
-from nncache.hadoop.some_names import some_names
+from nncache.hadoop.glob_syntax import pitfall
 from nncache.invalidation.filters.trust import by_distrust
+from nncache.net.some_names import some_names
 from nncache.settings.commands import SettingsOfPublisher
 
 

@@ -1,4 +1,4 @@
-"""Judge what the service registry holds of a daemon and of others. (nncache/checks/about_registry.py)
+"""Judge what the service registry holds of a daemon and of others.
 
 Pure.
 """
@@ -11,7 +11,7 @@ from nncache.checks.facts import Facts, RegistryFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.coordination.acl import CHANGES, Acl, Right
 from nncache.hadoop.server_kind import ServerKind
-from nncache.hadoop.some_names import some_names
+from nncache.net.some_names import some_names
 from nncache.registry.addresses import place_of
 from nncache.registry.record import ServiceRecord
 

@@ -1,4 +1,4 @@
-"""Judge what ZooKeeper holds. (nncache/checks/about_zookeeper.py)
+"""Judge what ZooKeeper holds.
 
 Pure.
 """
@@ -9,7 +9,7 @@ from typing import Final
 from nncache.checks.facts import MOVES_S, Facts, ZooKeeperFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.coordination.acl import CHANGES, Acl, Right
-from nncache.hadoop.some_names import some_names
+from nncache.net.some_names import some_names
 
 _NOT_USED: Final = "nothing goes through ZooKeeper (no zookeeper, or another channel)"
 _NOT_ASKED: Final = "no ZooKeeper answers"

@@ -1,4 +1,4 @@
-"""See what answers at an address. (nncache/checks/contacts.py)
+"""See what answers at an address.
 
 Nothing but questions is sent: `GET /jmx`, ZooKeeper's `srvr`, the beginning of a TLS handshake. Each on a connection of
 its own, since a server that does not expect one closes it.
@@ -14,8 +14,6 @@ from typing import Final
 from urllib.parse import quote
 
 from nncache.checks.facts import Contact, Trouble
-from nncache.hadoop.addresses import split_address
-from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.server_kind import (
     PROCESS_QUERY,
@@ -27,7 +25,9 @@ from nncache.hadoop.server_kind import (
     name_of,
     parse_reply,
 )
-from nncache.hadoop.tls_failure import why_no_tls
+from nncache.net.addresses import split_address
+from nncache.net.http_failure import why_unanswered
+from nncache.net.tls_failure import why_no_tls
 
 STEP_S: Final = 1.2
 """For each of the steps: resolving, connecting, a question."""
@@ -186,7 +186,7 @@ async def _answer(
 
     Raises:
         OSError: there is no connection; ssl.SSLError: or none that can be trusted.
-        TimeoutError: there is none in time.
+        TimeoutError: no answer in time.
     """
     data = bytearray()
     async with asyncio.timeout(STEP_S):

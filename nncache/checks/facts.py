@@ -1,4 +1,4 @@
-"""What the probes find, as far as the checks need it. (nncache/checks/facts.py)"""
+"""What the probes find, as far as the checks need it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,8 +9,7 @@ from typing import Final
 from nncache.checks.subject import Subject
 from nncache.coordination.acl import Acl
 from nncache.hadoop.doas_trial import Trial
-from nncache.hadoop.election_view import Answer, NameNode
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import Answer, HaState, NameNode
 from nncache.hadoop.kerberos.advice import is_about_kdc
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
@@ -38,7 +37,7 @@ class Contact:
 
     Attributes:
         address: host:port, as in the settings.
-        hosts: the addresses that the host name stands for.
+        hosts: the addresses of the host name.
         trouble: why there was no connection; None if there was one.
         why: the system's words about that.
         kind: what answers; None without a connection.
@@ -88,7 +87,7 @@ class NameNodeFound:
         read: a read as the service's user.
         rpc_namespace: the namespace that its RPC address serves.
         rpc_state: its state over RPC.
-        rpc_silence: why its RPC address said neither.
+        rpc_silence: why its RPC address returned neither.
         is_another: it calls itself another principal than `namenode_principal` says; `rpc_silence` has both.
         groups: those in which it finds the service's user.
         edits_txid: the last transaction of its edits, which the service's user may read; None: not read.
@@ -157,7 +156,7 @@ class RegistryFound:
     Attributes:
         silence: why it, or a part of it, could not be read; "" if all could.
         host: by which this daemon registers.
-        hosts: the addresses that it stands for; none: it cannot be resolved.
+        hosts: its addresses; none: it cannot be resolved.
         acls: who may do what, by path, with those that are there of the entries from the root to this daemon's own.
         path: of this daemon's entry; "" if its port is not known before it listens.
         at: host:port that its record must have.
@@ -274,7 +273,7 @@ class Facts:
         return bool(self.host.login)
 
     def silent_kdc(self) -> str:
-        """Return what is said of a KDC that gave a ticket, and none for a NameNode; "" where all is well."""
+        """Return the error of a KDC that gave a ticket, but none for a NameNode; "" where all is well."""
         silences = (each for found in self.namenodes.values() for each in (found.silence, found.rpc_silence))
         return next(filter(is_about_kdc, silences), "")
 

@@ -1,4 +1,4 @@
-"""What a check has come to. (nncache/checks/finding.py)"""
+"""What a check has come to."""
 
 from dataclasses import dataclass
 from enum import Enum

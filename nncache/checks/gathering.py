@@ -1,4 +1,4 @@
-"""Gather all facts about a daemon's surroundings, independent servers at once. (nncache/checks/gathering.py)"""
+"""Gather all facts about a daemon's surroundings, independent servers at once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,7 +26,6 @@ from nncache.checks.zookeeper_probe import ask_zookeeper
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.addresses import split_address
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import Mechanism
@@ -34,10 +33,11 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.services import services_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.server_kind import ServerKind
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.filters.errors import FilterStoreError
+from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.net.addresses import split_address
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 FIRST_S: Final = 5.0
@@ -111,7 +111,7 @@ async def _why_no_ticket(subject: Subject, identity: KerberosIdentity | None, tr
 
 
 def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
-    """Return as whom to ask, as whom to log in at ZooKeeper, and what is wrong with either."""
+    """Return the identity for NameNodes, the login for ZooKeeper, and what is wrong with either."""
     identity: KerberosIdentity | None = None
     try:
         identity = identity_of(subject.kerberos, clock)
@@ -172,7 +172,7 @@ async def _namenode(
     subject = facts.subject
     over_http = over_rpc = NameNodeFound()
     async with asyncio.TaskGroup() as tasks:
-        asked = told = None
+        asked = asked_rpc = None
         if facts.has_kind(namenode.http, *_WEB):
             asked = tasks.create_task(
                 ask_over_http(
@@ -180,11 +180,11 @@ async def _namenode(
                 )
             )
         if facts.has_kind(namenode.rpc, ServerKind.HADOOP_RPC):
-            told = tasks.create_task(
+            asked_rpc = tasks.create_task(
                 ask_over_rpc(namenode, subject.user, identity, reads_edits=subject.reads_edits)
             )
     over_http = asked.result() if asked is not None else over_http
-    over_rpc = told.result() if told is not None else over_rpc
+    over_rpc = asked_rpc.result() if asked_rpc is not None else over_rpc
     return replace(
         over_http,
         rpc_namespace=over_rpc.rpc_namespace,

@@ -1,4 +1,4 @@
-"""See what this host allows. (nncache/checks/host_probe.py)
+"""See what this host allows.
 
 An address is bound for a moment, not listened on: no client can connect meanwhile.
 """
@@ -13,13 +13,13 @@ from nncache.checks.contacts import admin_over_tls, contact, resolved
 from nncache.checks.facts import CertificateFound, HostFound
 from nncache.checks.subject import Subject
 from nncache.clock import boottime, unix_time_of_boot
-from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.server_kind import ServerKind
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.publisher.output_stream import load_output_class
 from nncache.invalidation.stream import load_stream_class
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.server_certificate import ServerCertificate, certificate_of
 from nncache.proxy.errors import StartError
 from nncache.proxy.limits import check_files

@@ -1,4 +1,4 @@
-"""Ask one NameNode on both its addresses. (nncache/checks/namenode_probe.py)
+"""Ask one NameNode on both its addresses.
 
 Everything is a read: of beans, of the configuration, of the root directory's status, of edits that were written.
 """
@@ -20,11 +20,11 @@ from nncache.checks.facts import NameNodeFound, Read
 from nncache.hadoop import conf_page
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.doas_trial import Trial, try_doas
-from nncache.hadoop.election_view import Answer, NameNode
+from nncache.hadoop.election_view import Answer, HaState, NameNode
 from nncache.hadoop.errors import HadoopError, KerberosError, OtherServerError, RemoteCallError
-from nncache.hadoop.ha_state import HaState
-from nncache.hadoop.http_failure import why_unanswered
-from nncache.hadoop.jmx import STARTED_QUERY
+from nncache.hadoop.jmx import (
+    STARTED_QUERY,
+)
 from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
@@ -33,6 +33,7 @@ from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import ROOT
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.net.http_failure import why_unanswered
 
 ANSWER_S: Final = 2.5
 """For each question."""
@@ -45,7 +46,7 @@ _MOST_BYTES: Final = 4 * 1024 * 1024  # of /conf; its defaults alone are 200 kB
 
 @dataclass(frozen=True, slots=True)
 class _Got:
-    """An answer over HTTP, or why there is none (status 0)."""
+    """An answer over HTTP, or why there is no answer (status 0)."""
 
     status: int = 0
     fields: Mapping[str, str] = field(default_factory=dict)

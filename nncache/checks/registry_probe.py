@@ -1,4 +1,4 @@
-"""Read what the service registry holds of a daemon and of others. (nncache/checks/registry_probe.py)"""
+"""Read what the service registry holds of a daemon and of others."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,11 +13,10 @@ from nncache.coordination.acl import Acl
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from nncache.registry import paths
 from nncache.registry.addresses import place_of
 from nncache.registry.daemon_record import ADMIN_API, PLACE, WEBHDFS_API, Daemon
-from nncache.registry.entry import Entry
 from nncache.registry.errors import (
     InvalidRecordError,
     NoPathPermissionsError,
@@ -26,7 +25,8 @@ from nncache.registry.errors import (
     RegistryError,
 )
 from nncache.registry.operations import Registry
-from nncache.registry.own_host import reached_at
+from nncache.registry.record import Entry
+from nncache.registry.settings import reached_at
 from nncache.registry.tree_reading import read_tree
 
 MAX_OTHERS: Final = 50

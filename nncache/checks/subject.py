@@ -1,15 +1,15 @@
-"""What is checked: the settings of a proxy or of a publisher. (nncache/checks/subject.py)"""
+"""What is checked: the settings of a proxy or of a publisher."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.paths import ROOT
 from nncache.invalidation.settings import DIRECT, ZOOKEEPER
+from nncache.net.endpoint import Endpoint
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 
@@ -38,7 +38,7 @@ class Subject:
 
     @property
     def names(self) -> NameNodeSettings:
-        """Which NameNodes, and as whom they are asked."""
+        """The NameNodes, and the user that asks them."""
         return self.settings.namenodes
 
     @property
@@ -95,7 +95,7 @@ class Subject:
 
     @property
     def own_class(self) -> tuple[str, str] | None:
-        """Key and value that name a class from outside; None if there is none."""
+        """Key and value that name a class from outside, or None."""
         key = "channel" if isinstance(self.settings, SettingsOfProxy) else "output_stream"
         return None if self._channel in {DIRECT, ZOOKEEPER} else (key, self._channel)
 

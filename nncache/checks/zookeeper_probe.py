@@ -1,4 +1,4 @@
-"""Read what ZooKeeper holds of a nameservice. (nncache/checks/zookeeper_probe.py)"""
+"""Read what ZooKeeper holds of a nameservice."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Ask a daemon over its admin port, for `nncache explain`, `top` and `purge`. (nncache/commands/admin_client.py)"""
+"""Ask a daemon over its admin port, for `nncache explain`, `top` and `purge`."""
 
 import http.client
 import json
@@ -10,8 +10,8 @@ from typing import Any, Literal
 from nncache.admin.settings import ExplainSettings, read_token
 from nncache.commands.options import given
 from nncache.errors import AdminError, ConfigurationError
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfExplain, load_settings
 from nncache.settings.forms import Form
 
@@ -84,7 +84,7 @@ def admin_port(form: Form[SettingsOfExplain], config: Path | None, flags: dict[s
     """Return the port that the settings name; `flags` are the parameters of the command that stand for settings.
 
     Raises:
-        ConfigurationError: the address is none, or there is no token in the file.
+        ConfigurationError: the address is invalid, or the file holds no token.
     """
     return admin_port_of(load_settings(form, config, given(flags)).proxy)
 

@@ -1,4 +1,4 @@
-"""`nncache audit`: compare a proxy's answers from memory with the NameNode's. (nncache/commands/audit.py)"""
+"""`nncache audit`: compare a proxy's answers from memory with the NameNode's."""
 
 import json
 import sys
@@ -11,14 +11,13 @@ from urllib.parse import urlencode
 import click
 
 from nncache.commands.admin_client import AdminPort, admin_port_of
-from nncache.commands.audit_client import HttpSides, proxy_of
+from nncache.commands.audit_client import HttpSides, lines, proxy_of, report_as_json
 from nncache.commands.audit_questions import Questions, paced
-from nncache.commands.audit_view import lines, report_as_json
 from nncache.commands.options import given, with_settings
 from nncache.errors import AdminError, ConfigurationError, NotAuditedError
-from nncache.hadoop.endpoint import parse_endpoint
 from nncache.hadoop.paths import InvalidPathError, canonical
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import parse_endpoint
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import AUDIT, load_settings
 
 _EPILOG = (

@@ -1,4 +1,4 @@
-"""Ask proxy and NameNode about the same path, and judge. (nncache/commands/audit_questions.py)
+"""Ask proxy and NameNode about the same path, and judge.
 
 The judge is that of the auditor in a proxy (`nncache.proxy.audit_judge`). All times in it are the proxy's: its
 `/explain` says what it held, and what was applied, at one moment of its clock. So neither the clock of this host nor a
@@ -90,7 +90,7 @@ class Questions:
         self.report = AuditReport()
 
     def ask(self, path: str) -> None:
-        """Ask about a canonical path, and add what comes of it to the report."""
+        """Ask about a canonical path, and add the outcome to the report."""
         try:
             outcome = self._outcome_of(path)
         except AdminError:  # it answered before: it may be restarting
@@ -110,10 +110,10 @@ class Questions:
         if before["entry"] is None or not kept.is_hit:
             return None
         active = active_of(before)
-        said = None if active is None else self._sides.at_namenode(active, path)
-        if said is None:
+        reply = None if active is None else self._sides.at_namenode(active, path)
+        if reply is None:
             return AuditOutcome.UNANSWERED
-        outcome = compared((kept.status, kept.body), (said.status, said.body), is_active=True)
+        outcome = compared((kept.status, kept.body), (reply.status, reply.body), is_active=True)
         return self._why_different(path, before, active) if outcome is None else outcome
 
     def _why_different(self, path: str, before: Mapping[str, Any], active: str | None) -> AuditOutcome:

@@ -1,4 +1,4 @@
-"""`nncache check proxy` and `nncache check publisher`: try the settings of a daemon. (nncache/commands/check.py)"""
+"""`nncache check proxy` and `nncache check publisher`: try the settings of a daemon."""
 
 import os
 import sys
@@ -64,7 +64,7 @@ def _run(
     from nncache.checks.finding import failed, ok, warning  # noqa: PLC0415 - --help loads no client
     from nncache.checks.subject import Subject  # noqa: PLC0415 - as above
     from nncache.checks.table import SETTINGS, Result, exit_code, judged  # noqa: PLC0415 - as above
-    from nncache.commands.check_view import as_json as rendered  # noqa: PLC0415 - as above
+    from nncache.commands.check_wiring import as_json as rendered  # noqa: PLC0415 - as above
     from nncache.commands.check_wiring import gathered, waiting  # noqa: PLC0415 - as above
 
     began = time.monotonic()
@@ -107,7 +107,7 @@ def _filled(
 
 
 def _print(results: Any, seconds: float) -> None:  # noqa: ANN401 - tuple[Result, ...], which is loaded late
-    from nncache.commands.check_view import lines, summary  # noqa: PLC0415 - as above
+    from nncache.commands.check_wiring import lines, summary  # noqa: PLC0415 - as above
 
     for verdict, colour, rest in lines(results):
         click.echo(click.style(verdict, fg=colour) + " " + rest)

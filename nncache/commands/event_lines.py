@@ -1,4 +1,4 @@
-"""Write what a subscriber is told as lines, for people or for programs. (nncache/commands/event_lines.py)"""
+"""Write what a subscription returns as lines, for people or for programs."""
 
 import json
 from collections.abc import Mapping
@@ -57,28 +57,28 @@ class Changed:
     owner: str
 
 
-Told = Started | Happened | Missing | Away | Changed
+WatchItem = Started | Happened | Missing | Away | Changed
 
 
 class Lines(Protocol):
     """One way of writing."""
 
-    def line(self, told: Told, now: datetime) -> str:
+    def line(self, item: WatchItem, now: datetime) -> str:
         """Return it as one line, without its end."""
 
 
 class TextLines:
-    """Aligned lines for people: when it was told, transaction, what happened, to which path, and the rest."""
+    """Aligned lines for people: when it was printed, transaction, what happened, to which path, and the rest."""
 
     def __init__(self, filter_name: str) -> None:
         self._filter_name = filter_name
 
-    def line(self, told: Told, now: datetime) -> str:
+    def line(self, item: WatchItem, now: datetime) -> str:
         """Return it as one line; characters that steer a terminal are written as escapes."""
-        return one_line(f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z {self._text(told)}")
+        return one_line(f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z {self._text(item)}")
 
-    def _text(self, told: Told) -> str:
-        match told:
+    def _text(self, item: WatchItem) -> str:
+        match item:
             case Started(txid):
                 return f"-- following {self._filter_name} after transaction {txid}"
             case Changed(txid, glob_before, owner_before, glob, owner):
@@ -110,12 +110,12 @@ class JsonLines:
     def __init__(self, filter_name: str) -> None:
         self._filter_name = filter_name
 
-    def line(self, told: Told, now: datetime) -> str:  # noqa: ARG002 - a program knows when it reads
+    def line(self, item: WatchItem, now: datetime) -> str:  # noqa: ARG002 - a program knows when it reads
         """Return it as one line."""
-        return json.dumps({"filter": self._filter_name, **self._fields(told)})
+        return json.dumps({"filter": self._filter_name, **self._fields(item)})
 
-    def _fields(self, told: Told) -> Mapping[str, object]:
-        match told:
+    def _fields(self, item: WatchItem) -> Mapping[str, object]:
+        match item:
             case Started(txid):
                 return {"after": txid}
             case Changed(txid, glob_before, owner_before, glob, owner):

@@ -1,4 +1,4 @@
-"""`nncache explain PATH`: ask a running proxy what it knows of a path. (nncache/commands/explain.py)"""
+"""`nncache explain PATH`: ask a running proxy what it knows of a path."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ import click
 
 from nncache.commands.admin_client import admin_port
 from nncache.commands.options import with_settings
-from nncache.hadoop.some_names import some_names
+from nncache.net.some_names import some_names
 from nncache.proxy.cache_status import MEANINGS
 from nncache.settings.commands import EXPLAIN
 
@@ -58,8 +58,18 @@ def _entry(entry: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _callers(answer: Mapping[str, Any]) -> Iterator[str]:
-    granted = answer["granted"]
+    granted = [*map(_caller, answer["granted"])]
     yield f"  callers proven: {some_names(granted, shown=len(granted), total=answer['grants']) or 'none'}"
+
+
+def _caller(name: str) -> str:
+    """Return a caller as `nncache.proxy.identity` names them, a credential after the user whom it names."""
+    credential, *parts = name.split("\0")
+    kind, _, digest = credential.partition("=")
+    if parts and parts[0].startswith("claims="):
+        user = parts.pop(0).removeprefix("claims=")
+        credential = f"{user} (by {kind} {digest[:8]}...)"
+    return " ".join((credential, *parts))
 
 
 def _last_forgotten(last: Mapping[str, Any] | None) -> Iterator[str]:

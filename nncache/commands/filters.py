@@ -1,4 +1,4 @@
-"""`nncache filters`: which paths matter, and to whom. (nncache/commands/filters.py)
+"""`nncache filters`: which paths matter, and to whom.
 
 HDFS decides who may: only an administrator adds and removes, a filter's owner says who may subscribe to it.
 """
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nncache.commands.globbing import GlobCommand
-from nncache.commands.options import given, with_settings
+from nncache.commands.options import GlobCommand, given, with_settings
 from nncache.errors import FiltersError, NotComparedError
 from nncache.settings.commands import FILTERS, load_settings
 
@@ -193,6 +192,7 @@ def estimate(
 @_with_file
 @_with_prune
 @click.option("--dry-run", is_flag=True, help="Only say what would be done, as diff does.")
+@_with_yes
 @_with_json
 @_with_config
 def apply_(
@@ -200,6 +200,7 @@ def apply_(
     *,
     prune: bool,
     dry_run: bool,
+    yes: bool,
     as_json: bool,
     config: Path | None,
     **flags: object,
@@ -214,7 +215,7 @@ def apply_(
     if dry_run:
         files.diff(file, prune=prune, as_json=as_json)
     else:
-        files.apply(file, prune=prune, as_json=as_json)
+        files.apply(file, prune=prune, is_meant=yes, as_json=as_json)
 
 
 @_with_surroundings

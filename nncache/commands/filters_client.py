@@ -1,4 +1,4 @@
-"""Change and show the filters in HDFS, for a command line. (nncache/commands/filters_client.py)"""
+"""Change and show the filters in HDFS, for a command line."""
 
 import json
 import sys
@@ -10,20 +10,19 @@ import click
 from rich.console import Console
 
 from nncache.clock import unix_time
-from nncache.commands.filters_file_view import differences
-from nncache.commands.filters_store import on_store
+from nncache.commands.filters_store import bar, on_store
 from nncache.commands.filters_view import (
     all_as_json,
     columns,
     complaints,
     details,
+    differences,
     odd_subscribers,
     table,
     untrusted,
 )
-from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError
-from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.glob_syntax import pitfall
 from nncache.invalidation.filters.admission import no_room, over_quota, refused_changes, too_general
 from nncache.invalidation.filters.definition import Filter, FilterError, filter_as_json
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters
@@ -69,7 +68,7 @@ class FiltersClient:
         _say(f"added filter {name} for {glob}, which belongs to {new.owner}; who may subscribe: {who}")
 
     def list(self, *, as_json: bool) -> None:
-        """Show all filters, and on standard error what is there and is none."""
+        """Show all filters, and on standard error definitions that are not valid."""
 
         async def read(store: FilterStore) -> StoredFilters:
             with bar("reading filters") as progress:

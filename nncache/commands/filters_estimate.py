@@ -1,4 +1,4 @@
-"""Say what a filter would match, from the NameNode's recent edits. (nncache/commands/filters_estimate.py)"""
+"""Say what a filter would match, from the NameNode's recent edits."""
 
 import json
 import time
@@ -8,11 +8,10 @@ from typing import Final
 
 import click
 
-from nncache.commands.filters_store import TIMEOUT_S, on_hdfs
-from nncache.commands.progress_bar import bar
+from nncache.commands.filters_store import TIMEOUT_S, bar, on_hdfs
 from nncache.errors import ConfigurationError
 from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
-from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.webhdfs import WebHdfs
@@ -38,7 +37,7 @@ def estimate_filter(
     """Print what a glob would have matched of the last `transactions`, or of as many as are read in `max_s` seconds.
 
     Raises:
-        ConfigurationError: the glob is none.
+        ConfigurationError: the glob is invalid.
         FiltersError: the edits cannot be read; says why, and who may.
     """
     try:

@@ -1,4 +1,4 @@
-"""Apply, compare and write files of filters, for a command line. (nncache/commands/filters_files.py)"""
+"""Apply, compare and write files of filters, for a command line."""
 
 import json
 import sys
@@ -9,25 +9,24 @@ from typing import Final
 import click
 
 from nncache.clock import unix_time
-from nncache.commands.filters_file_view import (
+from nncache.commands.filters_store import TIMEOUT_S, bar, on_hdfs, on_store
+from nncache.commands.filters_view import (
+    complaints,
     fault_lines,
     plan_as_json,
     plan_lines,
     remarks,
     summary,
 )
-from nncache.commands.filters_store import TIMEOUT_S, on_hdfs, on_store
-from nncache.commands.filters_view import complaints
-from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
-from nncache.hadoop.some_names import some_names
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.file_plan import FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import BadFilterFileError, Entry, encode_filters, parse_filters
 from nncache.invalidation.filters.hdfs_bulk import Done, carry_out
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters
 from nncache.invalidation.filters.quick_hdfs import quick
+from nncache.net.some_names import some_names
 from nncache.settings.commands import SettingsOfFilters
 
 STANDARD: Final = "-"
@@ -52,8 +51,11 @@ class FilterFiles:
         _print_plan(plan, as_json=as_json)
         return not plan.is_empty
 
-    def apply(self, file: str, *, prune: bool, as_json: bool) -> None:
-        """Make the filters in HDFS those of the file, and print what was done."""
+    def apply(self, file: str, *, prune: bool, as_json: bool, is_meant: bool = False) -> None:
+        """Make the filters in HDFS those of the file, and print what was done.
+
+        Globs that match less than they seem to are taken only if that `is_meant`.
+        """
         entries = read_file(file)
         done, plan = Done(), FilePlan(broken={})
 
@@ -62,7 +64,7 @@ class FilterFiles:
             path, user = self._settings.filters.filters_path, self._settings.namenodes.user
             own_user = self._settings.kerberos.acts_as(user)
             plan = await self._plan(FilterStore(hdfs, path, own_user=own_user), entries, prune=prune)
-            if plan.is_empty or plan.refused:
+            if plan.is_empty or plan.refused or (plan.pitfalls and not is_meant):
                 return
             async with quick(hdfs, user, timeout_s=TIMEOUT_S, identity=identity) as changing:
                 with bar("applying filters") as progress:
@@ -78,6 +80,8 @@ class FilterFiles:
         _print_done(plan, done, as_json=as_json)
         if plan.refused:
             raise FiltersError(f"refused, so nothing was changed: {some_names(tuple(plan.refused))}")
+        if plan.pitfalls and not is_meant:
+            raise ConfigurationError("nothing was changed: --yes takes such globs all the same")
         if plan.broken:
             raise FiltersError(f"filters that are broken, and were left alone: {', '.join(plan.broken)}")
 

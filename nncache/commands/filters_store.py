@@ -1,23 +1,56 @@
-"""Reach the filters in HDFS for one command, and say why where that fails. (nncache/commands/filters_store.py)"""
+"""Reach the filters in HDFS for one command, and say why where that fails."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import aiohttp
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from nncache.clock import boottime
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import NameNodeWeb
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.definition import FilterError
-from nncache.invalidation.filters.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.logs import one_line
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfFilters
+
+PATIENCE_S: Final = 0.5
+"""Seconds after which it is shown."""
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far something is, on a terminal and if it takes long; yields what takes "so many of so many"."""
+    console = Console(stderr=True)
+    began = time.monotonic()
+    shown = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console, transient=True
+    )
+    task = shown.add_task(what)
+    is_started = False
+
+    def tell(done: int, of: int) -> None:
+        nonlocal is_started
+        if not is_started and console.is_terminal and time.monotonic() - began > PATIENCE_S:
+            shown.start()
+            is_started = True
+        shown.update(task, completed=done, total=of)
+
+    try:
+        yield tell
+    finally:
+        if is_started:
+            shown.stop()
+
 
 TIMEOUT_S: Final = 15.0
 """For one call to HDFS."""

@@ -1,19 +1,17 @@
-"""The commands, as `nncache --help` lists them. (nncache/commands/group.py)"""
+"""The commands, as `nncache --help` lists them."""
 
 import os
 import sys
 
 import click
+from click.shell_completion import get_completion_class
 
 from nncache.commands.audit import audit
 from nncache.commands.check import check
-from nncache.commands.completion import completion
-from nncache.commands.dns import dns
+from nncache.commands.daemons import dns, proxy, publisher
 from nncache.commands.explain import explain
 from nncache.commands.filters import filters
 from nncache.commands.proxies import proxies
-from nncache.commands.proxy import proxy
-from nncache.commands.publisher import publisher
 from nncache.commands.purge import purge
 from nncache.commands.registry import registry
 from nncache.commands.top import top
@@ -21,6 +19,24 @@ from nncache.commands.watch import watch
 from nncache.errors import ConfigurationError, StartError
 from nncache.settings.clear_secrets import in_environment, unread
 from nncache.settings.commands import KEYS
+
+PROGRAM = "nncache"
+VARIABLE = "_NNCACHE_COMPLETE"
+"""With it in its environment the program answers the shell's questions (click's own convention)."""
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion of a shell.
+
+    For bash: nncache completion bash > ~/.local/share/bash-completion/completions/nncache. For zsh and fish see
+    the page Commands of the documentation.
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None, shell
+    click.echo(kind(context.find_root().command, {}, PROGRAM, VARIABLE).source())
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -1,4 +1,4 @@
-"""`nncache cluster --light`: a WebHDFS without Java. (nncache/commands/light.py)"""
+"""`nncache cluster --light`: a WebHDFS without Java."""
 
 import asyncio
 import json

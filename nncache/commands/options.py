@@ -1,4 +1,4 @@
-"""Make command line options of the settings. (nncache/commands/options.py)
+"""Make command line options of the settings.
 
 Values are taken as text and read by `nncache/settings/keys.py`, as those of the file are: errors look the same.
 """
@@ -102,7 +102,7 @@ def _help(key: Key) -> str:
 
 
 def given(parameters: dict[str, object]) -> dict[str, object]:
-    """Keep what was said on the command line."""
+    """Keep what was given on the command line."""
     return {name: value for name, value in parameters.items() if value is not None and value != ()}
 
 
@@ -126,3 +126,23 @@ def _refused(key: str) -> click.Option:
             raise ConfigurationError(clear_secrets.on_command_line(key))
 
     return click.Option([clear_secrets.flag_of(key)], hidden=True, expose_value=False, callback=refuse)
+
+
+HINT = (
+    "a shell expands a glob that is not quoted into the files that it finds here: quote it, as in "
+    "--glob '/user/*/_SUCCESS'"
+)
+
+
+class GlobCommand(GroupedHelp):
+    """Says what to do where a glob has become several arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments as click does."""
+        has_glob = any(each.partition("=")[0] == "--glob" for each in args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if has_glob and not isinstance(error, click.NoSuchOption | click.BadParameter):
+                raise click.UsageError(f"{error.message.rstrip('.')}: {HINT}.", ctx) from error
+            raise

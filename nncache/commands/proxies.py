@@ -1,4 +1,4 @@
-"""`nncache proxies`: the proxies that are registered. (nncache/commands/proxies.py)"""
+"""`nncache proxies`: the proxies that are registered."""
 
 from pathlib import Path
 

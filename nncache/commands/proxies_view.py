@@ -1,4 +1,4 @@
-"""Find our daemons by name, and ask each for its state. (nncache/commands/proxies_view.py)"""
+"""Find our daemons by name, and ask each for its state."""
 
 import asyncio
 import json
@@ -13,10 +13,9 @@ from nncache.coordination.session import Session
 from nncache.logs import LogSettings, one_line, set_up_logs
 from nncache.registry import paths
 from nncache.registry.daemon_record import ADMIN_API, KIND, PLACE, WEBHDFS_API
-from nncache.registry.entry import Entry
 from nncache.registry.errors import PathNotFoundError
 from nncache.registry.operations import Registry
-from nncache.registry.record import Endpoint
+from nncache.registry.record import Endpoint, Entry
 from nncache.registry.tree_reading import read_tree
 from nncache.settings.commands import SettingsOfRegistry
 

@@ -1,4 +1,4 @@
-"""`nncache purge`: have a proxy forget a path, a subtree or what a filter matches. (nncache/commands/purge.py)"""
+"""`nncache purge`: have a proxy forget a path, a subtree or what a filter matches."""
 
 import json
 from collections.abc import Iterator, Mapping

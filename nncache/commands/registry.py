@@ -1,4 +1,4 @@
-"""`nncache registry`: names bound to service records in ZooKeeper. (nncache/commands/registry.py)"""
+"""`nncache registry`: names bound to service records in ZooKeeper."""
 
 from collections.abc import Callable
 from pathlib import Path

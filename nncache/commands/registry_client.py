@@ -1,4 +1,4 @@
-"""What `nncache registry` does with a registry. (nncache/commands/registry_client.py)"""
+"""What `nncache registry` does with a registry."""
 
 import asyncio
 import json
@@ -18,14 +18,14 @@ from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
 from nncache.logs import LogSettings, set_up_logs
+from nncache.net.setting_error import SettingError
 from nncache.registry import paths
 from nncache.registry.auditing import audit_tree
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
-from nncache.registry.pace import Pace
+from nncache.registry.pacing import Pace
 from nncache.registry.purge_plan import plan_purge
 from nncache.registry.record_json import encode_record, parse_record
 from nncache.registry.tree_reading import read_tree
@@ -43,7 +43,7 @@ class RegistryClient:
     """
 
     def __init__(self, settings: SettingsOfRegistry) -> None:
-        set_up_logs(LogSettings(log_level="error"))  # what is wrong is said by the error
+        set_up_logs(LogSettings(log_level="error"))  # the error says what is wrong
         self._settings = settings
 
     def list(self, path: str, *, recursive: bool, as_json: bool) -> None:
@@ -220,7 +220,7 @@ async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -
     """See that there is a registry.
 
     Raises:
-        RegistryCommandError: there is none at its root.
+        RegistryCommandError: there is no registry at its root.
     """
     if not await registry.exists(paths.ROOT):
         raise RegistryCommandError(

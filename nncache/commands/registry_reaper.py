@@ -1,4 +1,4 @@
-"""`nncache registry reaper`: delete the records of what YARN says has ended. (nncache/commands/registry_reaper.py)"""
+"""`nncache registry reaper`: delete the records of what YARN says has ended."""
 
 import asyncio
 import ssl
@@ -18,9 +18,9 @@ from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.hadoop.kerberos.web_login import WebLogin
-from nncache.hadoop.settings import SettingError
-from nncache.hadoop.tls_client import client_context
 from nncache.logs import LogSettings, set_up_logs
+from nncache.net.setting_error import SettingError
+from nncache.net.tls_client import client_context
 from nncache.registry.errors import RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.reaping import Reaping, Stays, reap
@@ -37,7 +37,7 @@ class Reaper:
         Raises:
             ConfigurationError: the authorities or the login cannot be used.
         """
-        set_up_logs(LogSettings(log_level="error"))  # what is wrong is said by the lines
+        set_up_logs(LogSettings(log_level="error"))  # the lines say what is wrong
         self._settings = settings
         self._top = top
         self._as_json = as_json

@@ -1,4 +1,4 @@
-"""How entries of the registry look: lines for people and `awk`, JSON. (nncache/commands/registry_view.py)"""
+"""How entries of the registry look: lines for people and `awk`, JSON."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,9 +8,8 @@ from typing import Any, assert_never
 
 from nncache.logs import one_line
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.reaping import Reaping, Stays
-from nncache.registry.record import Address, ServiceRecord
+from nncache.registry.record import Address, Entry, EntryStatus, ServiceRecord
 from nncache.registry.record_json import encode_record
 from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
 

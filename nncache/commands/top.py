@@ -1,4 +1,4 @@
-"""`nncache top`: what a running proxy does now, in a terminal. (nncache/commands/top.py)"""
+"""`nncache top`: what a running proxy does now, in a terminal."""
 
 import json
 import time

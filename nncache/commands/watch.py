@@ -1,4 +1,4 @@
-"""`nncache watch FILTER`: follow the events of a filter. (nncache/commands/watch.py)"""
+"""`nncache watch FILTER`: follow the events of a filter."""
 
 from pathlib import Path
 

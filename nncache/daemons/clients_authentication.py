@@ -1,16 +1,19 @@
-"""Build what authenticates clients in the proxy itself. (nncache/daemons/clients_authentication.py)"""
+"""Build what authenticates clients in the proxy itself."""
 
+import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 
+import aiohttp
+
 from nncache.clock import unix_time
-from nncache.daemons.impersonation_trial import ImpersonationTrial
 from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Configuration
+from nncache.hadoop.doas_trial import Trial, try_doas
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.auth_to_local import (
     DEFAULT_RULES,
@@ -27,7 +30,7 @@ from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.proxy_users import parse_proxy_users
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.termination.handshakes import Handshakes, accept_with
@@ -40,6 +43,63 @@ from nncache.proxy.termination.stats import TerminationStats
 from nncache.proxy.termination.terminator import Terminator
 from nncache.proxy.upstream.service_login import TIMEOUT_S, ServiceLogin
 from nncache.settings.commands import SettingsOfProxy
+
+DOAS_TIMEOUT_S: Final = 10.0
+"""For one question: the first one of a NameNode that has just started takes seconds."""
+
+UNANSWERED_S: Final = 10.0
+"""Until it is tried again where no NameNode has answered."""
+
+REFUSED_S: Final = 60.0
+"""Until it is tried again where one has refused, so that the log also says when that is mended."""
+
+
+class ImpersonationTrial:
+    """Tries one `doas` until a NameNode lets this service act for others."""
+
+    def __init__(self, identity: KerberosIdentity, addresses: Sequence[str], web: NameNodeWeb) -> None:
+        """Try it as this identity at these NameNodes, host:port each."""
+        self._identity = identity
+        self._addresses = addresses
+        self._web = web
+
+    async def run(self) -> NoReturn:
+        """Do it; the first answer of a NameNode counts, whichever that is: they share their rules."""
+        is_refused = False
+        while (trial := await self._tried()) is None or (trial.refusal and trial.is_proof):
+            if trial is not None and not is_refused:
+                is_refused = True
+                _log.warning(
+                    "nncache is not allowed to impersonate its clients: as %s it may not act for %s (%s), so that "
+                    "calls of all clients are answered with 403: %s",
+                    trial.name,
+                    trial.user,
+                    trial.refusal,
+                    trial.to_do,
+                )
+            await asyncio.sleep(UNANSWERED_S if trial is None else REFUSED_S)
+        if is_refused:
+            _log.info("the NameNodes let %s act for its clients", trial.name)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def _tried(self) -> Trial | None:
+        login = WebLogin(self._identity, self._addresses, timeout_s=DOAS_TIMEOUT_S)
+        async with aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=DOAS_TIMEOUT_S),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            middlewares=(login,),
+        ) as session:
+            for address in self._addresses:
+                try:
+                    trial = await try_doas(session, address, self._web)
+                except (aiohttp.ClientError, OSError, KerberosError):  # others say so, with what follows
+                    continue
+                if trial is not None:
+                    return trial
+        return None
+
 
 _log = logging.getLogger(__name__)
 

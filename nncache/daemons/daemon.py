@@ -1,4 +1,4 @@
-"""Run a daemon on its event loop until a signal ends it. (nncache/daemons/daemon.py)"""
+"""Run a daemon on its event loop until a signal ends it."""
 
 import asyncio
 import faulthandler

@@ -1,4 +1,4 @@
-"""Listen for messages of DNS on UDP and TCP, within bounds. (nncache/daemons/dns_server.py)
+"""Listen for messages of DNS on UDP and TCP, within bounds.
 
 Sources: RFC 1035 section 4.2 for both transports, RFC 7766 for connections that carry several messages.
 """
@@ -13,9 +13,9 @@ from typing import Any, Final, Protocol, Self, cast
 
 from cachetools import LRUCache
 
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.token_bucket import TokenBucket
-from nncache.proxy.shares import Shares, holder_of
+from nncache.net.endpoint import Endpoint
+from nncache.net.shares import Shares, holder_of
+from nncache.net.token_bucket import TokenBucket
 
 _log = logging.getLogger(__name__)
 

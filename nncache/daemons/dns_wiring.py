@@ -1,4 +1,4 @@
-"""Build the parts of the DNS daemon and run them. (nncache/daemons/dns_wiring.py)
+"""Build the parts of the DNS daemon and run them.
 
 It starts whether or not ZooKeeper is there.
 """
@@ -6,10 +6,11 @@ It starts whether or not ZooKeeper is there.
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from typing import Final, Literal
 
 from nncache.admin.access import Access
 from nncache.admin.server import AdminServer, daemon_pages
@@ -19,28 +20,126 @@ from nncache.coordination.errors import NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
-from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
-from nncache.daemons.dns_following import DnsFollowing
 from nncache.daemons.dns_server import DnsServer
-from nncache.daemons.dns_situation import DnsSituation, lines
 from nncache.daemons.housekeeping import calm_collector
-from nncache.daemons.reloader import Reloader
-from nncache.daemons.reloading import OF_DNS
+from nncache.daemons.reloader import OF_DNS, Reloader
 from nncache.daemons.service_manager import ServiceManager
+from nncache.daemons.state_change import StateChange
+from nncache.daemons.state_log import log_changes
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
-from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.kerberos.identity import identity_of
-from nncache.hadoop.settings import SettingError
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.registry import paths
 from nncache.registry.dns_answers import Answers, Authority
 from nncache.registry.dns_zone import Zone
-from nncache.registry.tree_watch import TreeWatch
+from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
 from nncache.settings.commands import SettingsOfDns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DnsState:
+    """What the log and /ready tell about.
+
+    Attributes:
+        is_loaded: the registry has been read; it answers.
+        is_current: the registry is followed.
+        is_zookeeper_connected: there is a connection to ZooKeeper.
+        missing_root: registry_root, if there is no such znode; empty: there is.
+    """
+
+    is_loaded: bool
+    is_current: bool
+    is_zookeeper_connected: bool
+    missing_root: str = ""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it answers; also while ZooKeeper is away, from what was last known."""
+        return self.is_loaded
+
+    @property
+    def reason(self) -> Literal["", "no-zookeeper", "not-loaded"]:
+        """What is out of order, for everybody."""
+        if not self.is_zookeeper_connected:
+            return "no-zookeeper"
+        return "" if self.is_loaded else "not-loaded"
+
+    @property
+    def state(self) -> str:
+        """The same in words."""
+        if self.is_current and self.missing_root:
+            return f"there is no registry at {self.missing_root} in ZooKeeper: no name is found"
+        if self.is_current:
+            return "answers are those of what is registered"
+        if self.is_loaded:
+            return "the registry cannot be read: answers are those of what was last known"
+        return "the registry has not been read yet: questions are answered with SERVFAIL"
+
+
+def lines(before: DnsState | None, now: DnsState) -> tuple[StateChange, ...]:
+    """Return the log lines of the change from one state to the next; None: nothing was logged yet."""
+    if before is not None and before.state == now.state:
+        return ()
+    if now.is_current and not now.missing_root:
+        return (StateChange(now.state),)
+    if now.is_current:
+        return (StateChange(f"{now.state}; correct registry_root (hadoop.registry.zk.root)", is_bad=True),)
+    what_to_do = "see that the servers of zookeeper run and that this host reaches them"
+    return (StateChange(f"{now.state}; {what_to_do}", is_bad=True),)
+
+
+AT_ONCE: Final = 16
+"""Entries that are taken in before questions are answered again."""
+
+
+class DnsFollowing:
+    """Carries the changes of the registry into the zone; what was known stays while there are none."""
+
+    def __init__(self, zone: Zone) -> None:
+        self._zone = zone
+        self.is_current = False  # all that was there when it was last read has been taken in
+        self.has_root = False  # the registry itself is there
+
+    async def follow(self, changes: AsyncIterator[Change]) -> None:
+        """Take in the changes of a new watch until they end. What it does not find is gone."""
+        seen: set[str] | None = set()
+        taken = 0
+        self.is_current = self.has_root = False
+        try:
+            async for change in changes:
+                match change:
+                    case Present(status, record):
+                        self.has_root |= status.path == paths.ROOT
+                        self._zone.take(status.path, record)
+                        if seen is not None:
+                            seen.add(status.path)
+                    case Removed(path):
+                        self.has_root &= path != paths.ROOT
+                        self._zone.take(path, None)
+                        if seen is not None:
+                            seen.discard(path)
+                    case Gap():
+                        self.is_current = False
+                    case Current():
+                        if seen is not None:
+                            for number, path in enumerate(self._zone.others(seen), 1):
+                                self._zone.take(path, None)
+                                if number % AT_ONCE == 0:
+                                    await asyncio.sleep(0)
+                            seen = None
+                        self._zone.is_loaded = self.is_current = True
+                taken += 1
+                if taken % AT_ONCE == 0:
+                    await asyncio.sleep(0)  # a registry that is read at once must not hold up answers
+        finally:
+            self.is_current = False
+
 
 _log = logging.getLogger(__name__)
 
@@ -54,13 +153,9 @@ class DnsStats:
 
     is_loaded: bool = False
     is_current: bool = False
-    entries: int = 0
     names: int = 0
-    changes: int = 0
     responses: Mapping[str, int] = field(default_factory=dict)
-    truncated: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
-    connections_open: int = 0
     connections_refused: int = 0
 
 
@@ -114,12 +209,12 @@ class DnsSystem:
         self._server = DnsServer(settings.dns.listen_at, self._answers, settings.dns.dns_queries_per_s, clock)
         self._watchdog = Watchdog()
         pages = daemon_pages(
-            self._situation, "the registry has been read", MetricsPage("dns", self.figures).render
+            self._state, "the registry has been read", MetricsPage("dns", self.figures).render
         )
         self._admin = AdminServer(
             settings.dns.admin_at,
             pages,
-            lambda: self._situation().state,
+            lambda: self._state().state,
             title="nncache dns",
             access=access or access_of(settings.admin, settings.dns.admin_at.host),
         )
@@ -167,7 +262,7 @@ class DnsSystem:
             await self._server.__aexit__(None, None, None)
 
     def take(self, settings: SettingsOfDns, changed: AbstractSet[str]) -> None:
-        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
+        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloader`)."""
         if "log_level" in changed:
             set_log_level(settings.log)
 
@@ -176,7 +271,7 @@ class DnsSystem:
             ("following the registry", self._follow),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
-            ("the log of what changes", lambda: announce(self._situation, lines)),
+            ("the log of what changes", lambda: log_changes(self._state, lines)),
         )
 
     async def _follow(self) -> None:
@@ -210,26 +305,22 @@ class DnsSystem:
         }
 
     def _stats(self) -> DnsStats:
-        server, situation = self._server.figures, self._situation()
+        server, state = self._server.figures, self._state()
         return DnsStats(
-            is_loaded=situation.is_loaded,
-            is_current=situation.is_current,
-            entries=self._zone.entries,
+            is_loaded=state.is_loaded,
+            is_current=state.is_current,
             names=self._zone.names,
-            changes=self._zone.changes,
             responses=self._answers.rcodes,
-            truncated=self._answers.truncated,
             dropped={
                 "rate": server.over_rate,
                 "malformed": self._answers.unanswered,
                 "error": server.failed,
             },
-            connections_open=server.connections_open,
             connections_refused=server.connections_refused,
         )
 
-    def _situation(self) -> DnsSituation:
-        return DnsSituation(
+    def _state(self) -> DnsState:
+        return DnsState(
             is_loaded=self._zone.is_loaded,
             is_current=self._following.is_current and self._session.is_connected,
             is_zookeeper_connected=self._session.is_connected,

@@ -1,4 +1,4 @@
-"""Where a proxy has filters' events from: what a publisher writes to ZooKeeper. (nncache/daemons/event_source.py)"""
+"""Filters' events for clients of a proxy, read from what a publisher writes to ZooKeeper."""
 
 import logging
 from collections.abc import Callable
@@ -21,15 +21,31 @@ from nncache.invalidation.errors import (
     MissingEventsError,
     UnknownFilterError,
 )
+from nncache.invalidation.settings import ZOOKEEPER
 from nncache.invalidation.subscriber.events import FilterModified, Position, Received
 from nncache.invalidation.subscriber.subscription import Subscription
-from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, Item, Modified, News, SourceSilentError
+from nncache.proxy.events.callers import Callers, NamedCallers, UnverifiedCallers, VerifiedCallers
+from nncache.proxy.events.endpoint import EventsEndpoint
+from nncache.proxy.events.source import (
+    After,
+    Away,
+    Begun,
+    Gap,
+    Gone,
+    Item,
+    Modified,
+    SourceSilentError,
+    StateChange,
+)
 from nncache.proxy.log_throttle import ThrottledLog
+from nncache.proxy.termination.terminator import Terminator
+from nncache.proxy.traffic import Traffic
+from nncache.settings.commands import SettingsOfProxy
 
 _log = logging.getLogger(__name__)
 
 REMEMBERED_S: Final = 1.0
-"""So long it is remembered who may read a filter, or that it is none: as long as a stream that has begun may go on."""
+"""How long it is remembered who may read a filter, or that there is none of that name."""
 
 NAMES: Final = 1_024
 """Of filters of which that is remembered."""
@@ -120,7 +136,7 @@ class _Following:
                 after = After(txid, following.chain)
                 return Modified(after, glob_before, owner_before, glob, owner)
             case Received(batches, through_txid):
-                return News(batches, After(through_txid, following.chain))
+                return StateChange(batches, After(through_txid, following.chain))
 
 
 class _Readers:
@@ -172,3 +188,42 @@ class _Readers:
             zookeeper = await self._source.zookeeper()
             self._watch = zookeeper.watch(self._source.znodes.definition(self._name))
         return await self._watch.changed(timeout_s)
+
+
+_NO_CHANNEL: Final = (
+    "this proxy reads no events of filters: start a publisher, and give the proxy zookeeper and nameservice"
+)
+_TURNED_OFF: Final = "this proxy serves no events: max_event_streams is 0"
+
+
+def event_streams_of(
+    settings: SettingsOfProxy,
+    traffic: Traffic,
+    clock: Callable[[], float],
+    *,
+    login: Login | None,
+    terminator: Terminator | None,
+    is_secured: bool,
+) -> EventsEndpoint:
+    """Return it; where there is no ZooKeeper it answers 501.
+
+    Args:
+        settings: all of the proxy's.
+        traffic: counts requests.
+        clock: seconds of CLOCK_BOOTTIME.
+        login: at ZooKeeper, if that wants one.
+        terminator: authenticates clients; None: the NameNodes do.
+        is_secured: whether the cluster has Kerberos.
+    """
+    limit = settings.proxy.max_event_streams
+    source, why_none = None, _TURNED_OFF
+    if settings.channel_name != ZOOKEEPER:
+        why_none = _NO_CHANNEL
+    elif limit:
+        source = ZooKeeperEvents(settings.zookeeper, settings.namenodes.nameservice, clock, login)
+    callers: Callers = NamedCallers()
+    if terminator is not None:
+        callers = VerifiedCallers(terminator)
+    elif is_secured:
+        callers = UnverifiedCallers()
+    return EventsEndpoint(source, callers, traffic, settings.limits, max_streams=limit, why_none=why_none)

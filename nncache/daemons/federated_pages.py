@@ -1,4 +1,4 @@
-"""What the admin port of a proxy shows of several namespaces. (nncache/daemons/federated_pages.py)"""
+"""What the admin port of a proxy shows of several namespaces."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -12,16 +12,16 @@ from nncache.daemons.federated_status import (
     total_of,
     with_refused,
 )
+from nncache.daemons.history import History, Totals
 from nncache.daemons.namespace_stack import NamespaceStack
-from nncache.daemons.proxy_status import Json, Seen
+from nncache.daemons.proxy_status import Json, StatusSnapshot
 from nncache.daemons.purging import Purged
-from nncache.daemons.recent import Recent, Totals
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.traffic import Traffic
 
 
 class FederatedPages:
-    """Finds the namespace of a path, and puts together what is said of all."""
+    """Finds the namespace of a path, and combines their pages."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class FederatedPages:
         self._mounts = mounts
         self._traffic = traffic
         self._clock = clock
-        self._recent = Recent(clock(), Totals())
+        self._history = History(clock(), Totals())
 
     def readiness(self, *, is_listening: bool, is_stopping: bool) -> FederatedReadiness:
         """Say whether each can serve, and whether from memory."""
@@ -58,9 +58,9 @@ class FederatedPages:
             raise NoNamespaceError(f"{path} {why}: requests for it are answered with an error")
         return {"namespace": name, **self._stacks[name].explain(path)}
 
-    def status(self, seen: Mapping[str, Seen]) -> Json:
+    def status(self, seen: Mapping[str, StatusSnapshot]) -> Json:
         """Return the document of the status page."""
-        return federated_status(seen, self._mounts.points, self._refused(), self._recent)
+        return federated_status(seen, self._mounts.points, self._refused(), self._history)
 
     async def look_on(self, every_s: float) -> NoReturn:
         """Take note of the sums for the status page so often, until cancelled."""
@@ -71,7 +71,7 @@ class FederatedPages:
     def _look(self) -> None:
         totals = with_refused(total_of(stack.totals() for stack in self._stacks.values()), self._refused())
         now = self.readiness(is_listening=True, is_stopping=False)
-        self._recent.look(self._clock(), totals, is_well=now.is_gate_open, state=now.gate)
+        self._history.look(self._clock(), totals, is_well=now.is_gate_open, state=now.gate)
 
     def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
         """Return paths that some cache holds, of each namespace as many as of the others.

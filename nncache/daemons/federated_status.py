@@ -1,4 +1,4 @@
-"""What operators see of several namespaces together. (nncache/daemons/federated_status.py)
+"""What operators see of several namespaces together.
 
 Pure. The documents are those of one namespace, with the sums of all, and what each says of itself beside them.
 """
@@ -11,9 +11,9 @@ from typing import Final, Literal, TypeVar
 from nncache.admin.proxy_pages import ProxyReadiness
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import RECENT_CHANGES
-from nncache.daemons.proxy_status import Json, Seen, status_of
-from nncache.daemons.recent import Recent, Totals
-from nncache.daemons.settings_shown import settings_shown
+from nncache.daemons.history import History, Totals
+from nncache.daemons.proxy_status import Json, StatusSnapshot, status_of
+from nncache.daemons.settings_view import settings_view
 
 ReasonT = TypeVar("ReasonT", bound=str)
 
@@ -30,7 +30,7 @@ class FederatedReadiness:
     Attributes:
         is_listening: clients can connect.
         is_stopping: it was asked to end.
-        namespaces: what is to be said of each.
+        namespaces: the readiness of each.
     """
 
     is_listening: bool
@@ -93,7 +93,10 @@ def total_of(totals: Iterable[Totals]) -> Totals:
 
 
 def federated_status(
-    namespaces: Mapping[str, Seen], points: Mapping[str, str], refused: int, recent: Recent[Totals]
+    namespaces: Mapping[str, StatusSnapshot],
+    points: Mapping[str, str],
+    refused: int,
+    history: History[Totals],
 ) -> Json:
     """Return the document at `/status`.
 
@@ -101,16 +104,16 @@ def federated_status(
         namespaces: what each has to show, at least one.
         points: the names of the namespaces, by mount point.
         refused: requests that are about none of them.
-        recent: of the sums.
+        history: of the sums.
     """
-    document = status_of(_together(namespaces, refused, recent))
+    document = status_of(_together(namespaces, refused, history))
     gate = document["gate"]
     assert isinstance(gate, dict)
     gate["covered_txid"] = None  # each has its own transactions
     closed = [name for name, seen in namespaces.items() if not seen.cache.is_open]
     if 0 < len(closed) < len(namespaces):  # the others are answered from memory
         gate["forwarded"] = f"every call for {', '.join(closed)} goes to the NameNode"
-    settings = {name: settings_shown(seen.settings) for name, seen in namespaces.items()}
+    settings = {name: settings_view(seen.settings) for name, seen in namespaces.items()}
     first, *others = settings.values()
     of_all = {key: value for key, value in first.items() if all(each[key] == value for each in others)}
     own = {
@@ -121,7 +124,7 @@ def federated_status(
     return document | {"namespaces": rows, "settings": of_all}
 
 
-def _row(name: str, seen: Seen, points: Mapping[str, str]) -> Json:
+def _row(name: str, seen: StatusSnapshot, points: Mapping[str, str]) -> Json:
     document = status_of(seen)
     return {
         "name": name,
@@ -133,7 +136,9 @@ def _row(name: str, seen: Seen, points: Mapping[str, str]) -> Json:
     }
 
 
-def _together(namespaces: Mapping[str, Seen], refused: int, recent: Recent[Totals]) -> Seen:
+def _together(
+    namespaces: Mapping[str, StatusSnapshot], refused: int, history: History[Totals]
+) -> StatusSnapshot:
     every = tuple(namespaces.values())
     first = every[0]
     closed = {name: seen.gate for name, seen in namespaces.items() if not seen.cache.is_open}
@@ -146,7 +151,7 @@ def _together(namespaces: Mapping[str, Seen], refused: int, recent: Recent[Total
         max_staleness_s=max(seen.max_staleness_s for seen in every),
         gate=gate_of(closed),
         totals=with_refused(total, refused),
-        recent=recent,
+        history=history,
         cache=_cache_of([seen.cache for seen in every]),
         globs={
             f"{name}:{id_}": glob for name, seen in namespaces.items() for id_, glob in seen.globs.items()

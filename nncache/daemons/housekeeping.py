@@ -1,8 +1,12 @@
-"""Work beside the requests: reclaiming what was forgotten, collecting garbage. (nncache/daemons/housekeeping.py)"""
+"""Work beside the requests: reclaiming what was forgotten, collecting garbage."""
 
 import asyncio
 import gc
-from typing import Protocol
+from functools import _lru_cache_wrapper
+from types import ModuleType
+from typing import Any, Protocol
+
+from yarl import _url
 
 SLICE_ITEMS = 500
 """Items taken apart at once: well under a millisecond, so that no request notices."""
@@ -44,7 +48,7 @@ async def tend_collector() -> None:
     """Look once at all that has grown old since the last look, forever, and then never again.
 
     So each look costs what is new, a few milliseconds, and not what is kept. A cycle that is still in use when it is
-    looked at, and dies later, is not found: on uvloop connections and flights make none (tests/nncache/
+    looked at, and dies later, is not found: on uvloop connections and flights make none (tests/
     test_housekeeping.py).
     """
     while True:
@@ -59,3 +63,32 @@ async def reclaim_in_slices(cache: Reclaimable) -> None:
     while True:
         is_more_left = cache.reclaim(SLICE_ITEMS)
         await asyncio.sleep(0 if is_more_left else IDLE_S)
+
+
+FORGET_S = 1.0
+"""For so long a target may be remembered: parsing one again costs some microseconds, and hits parse none."""
+
+
+class UnknownYarlError(RuntimeError):
+    """This release of yarl keeps its caches elsewhere, so that nothing is known of what they hold."""
+
+
+def caches_of_targets(module: ModuleType = _url) -> "tuple[_lru_cache_wrapper[Any], ...]":
+    """Return the caches of a module of yarl's.
+
+    Raises:
+        UnknownYarlError: there is none.
+    """
+    found = tuple(each for each in vars(module).values() if isinstance(each, _lru_cache_wrapper))
+    if not found:
+        raise UnknownYarlError(f"{module.__name__} has no caches: is yarl a release that nncache allows?")
+    return found
+
+
+async def forget_targets() -> None:
+    """Empty them, forever."""
+    caches = caches_of_targets()
+    while True:
+        await asyncio.sleep(FORGET_S)
+        for each in caches:
+            each.cache_clear()

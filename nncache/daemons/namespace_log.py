@@ -1,4 +1,4 @@
-"""Name the namespace that a line of the log is about, where there are several. (nncache/daemons/namespace_log.py)
+"""Name the namespace that a line of the log is about, where there are several.
 
 The parts of a namespace do not know its name: what they do, they do in a context that has it (PEP 567), which the tasks
 and callbacks that they begin inherit.

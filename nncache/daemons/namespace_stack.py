@@ -1,4 +1,4 @@
-"""Build what stands behind the clients' connections for one namespace. (nncache/daemons/namespace_stack.py)
+"""Build what lies behind the clients' connections for one namespace.
 
 Its NameNodes and their changes, its cache and gate, its front end and quick ways: nothing of it is shared with another
 namespace, so that a trouble in one leaves the others alone (docs/decisions/0024).
@@ -16,17 +16,16 @@ from nncache.admin.proxy_pages import ProxyReadiness
 from nncache.cache import MetadataCache
 from nncache.clock import unix_time_of_boot
 from nncache.coordination.login import Login
-from nncache.daemons.announcer import announce
 from nncache.daemons.clients_authentication import ClientsAuthentication
-from nncache.daemons.event_streams import event_streams_of
-from nncache.daemons.held_paths import HeldPaths
+from nncache.daemons.event_source import event_streams_of
+from nncache.daemons.history import History, Totals
 from nncache.daemons.housekeeping import reclaim_in_slices
-from nncache.daemons.namenodes_shown import namenodes_shown
-from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lines
-from nncache.daemons.proxy_status import Seen, totals_of
-from nncache.daemons.purging import Purger
-from nncache.daemons.recent import Recent, Totals
+from nncache.daemons.namenodes_view import namenodes_view
+from nncache.daemons.proxy_state import Gate, ProxyState, gate_text, lines
+from nncache.daemons.proxy_status import StatusSnapshot, totals_of
+from nncache.daemons.purging import HeldPaths, Purger
 from nncache.daemons.start_lines import warn_of_globs
+from nncache.daemons.state_log import log_changes
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
@@ -100,7 +99,7 @@ class NamespaceStack:
         Args:
             settings: all of them.
             clock: seconds of CLOCK_BOOTTIME.
-            security: as whom it acts, and how it knows others.
+            security: its identity, and how it authenticates others.
             observers: of its requests.
         """
         self.settings = settings
@@ -163,7 +162,7 @@ class NamespaceStack:
             own.keys.on_retired.append(self.events.key_retired)
         self.handle = self.events.before(self.front_end.handle)
         self._started_at = clock()
-        self._recent = Recent(self._started_at, Totals())
+        self._history = History(self._started_at, Totals())
         self.sample = HeldPaths(self.cache, self._filter_names).sample
         self.purger = Purger(self.cache, clock, self._filter_names)
         self._under_way = AsyncExitStack()
@@ -192,7 +191,7 @@ class NamespaceStack:
             ("taking forgotten entries apart", lambda: reclaim_in_slices(self.cache)),
             ("the auditor", self._auditor.run),
             ("streams of events", self.events.run),
-            ("the log of what changes", lambda: announce(self._look, lines)),
+            ("the log of what changes", lambda: log_changes(self._look, lines)),
         )
 
     def take_globs(self, settings: SettingsOfProxy) -> None:
@@ -220,7 +219,7 @@ class NamespaceStack:
 
     def readiness(self, *, is_listening: bool, is_stopping: bool) -> ProxyReadiness:
         """Say whether it can serve, and whether from memory; the arguments are about the whole proxy."""
-        now = self._situation()
+        now = self._state()
         return ProxyReadiness(
             is_listening=is_listening,
             is_stopping=is_stopping,
@@ -236,14 +235,14 @@ class NamespaceStack:
         self.consumer.request_probe()  # the next explanation can say what is applied by now
         return asdict(explanation) | {
             "meaning": MEANINGS.get(explanation.answer, ""),
-            "gate": self._situation().gate,
-            "namenodes": namenodes_shown(self._pool),
+            "gate": self._state().gate,
+            "namenodes": namenodes_view(self._pool),
         }
 
-    def seen(self, readiness: ProxyReadiness, *, loop: LoopStats, hottest: HottestStats) -> Seen:
+    def seen(self, readiness: ProxyReadiness, *, loop: LoopStats, hottest: HottestStats) -> StatusSnapshot:
         """Return what the document of its status is made of; `loop` and `hottest` are those of the whole proxy."""
         now = self._clock()
-        return Seen(
+        return StatusSnapshot(
             version=version("nncache"),
             host=socket.gethostname(),
             is_ready=readiness.is_ready,
@@ -255,14 +254,14 @@ class NamespaceStack:
             max_cache_bytes=self.settings.cache.max_cache_bytes,
             gate=readiness.gate,
             totals=self.totals(),
-            recent=self._recent,
+            history=self._history,
             cache=self.cache.stats(now),
             loop=loop,
             hottest=hottest,
             globs=self.cache.glob_of,
             filter_names=self._filter_names(),
             changes=self.cache.store.recent_changes,
-            namenodes=namenodes_shown(self._pool),
+            namenodes=namenodes_view(self._pool),
             settings=self.settings,
         )
 
@@ -274,13 +273,13 @@ class NamespaceStack:
         channel = self.consumer.stats().channel
         return totals_of(self.traffic.stats(), self.front_end.stats(), self._pool.stats(), channel)
 
-    def _look(self) -> ProxySituation:
-        """Return the situation, and take note of it for the status page."""
-        now = self._situation()
-        self._recent.look(self._clock(), self.totals(), is_well=now.is_gate_open, state=now.gate)
+    def _look(self) -> ProxyState:
+        """Return the state, and take note of it for the status page."""
+        now = self._state()
+        self._history.look(self._clock(), self.totals(), is_well=now.is_gate_open, state=now.gate)
         return now
 
-    def _situation(self) -> ProxySituation:
+    def _state(self) -> ProxyState:
         stream = self.consumer.stats()
         gate = Gate(
             is_open=self.cache.stats(self._clock()).is_open,
@@ -291,7 +290,7 @@ class NamespaceStack:
             session=stream.channel.session if self.settings.channel_name == ZOOKEEPER else None,
         )
         limits = self.settings.limits
-        return ProxySituation(
+        return ProxyState(
             active=self._pool.active,
             gate=gate_text(gate),
             namenodes=self._pool.describe(),

@@ -1,6 +1,6 @@
-"""What a proxy serves: one namespace, or several. (nncache/daemons/namespaces_served.py)
+"""What a proxy serves: one namespace, or several.
 
-With one, nothing stands between the clients' connections and the parts of the namespace; with several, the choice among
+With one, nothing lies between the clients' connections and the parts of the namespace; with several, the choice among
 them (`nncache.proxy.federated`).
 """
 
@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from nncache.admin.proxy_pages import Purges, ReadinessOfProxy
-from nncache.daemons.announcer import LOOK_EVERY_S
 from nncache.daemons.federated_pages import FederatedPages
 from nncache.daemons.namespace_log import named, run_named
 from nncache.daemons.namespace_stack import NamespaceStack, Security
 from nncache.daemons.proxy_status import status_of
+from nncache.daemons.state_log import LOOK_EVERY_S
 from nncache.daemons.watchdog import LoopStats
 from nncache.metrics.federated_page import FederatedCollector
 from nncache.metrics.page import Figures, StatsCollector

@@ -1,4 +1,4 @@
-"""Run a proxy as a process: what its start reads, and its signals. (nncache/daemons/proxy_process.py)"""
+"""Run a proxy as a process: what its start reads, and its signals."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,15 +11,14 @@ from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.namespace_log import do_named, name_lines
 from nncache.daemons.namespace_stack import Security
 from nncache.daemons.proxy_wiring import ProxySystem
-from nncache.daemons.reloader import Reloader
-from nncache.daemons.reloading import OF_PROXY
+from nncache.daemons.reloader import OF_PROXY, Reloader
 from nncache.daemons.service_manager import ServiceManager
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.hadoop.namenode_web import NameNodeWeb
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.stream import load_stream_class
 from nncache.logs import set_up_logs
+from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import reserve_files
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
@@ -78,7 +77,7 @@ def run_proxy(
 
 
 def _security_of(settings: SettingsOfProxy) -> Security:
-    """Return as whom a namespace's parts act.
+    """Return the identity with which a namespace's parts act.
 
     Raises:
         SettingError: a keytab or a certificate cannot be used; says what to do.

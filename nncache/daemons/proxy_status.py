@@ -1,4 +1,4 @@
-"""The document at `/status` of a proxy: all that its page and `nncache top` show. (nncache/daemons/proxy_status.py)
+"""The document at `/status` of a proxy: all that its page and `nncache top` show.
 
 Pure. Described in docs/status.md; times are Unix seconds, durations seconds, rates a second.
 """
@@ -11,8 +11,8 @@ from typing import Final
 
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
-from nncache.daemons.recent import Recent, Span, Totals
-from nncache.daemons.settings_shown import settings_shown
+from nncache.daemons.history import History, Span, Totals
+from nncache.daemons.settings_view import settings_view
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats
@@ -28,11 +28,11 @@ Json = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class StatusSnapshot:
     """What the document is made of, all of one moment.
 
     Attributes:
-        now: local time in seconds, as all moments of `recent` and `changes`.
+        now: local time in seconds, as all moments of `history` and `changes`.
         boot_at: Unix time at which the local time was 0.
         started_at: local time.
         globs: of the filters in force, by id.
@@ -53,7 +53,7 @@ class Seen:
     max_cache_bytes: int
     gate: str
     totals: Totals
-    recent: Recent[Totals]
+    history: History[Totals]
     cache: CacheStats
     loop: LoopStats
     hottest: HottestStats
@@ -78,9 +78,9 @@ def totals_of(
     )
 
 
-def status_of(seen: Seen) -> Json:
+def status_of(seen: StatusSnapshot) -> Json:
     """Return the document."""
-    minute = seen.recent.last_minute(seen.now, seen.totals)
+    minute = seen.history.last_minute(seen.now, seen.totals)
     return {
         "daemon": "proxy",
         "version": seen.version,
@@ -119,10 +119,10 @@ def status_of(seen: Seen) -> Json:
         "filters": _filters(seen),
         "course": [
             {"at": seen.boot_at + at, "requests_per_s": saved["requests_per_s"], "ratio": saved["ratio"]}
-            for at, span in seen.recent.spans()
+            for at, span in seen.history.spans()
             for saved in (_saved(span),)
         ],
-        "settings": settings_shown(seen.settings),
+        "settings": settings_view(seen.settings),
     }
 
 
@@ -143,7 +143,7 @@ def _saved(span: Span[Totals]) -> Json:
     }
 
 
-def _gate(seen: Seen) -> Json:
+def _gate(seen: StatusSnapshot) -> Json:
     age_s = seen.cache.gate_age_s
     return {
         "is_open": seen.cache.is_open,
@@ -153,8 +153,8 @@ def _gate(seen: Seen) -> Json:
         "max_staleness_s": seen.max_staleness_s,
         "covered_txid": seen.cache.covered_txid,
         "history": [
-            {"at": seen.boot_at + turn.at, "is_open": turn.is_well, "state": turn.state}
-            for turn in seen.recent.turns
+            {"at": seen.boot_at + transition.at, "is_open": transition.is_well, "state": transition.state}
+            for transition in seen.history.transitions
         ],
     }
 
@@ -176,7 +176,7 @@ def _misses(totals: Totals, minute: Span[Totals]) -> list[Json]:
     ]
 
 
-def _filters(seen: Seen) -> Json:
+def _filters(seen: StatusSnapshot) -> Json:
     named = sorted((seen.filter_names.get(id_, id_), glob) for id_, glob in seen.globs.items())
     shown = [{"name": name, "glob": glob} for name, glob in named[:FILTERS_SHOWN]]
     return {"in_force": len(named), "shown": shown}

@@ -1,4 +1,4 @@
-"""Build the parts of a proxy from all rooms and run them. (nncache/daemons/proxy_wiring.py)
+"""Build the parts of a proxy from all rooms and run them.
 
 One event loop, one task group for the work in the background, one order of ending: clients first, then the
 questions under way to the NameNode, then the watch over the NameNodes and their changes.
@@ -17,10 +17,9 @@ from nncache.admin.proxy_pages import ProxySources, ReadinessOfProxy, proxy_page
 from nncache.admin.server import AdminServer, Page, ready_page
 from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
-from nncache.daemons.housekeeping import calm_collector, tend_collector
+from nncache.daemons.housekeeping import calm_collector, forget_targets, tend_collector
 from nncache.daemons.namespace_stack import NO_SECURITY, Security
 from nncache.daemons.namespaces_served import OneNamespace, Served, SeveralNamespaces
-from nncache.daemons.parsed_urls import forget_targets
 from nncache.daemons.proxy_status import HOTTEST_SHOWN
 from nncache.daemons.registered import ServedRegistry, proxy_daemon
 from nncache.daemons.registration import NO_REGISTRATION, Registration
@@ -29,9 +28,9 @@ from nncache.daemons.start_lines import say_where, say_where_all
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
-from nncache.hadoop.settings import SettingError
 from nncache.logs import set_log_level
 from nncache.metrics.page import MetricsPage
+from nncache.net.setting_error import SettingError
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.hottest import Hottest
 from nncache.proxy.registry_endpoint import NO_REGISTRY
@@ -67,9 +66,9 @@ class ProxySystem:
             settings: all of them; a Federation has those of several namespaces.
             clock: seconds of CLOCK_BOOTTIME.
             access: what the settings say of the operators' pages, if that was read already.
-            manager: told when it serves and when it ends.
+            manager: notified when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
-            security: as whom it acts, and how it knows others; of several namespaces by their names.
+            security: its identity, and how it authenticates others; of several namespaces by their names.
 
         Raises:
             SettingError: one of those logs cannot be opened.
@@ -222,7 +221,7 @@ class ProxySystem:
         return proxy_daemon(self._settings, nameservices, self._server, self._admin.url)
 
     def take(self, settings: SettingsOfProxy, changed: AbstractSet[str], name: str = "") -> None:
-        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`).
+        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloader`).
 
         `name` is that of the namespace, of several.
         """

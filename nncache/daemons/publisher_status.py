@@ -1,4 +1,4 @@
-"""The document at `/status` of a publisher: all that its page shows. (nncache/daemons/publisher_status.py)
+"""The document at `/status` of a publisher: all that its page shows.
 
 Pure. Described in docs/status.md; times are Unix seconds, durations seconds, rates a second.
 """
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
-from nncache.daemons.publisher_situation import PublisherSituation
-from nncache.daemons.recent import Recent, Span
-from nncache.daemons.settings_shown import settings_shown
+from nncache.daemons.history import History, Span
+from nncache.daemons.publisher_state import PublisherState
+from nncache.daemons.settings_view import settings_view
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.election_view import Probe
 from nncache.invalidation.publisher.filter_journal import FilterJournal
@@ -51,11 +51,11 @@ class PublisherTotals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublisherSeen:
+class PublisherSnapshot:
     """What the document is made of, all of one moment.
 
     Attributes:
-        now: local time in seconds, as all moments of `recent`, `stats`, `journal` and `last_probe`.
+        now: local time in seconds, as all moments of `history`, `stats`, `journal` and `last_probe`.
         boot_at: Unix time at which the local time was 0.
         started_at: local time.
         state: as at /ready.
@@ -74,11 +74,11 @@ class PublisherSeen:
     is_ready: bool
     ready_reason: str
     state: str
-    situation: PublisherSituation
+    publishing: PublisherState
     stats: PublisherStats
     waiting_s: float
     last_probe: Probe | None
-    recent: Recent[PublisherTotals]
+    history: History[PublisherTotals]
     filters: Mapping[str, FilterPosition]
     broken: Mapping[str, str]
     journal: FilterJournal
@@ -101,9 +101,9 @@ def totals_of(stats: PublisherStats) -> PublisherTotals:
     )
 
 
-def status_of(seen: PublisherSeen) -> Json:
+def status_of(seen: PublisherSnapshot) -> Json:
     """Return the document."""
-    minute = seen.recent.last_minute(seen.now, totals_of(seen.stats))
+    minute = seen.history.last_minute(seen.now, totals_of(seen.stats))
     return {
         "daemon": "publisher",
         "version": seen.version,
@@ -132,17 +132,17 @@ def status_of(seen: PublisherSeen) -> Json:
                 "events_per_s": _per_s(span.totals.events, span),
                 "writes_per_s": _per_s(span.totals.writes, span),
             }
-            for at, span in seen.recent.spans()
+            for at, span in seen.history.spans()
         ],
-        "settings": settings_shown(seen.settings),
+        "settings": settings_view(seen.settings),
     }
 
 
-def _publishing(seen: PublisherSeen) -> Json:
-    stats, situation = seen.stats, seen.situation
+def _publishing(seen: PublisherSnapshot) -> Json:
+    stats, state = seen.stats, seen.publishing
     return {
-        "is_publishing": situation.is_publishing,
-        "is_standby": situation.is_standby,
+        "is_publishing": state.is_publishing,
+        "is_standby": state.is_standby,
         "state": seen.state,
         "waiting_for": stats.waiting_for or None,
         "runs": stats.runs,
@@ -150,17 +150,17 @@ def _publishing(seen: PublisherSeen) -> Json:
         "drops": stats.drops,
         "new_chains": stats.new_chains,
         "history": [
-            {"at": seen.unix(turn.at), "is_publishing": turn.is_well, "state": turn.state}
-            for turn in seen.recent.turns
+            {"at": seen.unix(transition.at), "is_publishing": transition.is_well, "state": transition.state}
+            for transition in seen.history.transitions
         ],
     }
 
 
-def _position(seen: PublisherSeen) -> Json:
+def _position(seen: PublisherSnapshot) -> Json:
     """Return how far this process has come, and how far that is behind; null for what is not known."""
     stats, probe = seen.stats, seen.last_probe
     published = stats.published_txid if stats.published_txid >= 0 else None
-    is_known = seen.situation.is_publishing and published is not None
+    is_known = seen.publishing.is_publishing and published is not None
     lag_s = max(seen.waiting_s, seen.now - stats.read_at) if math.isfinite(stats.read_at) else None
     return {
         "term": None if probe is None else probe.term,
@@ -170,11 +170,11 @@ def _position(seen: PublisherSeen) -> Json:
         "published_txid": published,
         "published_at": seen.unix(stats.published_at),
         "lag_txids": max(0, probe.txid - stats.published_txid) if is_known and probe is not None else None,
-        "lag_s": None if lag_s is None or seen.situation.is_standby else lag_s,
+        "lag_s": None if lag_s is None or seen.publishing.is_standby else lag_s,
     }
 
 
-def _writes(seen: PublisherSeen, minute: Span[PublisherTotals]) -> Json:
+def _writes(seen: PublisherSnapshot, minute: Span[PublisherTotals]) -> Json:
     output = seen.stats.output
     return {
         "seconds": minute.seconds,
@@ -191,7 +191,7 @@ def _writes(seen: PublisherSeen, minute: Span[PublisherTotals]) -> Json:
     }
 
 
-def _polling(seen: PublisherSeen, minute: Span[PublisherTotals]) -> Json:
+def _polling(seen: PublisherSnapshot, minute: Span[PublisherTotals]) -> Json:
     channel = seen.stats.channel
     return {
         "polls_per_s": _per_s(minute.totals.polls, minute),
@@ -205,8 +205,8 @@ def _polling(seen: PublisherSeen, minute: Span[PublisherTotals]) -> Json:
     }
 
 
-def _zookeeper(seen: PublisherSeen) -> Json | None:
-    if seen.situation.is_zookeeper_connected is None:
+def _zookeeper(seen: PublisherSnapshot) -> Json | None:
+    if seen.publishing.is_zookeeper_connected is None:
         return None
     session, zookeeper = seen.stats.session, seen.settings.zookeeper
     return {
@@ -218,7 +218,7 @@ def _zookeeper(seen: PublisherSeen) -> Json | None:
     }
 
 
-def _filters(seen: PublisherSeen) -> Json:
+def _filters(seen: PublisherSnapshot) -> Json:
     """Return those with the latest events first."""
     figures = {name: seen.journal.of(position.filter.chain) for name, position in seen.filters.items()}
     order = sorted(figures, key=lambda name: (-(figures[name].last_at or -math.inf), name))
@@ -240,7 +240,7 @@ def _filters(seen: PublisherSeen) -> Json:
     }
 
 
-def _broken(seen: PublisherSeen) -> Json:
+def _broken(seen: PublisherSnapshot) -> Json:
     return {
         "filters": len(seen.broken),
         "shown": [

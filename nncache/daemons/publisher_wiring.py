@@ -1,4 +1,4 @@
-"""Build the parts of a publisher from all rooms and run them. (nncache/daemons/publisher_wiring.py)
+"""Build the parts of a publisher from all rooms and run them.
 
 It starts whether or not ZooKeeper and the NameNodes are there, and says on its pages what it waits for.
 Its pages come first: their address is a part of its identity, for those who look for the leader.
@@ -7,11 +7,13 @@ Its pages come first: their address is a part of its identity, for those who loo
 import asyncio
 import logging
 import os
+import socket
 import uuid
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from importlib.metadata import version
+from pathlib import Path
 
 from nncache.admin.access import Access
 from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
@@ -22,28 +24,24 @@ from nncache.clock import boottime, unix_time_of_boot
 from nncache.coordination.acl import shown
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
-from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
-from nncache.daemons.host import host_name
+from nncache.daemons.history import History
 from nncache.daemons.housekeeping import calm_collector
-from nncache.daemons.namenodes_shown import namenodes_shown
-from nncache.daemons.publisher_situation import PublisherSituation, lines
-from nncache.daemons.publisher_status import PublisherSeen, PublisherTotals, status_of, totals_of
-from nncache.daemons.recent import Recent
+from nncache.daemons.namenodes_view import namenodes_view
+from nncache.daemons.publisher_state import PublisherState, lines
+from nncache.daemons.publisher_status import PublisherSnapshot, PublisherTotals, status_of, totals_of
 from nncache.daemons.registered import publisher_daemon
 from nncache.daemons.registration import NO_REGISTRATION, Registration
-from nncache.daemons.reloader import Reloader
-from nncache.daemons.reloading import OF_PUBLISHER
+from nncache.daemons.reloader import OF_PUBLISHER, Reloader
 from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.start_lines import who
+from nncache.daemons.state_log import log_changes
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
-from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
@@ -57,7 +55,25 @@ from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfPublisher
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def host_name(boot_id: Path = BOOT_ID) -> str:
+    """Return a name that no other running machine has.
+
+    A host name alone may be shared, such as `localhost` by two machines that have no names. With the beginning of
+    the kernel's boot id it is not. Source: proc_sys_kernel(5), random/boot_id.
+    """
+    try:
+        booted = boot_id.read_text(encoding="ascii").strip()[:8]
+    except (OSError, ValueError):  # a container without /proc
+        return socket.gethostname()
+    return f"{socket.gethostname()}-{booted}"
+
 
 _log = logging.getLogger(__name__)
 
@@ -120,7 +136,7 @@ class PublisherSystem:
         self._hdfs = WebHdfs(first, user, others=others, timeout_s=HDFS_TIMEOUT_S, identity=identity, web=web)
         self._watchdog = Watchdog()
         self._started_at = clock()
-        self._recent = Recent(self._started_at, PublisherTotals())
+        self._history = History(self._started_at, PublisherTotals())
         self._publisher: Publisher | None = None  # as soon as its pages have an address
         self._registration: Registration | None = None
         if settings.registration.registry:
@@ -216,11 +232,11 @@ class PublisherSystem:
             ("publishing", publisher.run),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
-            ("the log of what changes", lambda: announce(self._look, lines)),
+            ("the log of what changes", lambda: log_changes(self._look, lines)),
         )
 
     def take(self, settings: SettingsOfPublisher, changed: AbstractSet[str]) -> None:
-        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
+        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloader`)."""
         if "log_level" in changed:
             set_log_level(settings.log)
 
@@ -280,9 +296,9 @@ class PublisherSystem:
     def _stats(self) -> PublisherStats:
         return PublisherStats() if self._publisher is None else self._publisher.stats()
 
-    def _situation(self) -> PublisherSituation:
+    def _state(self) -> PublisherState:
         publisher = self._publisher
-        return PublisherSituation(
+        return PublisherState(
             active=self._pool.active,
             is_zookeeper_connected=self._stats().session.is_connected if self._is_on_zookeeper else None,
             trouble="not started yet" if publisher is None else publisher.situation(),
@@ -290,17 +306,17 @@ class PublisherSystem:
             namenodes=self._pool.describe(),
         )
 
-    def _look(self) -> PublisherSituation:
-        """Return the situation, and take note of it for the status page."""
-        now = self._situation()
+    def _look(self) -> PublisherState:
+        """Return the state, and take note of it for the status page."""
+        now = self._state()
         totals = totals_of(self._stats())
-        self._recent.look(self._clock(), totals, is_well=now.is_publishing, state=now.why_not)
+        self._history.look(self._clock(), totals, is_well=now.is_publishing, state=now.why_not)
         return now
 
     def _status(self) -> Mapping[str, object]:
         readiness, publisher = self._readiness(), self._publisher
         return status_of(
-            PublisherSeen(
+            PublisherSnapshot(
                 version=version("nncache"),
                 host=host_name(),
                 now=self._clock(),
@@ -309,22 +325,22 @@ class PublisherSystem:
                 is_ready=readiness.is_ready,
                 ready_reason=readiness.reason,
                 state=readiness.state,
-                situation=self._situation(),
+                publishing=self._state(),
                 stats=self._stats(),
                 waiting_s=0.0 if publisher is None else publisher.waiting_s,
                 last_probe=self._pool.last_probe,
-                recent=self._recent,
+                history=self._history,
                 filters={} if publisher is None else publisher.filters,
                 broken={} if publisher is None else publisher.broken_filters,
                 journal=FilterJournal() if publisher is None else publisher.journal,
                 loop=self._watchdog.stats(),
-                namenodes=namenodes_shown(self._pool),
+                namenodes=namenodes_view(self._pool),
                 settings=self._settings,
             )
         )
 
     def _readiness(self) -> PublisherReadiness:
-        now, stats = self._situation(), self._stats()
+        now, stats = self._state(), self._stats()
         return PublisherReadiness(
             is_publishing=now.is_publishing,
             is_zookeeper_connected=now.is_zookeeper_connected,

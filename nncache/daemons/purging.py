@@ -1,15 +1,46 @@
-"""Forget what an operator says, and write down that it was. (nncache/daemons/purging.py)"""
+"""Forget or sample cached paths for an operator; a purge is logged."""
 
 import logging
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from nncache.admin.proxy_pages import PurgeError
+from nncache.admin.proxy_pages import PurgeError, SampleError
 from nncache.cache import MetadataCache
 from nncache.cache.purging import Purge, purge_of_path, purges_of_glob
-from nncache.daemons.filters_named import UnknownFilterError, globs_named
+from nncache.cache.sampling import sample
 from nncache.hadoop.change import SubtreeUnknown
+from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT
+from nncache.net.some_names import some_names
+
+_NAMED: Final = 10
+"""In the line that says which there are."""
+
+
+class UnknownFilterError(Exception):
+    """No such filter is in force; `str()` says which are."""
+
+
+def globs_named(name: str, globs: Mapping[str, str], names: Mapping[str, str]) -> frozenset[str]:
+    """Return the globs of the filters of this name, or of this glob; not empty.
+
+    Args:
+        name: as an operator gives it.
+        globs: of the filters in force, by id.
+        names: of these, by id; those that have one.
+
+    Raises:
+        UnknownFilterError: there is none.
+    """
+    chosen = frozenset(glob for id_, glob in globs.items() if name in {glob, names.get(id_)})
+    if not chosen:
+        known = sorted({names.get(id_, glob) for id_, glob in globs.items()})
+        some = some_names(known, shown=_NAMED)
+        raise UnknownFilterError(f"no filter {name!r} is in force; in force: {some or 'none'}")
+    return chosen
+
 
 _log = logging.getLogger(__name__)
 
@@ -65,8 +96,8 @@ class Purger:
             was_held = self._holds(purge.path, is_subtree=is_subtree)
             self._cache.apply(purge, now)
             purged.append(Purged(path=purge.path, is_subtree=is_subtree, was_held=was_held))
-        said = ", ".join(f"{each.path} and below" if each.is_subtree else each.path for each in purged)
-        _log.warning("purge %s asked for by %s: forgotten: %s", what, peer or "an unknown address", said)
+        forgotten = ", ".join(f"{each.path} and below" if each.is_subtree else each.path for each in purged)
+        _log.warning("purge %s asked for by %s: forgotten: %s", what, peer or "an unknown address", forgotten)
         return tuple(purged)
 
     def _holds(self, path: str, *, is_subtree: bool) -> bool:
@@ -74,3 +105,38 @@ class Purger:
         if not is_subtree:
             return not store.is_untouched(path)
         return self._cache.holds(path) if path != ROOT else store.tree.directories > 1 or store.entries > 0
+
+
+class HeldPaths:
+    """Chooses among what one cache holds."""
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        filter_names: Callable[[], Mapping[str, str]],
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """Begin; `filter_names` returns the names of the filters in force, by id, of those that have one."""
+        self._cache = cache
+        self._filter_names = filter_names
+        self._chance = chance
+
+    def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
+        """Return paths, at most `limit`, chosen by chance among all, or those that a filter matches.
+
+        Raises:
+            SampleError: no filter of this name or glob is in force.
+        """
+        if filter_ is None:
+            is_wanted: Callable[[str], bool] = _any
+        else:
+            try:
+                globs = globs_named(filter_, self._cache.glob_of, self._filter_names())
+            except UnknownFilterError as error:
+                raise SampleError(str(error)) from error
+            is_wanted = GlobSet({glob: glob for glob in globs}).matches
+        return sample(self._cache.store, limit=limit, is_wanted=is_wanted, chance=self._chance)
+
+
+def _any(_: str) -> bool:
+    return True

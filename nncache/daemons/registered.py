@@ -1,4 +1,4 @@
-"""What is registered of a daemon, and what a proxy serves of the registry. (nncache/daemons/registered.py)"""
+"""What is registered of a daemon, and what a proxy serves of the registry."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -11,7 +11,7 @@ from nncache.proxy.clients.server import Handler, Server
 from nncache.proxy.registry_endpoint import RegistryEndpoint
 from nncache.proxy.traffic import Traffic
 from nncache.registry.daemon_record import PROXY, PUBLISHER, Daemon
-from nncache.registry.own_host import reached_at
+from nncache.registry.settings import reached_at
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 _WEBHDFS = "/webhdfs/v1"

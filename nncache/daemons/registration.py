@@ -1,4 +1,4 @@
-"""Keep a daemon registered for as long as it serves. (nncache/daemons/registration.py)
+"""Keep a daemon registered for as long as it serves.
 
 Its entry is permanent: a crash leaves it, a restart replaces it, and a clean stop removes it before anything else ends.
 """
@@ -13,7 +13,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.endpoint import Endpoint
+from nncache.net.endpoint import Endpoint
 from nncache.registry.addresses import place_of
 from nncache.registry.daemon_record import PLACE, Daemon
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError

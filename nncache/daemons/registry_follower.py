@@ -1,4 +1,4 @@
-"""Tell those who wait which entries of the registry change. (nncache/daemons/registry_follower.py)"""
+"""Tell those who wait which entries of the registry change."""
 
 import asyncio
 import logging
@@ -54,7 +54,7 @@ class RegistryFollower:
 
     async def _tell_changes(self, session: Session, followed: Followed) -> None:
         self._tree = TreeWatch(session, self._root, paths.ROOT)
-        is_whole = False  # whether all that has changed since was told
+        is_whole = False  # whether all changes since were reported
         async for change in self._tree.changes():
             match change:
                 case Gap():

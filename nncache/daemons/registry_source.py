@@ -1,4 +1,4 @@
-"""Where a proxy finds what clients ask of the registry. (nncache/daemons/registry_source.py)"""
+"""Where a proxy finds what clients ask of the registry."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,6 @@ from nncache.proxy.registry_waits import Followed, RegistryPage
 from nncache.proxy.registry_wish import RegistryWish
 from nncache.registry import paths
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.errors import (
     InvalidPathnameError,
     InvalidRecordError,
@@ -30,9 +29,13 @@ from nncache.registry.errors import (
     RegistryError,
 )
 from nncache.registry.operations import Registry
+from nncache.registry.pacing import Slices, apart
+from nncache.registry.record import Entry, EntryStatus
 from nncache.registry.record_json import encode_record
-from nncache.registry.slices import Slices, apart
-from nncache.registry.targets import METRICS_API, targets_of
+from nncache.registry.targets import (
+    METRICS_API,
+    targets_of,
+)
 from nncache.registry.tree_reading import MIB, read_tree
 
 MOST_BYTES: Final = 64 * MIB
@@ -46,11 +49,6 @@ class ZooKeeperRegistry:
         """Begin; `registry` returns it, None before there is a session."""
         self._registry = registry
         self._follower = follower
-
-    @property
-    def followed(self) -> int:
-        """Entries that are watched now."""
-        return self._follower.followed
 
     @property
     def gaps(self) -> int:

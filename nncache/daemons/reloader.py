@@ -1,17 +1,67 @@
-"""Read the settings again at SIGHUP. (nncache/daemons/reloader.py)"""
+"""Read the settings again at SIGHUP."""
 
+import dataclasses
 import logging
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
-from nncache.daemons.reloading import compare
 from nncache.daemons.service_manager import ServiceManager
 from nncache.errors import StartError
 
-_log = logging.getLogger(__name__)
-
 SettingsT = TypeVar("SettingsT")
+
+OF_PROXY: Final = frozenset({"glob", "log_level"})
+OF_PUBLISHER: Final = frozenset({"log_level"})
+OF_DNS: Final = OF_PUBLISHER
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """What reading the settings again comes to.
+
+    Attributes:
+        taken: keys whose new values hold from now on.
+        left: keys whose new values need a restart.
+    """
+
+    taken: tuple[str, ...]
+    left: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        if not self.taken and not self.left:
+            return "no setting has changed"
+        phrases = [f"changed: {', '.join(self.taken)}"] if self.taken else []
+        if self.left:
+            phrases.append(f"needs a restart: {', '.join(self.left)}")
+        return "; ".join(phrases)
+
+
+def compare(before: SettingsT, wanted: SettingsT, reloadable: AbstractSet[str]) -> tuple[Reload, SettingsT]:
+    """Return what has changed, and the settings that are in force then.
+
+    Args:
+        before: in force until now: a dataclass of components, each a dataclass of keys.
+        wanted: as they were read again.
+        reloadable: keys that may change.
+    """
+    taken, left = list[str](), list[str]()
+    parts = dict[str, Any]()
+    for component in dataclasses.fields(before):  # type: ignore[arg-type] # a TypeVar can't say that it is one
+        old, new = getattr(before, component.name), getattr(wanted, component.name)
+        changed = [
+            key.name for key in dataclasses.fields(old) if getattr(old, key.name) != getattr(new, key.name)
+        ]
+        values = {key: getattr(new, key) for key in changed if key in reloadable}
+        taken += values
+        left += (key for key in changed if key not in reloadable)
+        parts[component.name] = dataclasses.replace(old, **values) if values else old
+    return Reload(tuple(taken), tuple(left)), dataclasses.replace(before, **parts)  # type: ignore[type-var] # as above
+
+
+_log = logging.getLogger(__name__)
 
 
 class Reloader(Generic[SettingsT]):
@@ -33,7 +83,7 @@ class Reloader(Generic[SettingsT]):
             in_force: those of the start.
             reloadable: keys that may change.
             take: makes the daemon work by these settings, of which these keys are new.
-            manager: told that settings are being read.
+            manager: gets a notice that settings are being read.
             note: takes what came of it, for those who audit what operators do.
         """
         self._note = note

@@ -1,7 +1,7 @@
-"""Tell systemd how a daemon is doing, as sd_notify(3) describes it. (nncache/daemons/service_manager.py)
+"""Tell systemd how a daemon is doing, as sd_notify(3) describes it.
 
 The protocol is one datagram of text; its manual page suggests to write it oneself rather than to link a library.
-Without `NOTIFY_SOCKET` in the environment nothing is told.
+Without `NOTIFY_SOCKET` in the environment nothing is sent.
 """
 
 import asyncio

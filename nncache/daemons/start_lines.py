@@ -1,14 +1,14 @@
-"""What a proxy logs when it begins to serve. (nncache/daemons/start_lines.py)"""
+"""What a proxy logs when it begins to serve."""
 
 import logging
 from functools import partial
 from importlib.metadata import version
 
 from nncache.daemons.namespace_log import do_named
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.invalidation.settings import ZOOKEEPER
+from nncache.net.endpoint import Endpoint
 from nncache.proxy.settings import ProxySettings
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
@@ -81,7 +81,7 @@ def _say_changes(settings: SettingsOfProxy) -> None:
 
 
 def who(kerberos: KerberosSettings, user: str) -> str:
-    """Return as whom the NameNodes are asked."""
+    """Return the identity with which NameNodes are called."""
     if not kerberos.has_identity:
         return f"user {user}"
     return f"Kerberos principal {kerberos.principal or f'of {kerberos.ticket_cache}'}"

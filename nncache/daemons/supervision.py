@@ -1,4 +1,4 @@
-"""Keep background work going, whatever happens to it. (nncache/daemons/supervision.py)"""
+"""Keep background work going, whatever happens to it."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Name what holds the event loop, since nothing is answered or applied meanwhile. (nncache/daemons/watchdog.py)
+"""Name what holds the event loop, since nothing is answered or applied meanwhile.
 
 The loop beats; a thread looks whether it does, and if not, what the loop's thread is doing. Requests cost nothing more.
 Code is named only for time in which the loop's thread ran or was blocked. While it was ready to run and other
@@ -32,7 +32,7 @@ HANG_S: Final = 5.0
 """After which a line is written although the loop is still held."""
 
 PEAK_S: Final = 60.0
-"""For at least so long, and at most twice as long, the largest lag is told: longer than from one scrape to the next."""
+"""The largest lag is reported for at least this time, and at most twice as long: longer than between two scrapes."""
 
 _FRAMES_NAMED: Final = 6
 

@@ -1,4 +1,4 @@
-"""The page at `/metrics` of a proxy in front of several namespaces. (nncache/metrics/federated_page.py)
+"""The page at `/metrics` of a proxy in front of several namespaces.
 
 The families are those of one namespace. What each namespace has of its own has the label `namespace`,
 which has as many values as the settings file has namespaces; what the whole proxy has once is without it.

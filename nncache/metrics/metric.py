@@ -1,4 +1,4 @@
-"""A row of the table of metrics: what a figure is called outside, and where it is read. (nncache/metrics/metric.py)"""
+"""A row of the table of metrics: what a figure is called outside, and where it is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

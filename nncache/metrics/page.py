@@ -1,4 +1,4 @@
-"""The page at `/metrics`, in Prometheus' text format. (nncache/metrics/page.py)"""
+"""The page at `/metrics`, in Prometheus' text format."""
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum

@@ -1,4 +1,4 @@
-"""What only a proxy has. (nncache/metrics/proxy_rows.py)"""
+"""What only a proxy has."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,6 +8,9 @@ from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
+from nncache.proxy.events.stream import STREAM_ENDS
+from nncache.proxy.registry_endpoint import REGISTRY_ANSWERS
+from nncache.proxy.termination.stats import TICKETS
 from nncache.proxy.wait_groups import WAIT_ENDS
 
 CONCLUSIONS: Final[Mapping[str, str]] = {
@@ -39,12 +42,6 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "Memory counted against max_cache_bytes: entries, grants, directories, prepared answers, requests in flight.",
     ),
     gauge(
-        "cache.tickets",
-        "cache_tickets",
-        "questions",
-        "Requests in flight to the NameNode whose reply may be cached.",
-    ),
-    gauge(
         "cache.windows", "cache_two_step_windows", "paths", "Two-step writes (CREATE, APPEND) in progress."
     ),
     gauge(
@@ -67,13 +64,6 @@ PROXY_ROWS: tuple[Metric, ...] = (
     ),
     gauge(
         "cache.covered_txid", "cache_covered_txid", "transaction id", "Last transaction known to be applied."
-    ),
-    counter("cache.serves", "cache_serves", "lookups", "Lookups answered from memory, fast path excluded."),
-    counter(
-        "cache.joins",
-        "cache_joins",
-        "lookups",
-        "Lookups that waited for an identical request of the same caller.",
     ),
     counter(
         "cache.waits",
@@ -131,31 +121,25 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "tls.handshakes_failed",
         "tls_handshakes_failed",
         "handshakes",
-        "Of clients that do not trust the certificate, have none of their own, speak plain HTTP, or were silent.",
+        "TLS handshakes that failed: certificate not trusted, none of the client, plain HTTP, or silence.",
     ),
     counter(
         "tls.handshakes_refused",
         "tls_handshakes_refused",
         "connections",
-        "Connections that were closed at once, as too many handshakes of their address were under way.",
+        "Connections closed at once because too many TLS handshakes of their address were in progress.",
     ),
     gauge(
         "tls.certificate_ends_at",
         "tls_certificate_end_timestamp_seconds",
         "Unix time",
-        "Until when the certificate of tls_listen holds; 0 without one.",
-    ),
-    counter(
-        "tls.certificate_reloads",
-        "tls_certificate_reloads",
-        "reloads",
-        "Times a certificate that was replaced was taken up.",
+        "When the certificate of tls_listen expires; 0 without one.",
     ),
     counter(
         "tls.certificate_reloads_failed",
         "tls_certificate_reloads_failed",
         "reloads",
-        "Times that could not be done; the one before stays in use, and the log says why.",
+        "Reloads of the certificate of tls_listen that failed; the previous one stays in use, the log says why.",
     ),
     counter(
         "fast_path.hits",
@@ -163,9 +147,18 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "requests",
         "Requests answered by the fast path: the same bytes as an earlier request.",
     ),
-    counter("fast_path.bytes_sent", "fast_path_sent_bytes", "bytes", "Bytes of these answers."),
-    gauge("fast_path.heads", "fast_path_heads", "requests", "Requests that the fast path can answer."),
-    gauge("fast_path.bytes_held", "fast_path_held_bytes", "bytes", "Memory they take of max_cache_bytes."),
+    gauge(
+        "fast_path.heads",
+        "fast_path_heads",
+        "requests",
+        "Requests for which the fast path holds a prepared answer.",
+    ),
+    gauge(
+        "fast_path.bytes_held",
+        "fast_path_held_bytes",
+        "bytes",
+        "Memory of max_cache_bytes that prepared answers of the fast path take.",
+    ),
     counter(
         "fast_path.evicted",
         "fast_path_evicted",
@@ -177,13 +170,13 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "traffic.requests",
         "requests",
         "requests",
-        "Requests, each counted once, by what became of it and by WebHDFS operation (`other`: none for certain).",
+        "Requests, each counted once, by result and WebHDFS operation (`other`: not certain).",
         ("result", "operation"),
     ),
     histogram(
         "traffic.durations",
         "request_duration",
-        "Time from the complete request to its reply; of hits of the fast path a random sample, each for several.",
+        "Time from the complete request to its reply; hits of the fast path are sampled and weighted.",
         "result",
     ),
     counter(
@@ -195,12 +188,6 @@ PROXY_ROWS: tuple[Metric, ...] = (
         {reason.value: explained.meaning for reason, explained in REASONS.items()},
     ),
     gauge("front_end.flights", "flights", "questions", "Reads in flight to the NameNode."),
-    counter(
-        "front_end.fetches",
-        "fetches",
-        "questions",
-        "Reads sent to the NameNode whose reply may be cached or shared.",
-    ),
     counter("front_end.closed_queries", "closed_queries", "questions", "isFileClosed calls to the NameNode."),
     counter(
         "front_end.settled",
@@ -227,12 +214,6 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "Redirects of CREATE and APPEND passed through.",
     ),
     counter(
-        "front_end.windows_without_txid",
-        "two_step_writes_timed",
-        "writes",
-        "Of these, those that only two_step_window_s can end.",
-    ),
-    counter(
         "front_end.query_failures",
         "query_failures",
         "questions",
@@ -244,7 +225,6 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "errors",
         "Internal errors of the cache; the call was forwarded.",
     ),
-    gauge("front_end.calls_under_way", "calls_under_way", "calls", "Calls that count against max_calls."),
     counter(
         "front_end.calls_refused",
         "calls_refused",
@@ -254,18 +234,25 @@ PROXY_ROWS: tuple[Metric, ...] = (
         {each: f"the setting {each}" for each in CALL_LIMITS},
     ),
     gauge("front_end.waiters", "waiters", "requests", "Requests held for `Prefer: wait`."),
-    counter("front_end.waits", "waits", "requests", "Requests held, by end.", "end", WAIT_ENDS),
+    counter(
+        "front_end.waits",
+        "waits",
+        "requests",
+        "Requests held for `Prefer: wait`, by how the wait ended.",
+        "end",
+        WAIT_ENDS,
+    ),
     gauge(
         "front_end.waiters_bytes",
         "waiters_bytes",
         "bytes",
-        "Memory for the heads of these requests: at most 8 KiB for each.",
+        "Memory for the heads of requests held for `Prefer: wait`: at most 8 KiB each.",
     ),
     counter(
         "front_end.waits_not_admitted",
         "waits_not_admitted",
         "requests",
-        "Not held: beyond max_waiters, or with a head that takes more than 8 KiB.",
+        "Requests with `Prefer: wait` that were not held: beyond max_waiters, or with a head of more than 8 KiB.",
     ),
     # ---- proxy: calls to the NameNodes
     counter("forward.calls", "upstream_calls", "calls", "Calls sent to the NameNodes."),
@@ -310,12 +297,6 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "connections",
         "Idle connections to NameNodes.",
     ),
-    counter(
-        "forward.connections_opened",
-        "upstream_connections_opened",
-        "connections",
-        "Connections opened to NameNodes.",
-    ),
     gauge(
         "forward.waiting_for_connection",
         "upstream_waiting",
@@ -336,7 +317,6 @@ PROXY_ROWS: tuple[Metric, ...] = (
     ),
     # ---- invalidation: the stream of changes
     gauge("stream.is_open", "stream_open", "0 or 1", "Whether the NameNode's changes are being read."),
-    gauge("stream.term", "stream_term", "term", "Term of the active NameNode that is or was read last."),
     counter(
         "stream.streams_opened", "stream_opened", "streams", "Streams begun; each starts with an empty cache."
     ),
@@ -344,23 +324,15 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "stream.streams_lost", "stream_lost", "streams", "Streams ended by a gap in the changes (GapFlush)."
     ),
     counter(
-        "stream.streams_failed", "stream_failed", "streams", "Streams, or attempts, ended by anything else."
-    ),
-    counter(
-        "stream.transactions", "stream_transactions", "transactions", "Transactions with events applied."
+        "stream.streams_failed",
+        "stream_failed",
+        "streams",
+        "Streams of changes, or attempts to open one, that ended for another reason than a gap.",
     ),
     counter("stream.events", "stream_events", "events", "Events applied."),
-    counter("stream.changes", "stream_changes", "changes", "Changes that the events stood for."),
-    counter("stream.covers", "stream_covers", "proofs", "Times all changes were shown to be applied."),
     gauge("stream.applied_txid", "stream_applied_txid", "transaction id", "Last transaction applied."),
     moment("stream.fresh_as_of", "stream_covered", "As of when all changes are known to be applied."),
     # ---- invalidation: the records of a publisher; all zero without one
-    counter(
-        "records.records_read",
-        "channel_records_read",
-        "records",
-        "Records read that continued the publisher's stream.",
-    ),
     gauge("records.filters", "channel_filters", "filters", "Filters in force, as the publisher has them."),
     counter(
         "records.resumes",
@@ -378,7 +350,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "records.foreign_znodes",
         "channel_foreign_znodes",
         "znodes",
-        "Znodes among the publisher's that are none of its.",
+        "Znodes in the publisher's tree that the publisher did not make.",
     ),
     # ---- proxy: answers from memory, asked again
     counter(
@@ -391,19 +363,123 @@ PROXY_ROWS: tuple[Metric, ...] = (
     ),
     # ---- nncache: the logs of requests
     counter(
-        "request_logs.lines",
-        "request_log_lines",
-        "lines",
-        "Lines for the access log and the audit log, lost ones included.",
-        "log",
-        REQUEST_LOGS,
-    ),
-    counter(
         "request_logs.lost",
         "request_log_lines_lost",
         "lines",
         "Lines that were not written because the disk or the reader was too slow, or the disk was full.",
         "log",
         REQUEST_LOGS,
+    ),
+)
+
+
+AUTHENTICATION_ROWS: tuple[Metric, ...] = (
+    counter(
+        "termination.tickets",
+        "spnego_tickets",
+        "tickets",
+        "Tickets of clients (SPNEGO) that came to the proxy itself (spnego_principal).",
+        "outcome",
+        {each.value: meaning for each, meaning in TICKETS.items()},
+    ),
+    counter(
+        "termination.challenges",
+        "spnego_challenges",
+        "requests",
+        "Requests without a ticket or a good cookie, answered with 401 (spnego_principal).",
+    ),
+    counter(
+        "termination.doas_refused",
+        "doas_refused",
+        "requests",
+        "Requests with doas that the proxy-user rules do not allow, answered with 403 (spnego_principal).",
+    ),
+    counter(
+        "termination.login_failures",
+        "service_login_failures",
+        "logins",
+        "Logins of the service at the WebHDFS of a NameNode that failed; calls for clients are answered with 503.",
+    ),
+)
+
+
+EVENT_ROWS: tuple[Metric, ...] = (
+    gauge("events.streams", "event_streams", "streams", "Streams of GET /v1/events that are open."),
+    gauge("events.followed", "event_filters", "filters", "Filters whose events are streamed."),
+    counter("events.sent", "events_streamed", "events", "Events sent to streams."),
+    counter(
+        "events.ended",
+        "event_streams_ended",
+        "streams",
+        "Event streams that have ended, by reason.",
+        "end",
+        STREAM_ENDS,
+    ),
+    counter(
+        "events.not_admitted",
+        "event_streams_not_admitted",
+        "requests",
+        "Requests for an event stream answered 503 (beyond max_event_streams) or 429 (after too many refusals).",
+    ),
+)
+
+
+REGISTRY_ROWS: tuple[Metric, ...] = (
+    # ---- proxy: GET /v1/registry
+    counter(
+        "registry.answers",
+        "registry_requests",
+        "requests",
+        "Requests for `GET /v1/registry`, by answer.",
+        "answer",
+        REGISTRY_ANSWERS,
+    ),
+    gauge(
+        "registry.waiters", "registry_waiters", "requests", "Requests held until what they ask for changes."
+    ),
+    counter(
+        "registry.waits",
+        "registry_waits",
+        "requests",
+        "Requests about the registry that were held, by how their wait ended.",
+        "end",
+        WAIT_ENDS,
+    ),
+    counter(
+        "registry.waits_not_admitted",
+        "registry_waits_not_admitted",
+        "requests",
+        "Requests with `Prefer: wait` answered at once, since too many were held.",
+    ),
+    counter(
+        "registry.gaps",
+        "registry_gaps",
+        "gaps",
+        "Connections to ZooKeeper lost, after which all entries were read again.",
+    ),
+    # ---- both daemons: their own entry
+    gauge(
+        "registration.is_wanted",
+        "registration_wanted",
+        "0 or 1",
+        "Whether the daemon should be in the service registry: registry = true, and it is not stopping.",
+    ),
+    gauge(
+        "registration.is_registered",
+        "registered",
+        "0 or 1",
+        "Whether the daemon's entry was in the service registry when it was last looked for.",
+    ),
+    gauge(
+        "registration.is_connected",
+        "registration_zookeeper_connected",
+        "0 or 1",
+        "Whether the session with ZooKeeper that holds the registry has a connection.",
+    ),
+    counter(
+        "registration.failures",
+        "registration_failures",
+        "attempts",
+        "Attempts to register, or to look for the entry, that failed.",
     ),
 )

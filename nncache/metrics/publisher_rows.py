@@ -1,4 +1,4 @@
-"""What only a publisher has. (nncache/metrics/publisher_rows.py)"""
+"""What only a publisher has."""
 
 from nncache.metrics.metric import Metric, counter, gauge, moment
 
@@ -55,7 +55,7 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "publisher.coverage_records",
         "publisher_coverage_records",
         "records",
-        "Of these, those that only say how far the edits have been read.",
+        "Records written for the caches that only say how far the edits have been read.",
     ),
     counter(
         "publisher.output.filter_records",
@@ -144,12 +144,6 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "Times the set of filters changed.",
     ),
     counter(
-        "publisher.filter_reads",
-        "publisher_filter_reads",
-        "reads",
-        "Reads of filters from HDFS: of those that changed, or of all.",
-    ),
-    counter(
         "publisher.filters_read",
         "publisher_filters_read",
         "filters",
@@ -163,12 +157,11 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
     ),
     # ---- what is written
     counter("publisher.output.writes", "publisher_writes", "writes", "ZooKeeper transactions carried out."),
-    counter("publisher.output.write_ops", "publisher_write_operations", "operations", "Operations in them."),
     counter(
         "publisher.output.writes_failed",
         "publisher_writes_failed",
         "writes",
-        "Transactions refused or of unknown outcome; publishing restarts after each.",
+        "ZooKeeper transactions refused or of unknown outcome; publishing restarts after each.",
     ),
     counter(
         "publisher.output.write_s",

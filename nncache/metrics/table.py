@@ -1,17 +1,215 @@
-"""The table of all metrics. (nncache/metrics/table.py)
+"""The table of all metrics.
 
 The rooms count in plain integers and hand out frozen `Stats` values; nothing here runs on the way of a request.
 docs/metrics.md is generated from this table (`make docs`), and a test sees to it that no figure of a room is missing.
 """
 
-from nncache.metrics.authentication_rows import AUTHENTICATION_ROWS
-from nncache.metrics.dns_rows import DNS_ROWS
-from nncache.metrics.event_rows import EVENT_ROWS
-from nncache.metrics.metric import Metric
-from nncache.metrics.proxy_rows import PROXY_ROWS
+from typing import Final
+
+from nncache.metrics.metric import Metric, counter, gauge, moment
+from nncache.metrics.proxy_rows import AUTHENTICATION_ROWS, EVENT_ROWS, PROXY_ROWS, REGISTRY_ROWS
 from nncache.metrics.publisher_rows import PUBLISHER_ROWS
-from nncache.metrics.registry_rows import REGISTRY_ROWS
-from nncache.metrics.shared_rows import SHARED_ROWS
+
+SHARED_ROWS: tuple[Metric, ...] = (
+    # ---- nncache: the admin port
+    counter(
+        "admin.connections_refused",
+        "admin_connections_refused",
+        "connections",
+        "Connections to the admin port refused because too many were open.",
+    ),
+    counter(
+        "admin.pages_refused",
+        "admin_pages_refused",
+        "requests",
+        "Requests for operators' pages refused for lack of authorization.",
+    ),
+    gauge(
+        "admin.certificate_ends_at",
+        "admin_tls_certificate_end_timestamp_seconds",
+        "Unix seconds",
+        "When the certificate of the admin port ends; 0 without one.",
+    ),
+    counter(
+        "admin.certificate_reloads_failed",
+        "admin_tls_certificate_reloads_failed",
+        "reloads",
+        "Certificates of the admin port that could not be used when their files changed.",
+    ),
+    # ---- hadoop: the pool of NameNodes
+    gauge("pool.namenodes", "namenodes", "NameNodes", "NameNodes configured."),
+    gauge("pool.reachable", "namenodes_reachable", "NameNodes", "NameNodes that answer now."),
+    gauge(
+        "pool.has_active",
+        "namenode_active_known",
+        "0 or 1",
+        "Whether exactly one NameNode is known to be active.",
+    ),
+    gauge(
+        "pool.is_login_failing",
+        "namenode_login_failing",
+        "0 or 1",
+        "Whether NameNodes answer, but not the service's own Kerberos identity; clients' calls are forwarded.",
+    ),
+    gauge(
+        "pool.is_rpc_login_failing",
+        "namenode_rpc_login_failing",
+        "0 or 1",
+        "Whether the last attempt to log in at a NameNode over RPC failed.",
+    ),
+    gauge(
+        "pool.tickets.is_failing",
+        "kerberos_login_failing",
+        "0 or 1",
+        "Whether the last attempt to get a Kerberos ticket for the service, or to read its ticket cache, failed.",
+    ),
+    moment(
+        "pool.tickets.starts_at",
+        "kerberos_ticket_start",
+        "When the service last got a Kerberos ticket; 0 without an identity.",
+    ),
+    moment(
+        "pool.tickets.ends_at",
+        "kerberos_ticket_end",
+        "When the service's Kerberos ticket ends; 0 without an identity.",
+    ),
+    gauge("pool.term", "namenode_term", "term", "Counts up with each other, or restarted, active NameNode."),
+    counter("pool.probes", "namenode_probes", "probes", "Probes of the HA state of NameNodes."),
+    counter(
+        "pool.failed_probes",
+        "namenode_probes_failed",
+        "probes",
+        "Probes of the HA state of NameNodes that failed.",
+    ),
+    counter(
+        "pool.contradictions",
+        "namenode_contradictions",
+        "answers",
+        "Replies in which a standby's edit log was ahead of the active NameNode's.",
+    ),
+    # ---- invalidation: what reading the edits does and costs the NameNode
+    counter("polling.polls", "channel_polls", "polls", "Polls of the edits answered."),
+    counter("polling.polls_failed", "channel_polls_failed", "polls", "Polls of the edits without an answer."),
+    counter(
+        "polling.poll_s", "channel_poll_seconds", "seconds", "Time that answered polls of the edits took."
+    ),
+    counter(
+        "polling.poll_charged_s",
+        "channel_poll_charged_seconds",
+        "seconds",
+        "Estimated CPU time that polling has cost a NameNode.",
+    ),
+    gauge(
+        "polling.poll_budget_s",
+        "channel_poll_budget_seconds",
+        "seconds",
+        "Polling budget left (poll_budget_share); may be negative.",
+    ),
+    counter("polling.rolls", "channel_rolls", "calls", "Calls of rollEdits that succeeded."),
+    counter(
+        "polling.rolls_failed",
+        "channel_rolls_failed",
+        "calls",
+        "Calls of rollEdits refused or failed.",
+    ),
+    # ---- nncache: the event loop
+    counter(
+        "loop.stalls",
+        "event_loop_stalls",
+        "stalls",
+        "Times a single callback blocked the event loop for more than 0.1 s.",
+    ),
+    counter(
+        "loop.stalled_s",
+        "event_loop_stalled_seconds",
+        "seconds",
+        "Total duration of stalls of the event loop.",
+    ),
+    gauge("loop.lag_s", "event_loop_lag_seconds", "seconds", "Lag of the event loop behind its timers."),
+    gauge(
+        "loop.lag_max_s",
+        "event_loop_lag_max_seconds",
+        "seconds",
+        "Largest lag of the event loop in the last one to two minutes.",
+    ),
+    # ---- coordination: the session with ZooKeeper; all zero without one
+    gauge(
+        "zookeeper.is_connected",
+        "zookeeper_connected",
+        "0 or 1",
+        "Whether there is a connection to ZooKeeper.",
+    ),
+    gauge(
+        "zookeeper.is_login_failing",
+        "zookeeper_login_failing",
+        "0 or 1",
+        "Whether the last login at ZooKeeper (SASL) failed.",
+    ),
+    counter(
+        "zookeeper.connections", "zookeeper_connections", "connections", "Connections to ZooKeeper made."
+    ),
+    counter("zookeeper.sessions", "zookeeper_sessions", "sessions", "Sessions that ZooKeeper has granted."),
+    counter(
+        "zookeeper.sessions_given_up",
+        "zookeeper_sessions_given_up",
+        "sessions",
+        "ZooKeeper sessions abandoned after a timeout or refusal.",
+    ),
+    counter("zookeeper.calls", "zookeeper_calls", "calls", "Calls to ZooKeeper made."),
+    counter("zookeeper.calls_failed", "zookeeper_calls_failed", "calls", "Calls to ZooKeeper that failed."),
+    counter("zookeeper.writes", "zookeeper_writes", "writes", "ZooKeeper transactions carried out."),
+    counter(
+        "zookeeper.writes_refused",
+        "zookeeper_writes_refused",
+        "writes",
+        "ZooKeeper transactions refused because a znode had changed.",
+    ),
+)
+
+
+RCODES: Final = {
+    "NOERROR": "Answered; or the name has no record of that type.",
+    "NXDOMAIN": "There is no such name.",
+    "SERVFAIL": "The registry has not been read yet.",
+    "REFUSED": "Outside the domain, or a transfer of the zone.",
+    "FORMERR": "The message is malformed.",
+    "NOTIMP": "An operation other than a query.",
+    "BADVERS": "A later version of EDNS.",
+}
+"""By response code: when it is given."""
+
+DNS_ROWS: tuple[Metric, ...] = (
+    gauge("dns.is_loaded", "dns_loaded", "0 or 1", "Whether the registry has been read; 0: SERVFAIL."),
+    gauge(
+        "dns.is_current",
+        "dns_current",
+        "0 or 1",
+        "Whether the registry is followed; 0: answers are those of what was last known.",
+    ),
+    gauge("dns.names", "dns_names", "names", "Names in the DNS zone."),
+    counter(
+        "dns.responses", "dns_responses", "responses", "DNS responses, by response code.", "rcode", RCODES
+    ),
+    counter(
+        "dns.dropped",
+        "dns_messages_dropped",
+        "messages",
+        "DNS messages without a response, by reason.",
+        "reason",
+        {
+            "rate": "Its address is over dns_queries_per_s.",
+            "malformed": "No header, more than 4 KiB, or a response.",
+            "error": "An internal error; the first is in the log.",
+        },
+    ),
+    counter(
+        "dns.connections_refused",
+        "dns_connections_refused",
+        "connections",
+        "TCP connections of DNS refused because too many were open.",
+    ),
+)
+
 
 METRICS: tuple[Metric, ...] = (
     *PROXY_ROWS,

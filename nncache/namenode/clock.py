@@ -1,4 +1,4 @@
-"""The time, which a test may move. (namenode/clock.py)"""
+"""The time, which a test may move."""
 
 import time
 

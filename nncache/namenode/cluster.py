@@ -1,4 +1,4 @@
-"""A light cluster: NameNode and DataNode on an embedded store, over HTTP, in this process. (namenode/cluster.py)"""
+"""A light cluster: NameNode and DataNode on an embedded store, over HTTP, in this process."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The namespace on a store: each operation reads, decides, commits one transaction. (namenode/filesystem.py)
+"""The namespace on a store: each operation reads, decides, commits one transaction.
 
 The shell around `namespace/`. A refused transaction means that something has changed since it was read: it is read
 again, and decided again, and the reason may be another answer.

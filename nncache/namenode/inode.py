@@ -1,4 +1,4 @@
-"""What the store holds: files, directories, blocks, leases; as values and as JSON. (namenode/inode.py)"""
+"""What the store holds: files, directories, blocks, leases; as values and as JSON."""
 
 from enum import Enum
 from typing import Final

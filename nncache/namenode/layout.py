@@ -1,4 +1,4 @@
-"""Where everything stands in the store. (namenode/layout.py)
+"""Where everything stands in the store.
 
 | path                           | data                                 | children                       |
 |--------------------------------|--------------------------------------|--------------------------------|

@@ -1,4 +1,4 @@
-"""How long a lease has not been renewed, as one observer sees it. (namenode/lease_clock.py)
+"""How long a lease has not been renewed, as one observer sees it.
 
 Pure. No clock is compared with another process's: an observer counts on its own how long the version of a lease has
 not changed, and begins at zero with what it sees for the first time, as HDFS does after a failover.

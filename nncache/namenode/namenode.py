@@ -1,4 +1,4 @@
-"""A NameNode: the calls of clients and DataNodes, by the names of ClientProtocol. (namenode/namenode.py)"""
+"""A NameNode: the calls of clients and DataNodes, by the names of ClientProtocol."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Fixtures of pytest: a light cluster for a test, and one for a session. (namenode/pytest_plugin.py)
+"""Fixtures of pytest: a light cluster for a test, and one for a session.
 
 pytest loads it by itself where nncache is installed.
 """

@@ -1,4 +1,4 @@
-"""What a NameNode says no with. (namenode/refusal.py)
+"""What a NameNode says no with.
 
 Statuses as org.apache.hadoop.hdfs.web.resources.ExceptionHandler gives them (Hadoop 3.5.0).
 """

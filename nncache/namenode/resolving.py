@@ -1,4 +1,4 @@
-"""Read what there is on the way to paths, as it is at one moment. (namenode/resolving.py)
+"""Read what there is on the way to paths, as it is at one moment.
 
 The ids of known directories are hints: kept in memory, never trusted. All inodes that they name are read in one call,
 which is a snapshot; each must name the one before it as its parent, under the asked name. Where one does not, the hint

@@ -1,10 +1,11 @@
-r"""A request as a line of an access log. (nncache/request_logs/access_lines.py)
+r"""A request as a line of an access log.
 
 Nothing of a request can end a line or a field: what is written bare consists of harmless characters, what is quoted of
 visible ASCII without quote and backslash; all other bytes become `\xHH`, as Apache and nginx write them.
 """
 
 import json
+import random
 import re
 import time
 from functools import lru_cache
@@ -13,7 +14,6 @@ from typing import Final, TypeAlias
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.traffic import Exchange, Result
 from nncache.request_logs.masking import masked, may_hold_secret
-from nncache.request_logs.request_id import shown_id
 
 _NONE: Final = "-"
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -69,7 +69,7 @@ Json: TypeAlias = dict[str, object]
 
 
 def encode_line(fields: Json) -> bytes:
-    """Return an object as one line of ASCII: no byte of a request stands in it as it came."""
+    """Return an object as one line of ASCII: no byte of a request is copied into it unescaped."""
     return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -80,7 +80,7 @@ def rfc3339(unix_time: float) -> str:
 
 
 def caller_of(exchange: Exchange) -> tuple[str | None, str | None]:
-    """Return who asks, and as whom.
+    """Return the caller, and the user it acts for.
 
     Of what the fast path answers only the target says it; and a claim of two parts may be a name that looks like two.
     """
@@ -95,8 +95,8 @@ def caller_of(exchange: Exchange) -> tuple[str | None, str | None]:
 
 
 def _callers_in(target: str) -> tuple[str | None, str | None]:
-    said = parse_call("GET", target).arguments
-    user, doas = (next(iter(said.get(key, ())), None) for key in ("user.name", "doas"))
+    claimed = parse_call("GET", target).arguments
+    user, doas = (next(iter(claimed.get(key, ())), None) for key in ("user.name", "doas"))
     return _encodable(user), _encodable(doas)
 
 
@@ -147,3 +147,11 @@ def _common_time(second: int) -> str:
 @lru_cache(2)
 def _seconds(second: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+
+
+_HARMLESS: Final = re.compile(r"[A-Za-z0-9._:/+=@~-]{1,128}")
+
+
+def shown_id(claimed: str) -> str:
+    """Return the client's id if no log could take harm from it, else one that is made up."""
+    return claimed if _HARMLESS.fullmatch(claimed) else f"{random.getrandbits(64):016x}"

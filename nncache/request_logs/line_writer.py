@@ -1,4 +1,4 @@
-"""Lines to a file, by a thread of its own: the event loop never waits for a disk. (nncache/request_logs/line_writer.py)
+"""Lines to a file, by a thread of its own: the event loop never waits for a disk.
 
 A request must not wait for its line. What is waiting to be written is bounded; beyond that, and on an error of the
 disk, lines are lost, counted and complained of.
@@ -174,7 +174,7 @@ class LineWriter:
             file = self._open()
         except OSError as error:
             _log.warning(
-                "%s: cannot be opened again, the old file is written on: %s",
+                "%s: cannot reopen; still writing to the old file: %s",
                 self._destination,
                 error.strerror or error,
             )

@@ -1,4 +1,4 @@
-"""Targets of requests without the credentials in them. (nncache/request_logs/masking.py)
+"""Targets of requests without the credentials in them.
 
 WebHDFS takes a delegation token in `delegation` and, to renew or cancel one, in `token`; names of parameters in any
 case (ParamFilter, Hadoop 3.5.0) and percent-encoded. What only looks like such a parameter is masked as well.
@@ -35,7 +35,7 @@ def may_hold_secret(target: str) -> bool:
 
 
 def _part(part: str) -> str:
-    """Return what stands between two separators."""
+    """Return what is between two separators."""
     read = unquote(part).lower()
     for secret in _SECRETS:
         if f"{secret}=" in read:

@@ -1,14 +1,76 @@
-"""All logs of requests that the settings ask for. (nncache/request_logs/request_logs.py)"""
+"""All logs of requests that the settings ask for."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from nncache.hadoop.settings import SettingError
-from nncache.proxy.traffic import Observer
-from nncache.request_logs.access_log import AccessLog
-from nncache.request_logs.audit_log import AuditLog
+from nncache.clock import boottime, unix_time_of_boot
+from nncache.net.setting_error import SettingError
+from nncache.proxy.traffic import Exchange, Observer, Result
+from nncache.request_logs.access_lines import combined, encode_line, fields_of, json_line, rfc3339
 from nncache.request_logs.line_writer import LineWriter
-from nncache.request_logs.settings import RequestLogSettings
+from nncache.request_logs.masking import masked
+from nncache.request_logs.settings import AccessLogFormat, RequestLogSettings
+
+
+class AuditLog:
+    """Writes JSON objects, one a line."""
+
+    def __init__(self, writer: LineWriter) -> None:
+        self._writer = writer
+
+    def answered(self, exchange: Exchange) -> None:
+        """Take note of a refused request: malformed, beyond a limit, or not WebHDFS."""
+        if exchange.result is Result.REFUSED:
+            self.note("request-refused", **fields_of(exchange))
+
+    def page_called(self, address: str, target: str, status: int) -> None:
+        """Take note of a call of an operators' page, answered or refused."""
+        what = "page-refused" if status in {401, 403} else "page-called"
+        self.note(what, address=address, target=masked(target), status=status)
+
+    def note(self, what: str, **fields: object) -> None:
+        """Take note of anything."""
+        now = unix_time_of_boot() + boottime()
+        self._writer.write(encode_line({"log": "audit", "time": rfc3339(now), "event": what} | fields))
+
+
+_LINES: Final[dict[AccessLogFormat, Callable[[Exchange, int, float], bytes]]] = {
+    "combined": combined,
+    "json": json_line,
+}
+
+
+class AccessLog:
+    """Writes a line for each request but most hits, if only one in `sample` is wanted.
+
+    Invariant:
+        A1  The weights of the lines of hits add up, on average, to the number of hits: one that stands for `weight`
+            hits already is written with the probability `weight / sample`, and stands for `sample` of them then.
+    """
+
+    def __init__(
+        self,
+        writer: LineWriter,
+        log_format: AccessLogFormat,
+        sample: int,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._writer = writer
+        self._line = _LINES[log_format]
+        self._sample = sample
+        self._chance = chance  # from 0 to 1
+
+    def answered(self, exchange: Exchange) -> None:
+        """Write the line, or leave it out."""
+        weight = exchange.weight
+        if exchange.result is Result.HIT and weight < self._sample:
+            if self._chance() * self._sample >= weight:
+                return
+            weight = self._sample
+        began_at = unix_time_of_boot() + exchange.started
+        self._writer.write(self._line(exchange, weight, began_at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +78,9 @@ class RequestLogStats:
     """Since the start, by log: `access` and `audit`.
 
     Attributes:
-        lines: to be written.
-        lost: of these, not written, since the disk was too slow or too full.
+        lost: lines that were not written, since the disk was too slow or too full.
     """
 
-    lines: dict[str, int]
     lost: dict[str, int]
 
 
@@ -74,7 +134,6 @@ class RequestLogs:
     def stats(self) -> RequestLogStats:
         """Return the figures so far."""
         return RequestLogStats(
-            lines={log: writer.lines for log, writer in self._writers.items()},
             lost={log: writer.lost for log, writer in self._writers.items()},
         )
 

@@ -1,9 +1,9 @@
-"""What an operator may choose about access log and audit log. (nncache/request_logs/settings.py)"""
+"""What an operator may choose about access log and audit log."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 AccessLogFormat = Literal["combined", "json"]
 
@@ -15,7 +15,7 @@ class RequestLogSettings:
     """Where the lines go, and how many there are.
 
     Raises:
-        SettingError: the two logs have one destination, or the sample is none.
+        SettingError: the two logs have one destination, or the sample is invalid.
     """
 
     access_log: str = field(

@@ -1,4 +1,4 @@
-"""Refuse secrets in the clear. (nncache/settings/clear_secrets.py)
+"""Refuse secrets in the clear.
 
 Pure. Each secret has a key that names a file, and ends in `_file`. A settings file lies in version control and in
 backups; a command line is shown to every user of the host (`ps`), and an environment to every child process.

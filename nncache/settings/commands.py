@@ -1,4 +1,4 @@
-"""The settings of each command: one form each, one flat TOML file for all. (nncache/settings/commands.py)"""
+"""The settings of each command: one form each, one flat TOML file for all."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ from nncache.hadoop.namenode_settings import (
     UserSettings,
     WebHdfsSettings,
 )
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
 from nncache.logs import LogSettings
+from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.settings import TerminationSettings
@@ -39,27 +39,25 @@ from nncache.settings.hadoop_conf import from_hadoop, registry_from_hadoop, view
 from nncache.settings.keys import keys_of
 from nncache.settings.namespaces import NamespaceSettings
 
-THE_CLUSTER = {"heading": "The cluster's own configuration"}
-THE_NAMESPACE = {"heading": "Which namespace of several"}
-THE_NAMENODES = {"heading": "The NameNodes"}
-THE_TLS = {"heading": "TLS towards the NameNodes"}
-THE_IDENTITY = {"heading": "The service's own Kerberos identity"}
+THE_CLUSTER = {"heading": "Hadoop configuration"}
+THE_NAMESPACE = {"heading": "Namespace"}
+THE_NAMENODES = {"heading": "NameNodes"}
+THE_TLS = {"heading": "TLS to the NameNodes"}
+THE_IDENTITY = {"heading": "Kerberos identity"}
 THE_EDITS = {"heading": "Polling of the edits"}
-THE_OPERATORS = {"heading": "Who may see the operators' pages"}
-THE_LOG = {"heading": "The log"}
+THE_OPERATORS = {"heading": "Access to the admin port"}
+THE_LOG = {"heading": "Log"}
 THE_REQUESTS = {"heading": "Access log and audit log"}
-THE_FILTERS = {"heading": "Where the filters are"}
+THE_FILTERS = {"heading": "Filters"}
 THE_ZOOKEEPER = {"heading": "ZooKeeper"}
-THE_REGISTRY = {"heading": "The service registry"}
+THE_REGISTRY = {"heading": "Service registry"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfProxy:
     """All that an operator may choose about `nncache proxy`."""
 
-    proxy: ProxySettings = field(
-        default_factory=ProxySettings, metadata={"heading": "Where the proxy listens"}
-    )
+    proxy: ProxySettings = field(default_factory=ProxySettings, metadata={"heading": "Listeners"})
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
@@ -68,9 +66,9 @@ class SettingsOfProxy:
     termination: TerminationSettings = field(
         default_factory=TerminationSettings, metadata={"heading": "Authentication of clients by the proxy"}
     )
-    cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "What is cached"})
+    cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "Cache"})
     channel: ChannelSettings = field(
-        default_factory=ChannelSettings, metadata={"heading": "How changes are learnt"}
+        default_factory=ChannelSettings, metadata={"heading": "Invalidation channel"}
     )
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
     registration: RegistrationSettings = field(
@@ -95,7 +93,7 @@ class SettingsOfProxy:
             raise SettingError(
                 "spnego_principal",
                 ", ".join(self.termination.spnego_principal),
-                "needs principal and keytab: as that principal the NameNodes are asked for the clients",
+                "needs principal and keytab: the proxy calls NameNodes as this principal on behalf of clients",
             )
         if self.channel_name != ZOOKEEPER:
             return
@@ -136,7 +134,7 @@ class SettingsOfPublisher:
     """All that an operator may choose about `nncache publisher`."""
 
     publisher: PublisherSettings = field(
-        default_factory=PublisherSettings, metadata={"heading": "What is published"}
+        default_factory=PublisherSettings, metadata={"heading": "Publishing"}
     )
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
@@ -166,12 +164,12 @@ class SettingsOfPublisher:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfFilters:
-    """All that `nncache filters` may be told of its surroundings."""
+    """The settings of `nncache filters`."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
     namenodes: WebHdfsSettings = field(
-        default_factory=WebHdfsSettings, metadata={"heading": "Whom to ask, and as whom"}
+        default_factory=WebHdfsSettings, metadata={"heading": "NameNodes and user"}
     )
     namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
@@ -180,12 +178,12 @@ class SettingsOfFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfWatch:
-    """All that `nncache watch` may be told of its surroundings."""
+    """The settings of `nncache watch`."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
     nameservice: NameserviceSettings = field(
-        default_factory=NameserviceSettings, metadata={"heading": "The nameservice"}
+        default_factory=NameserviceSettings, metadata={"heading": "Nameservice"}
     )
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
@@ -201,13 +199,11 @@ class SettingsOfWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfRegistry:
-    """All that `nncache registry` and `proxies` may be told of their surroundings."""
+    """The settings of `nncache registry` and `proxies`."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
-    updates: UpdateSettings = field(
-        default_factory=UpdateSettings, metadata={"heading": "How fast it is changed"}
-    )
+    updates: UpdateSettings = field(default_factory=UpdateSettings, metadata={"heading": "Update rate"})
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
 
@@ -226,7 +222,7 @@ class SettingsOfDns:
     """All that an operator may choose about `nncache dns`."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
-    dns: DnsSettings = field(default_factory=DnsSettings, metadata={"heading": "The zone of DNS"})
+    dns: DnsSettings = field(default_factory=DnsSettings, metadata={"heading": "DNS zone"})
     registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
@@ -246,7 +242,7 @@ class SettingsOfDns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfReaper(SettingsOfRegistry):
-    """All that `nncache registry reaper` may be told of its surroundings."""
+    """The settings of `nncache registry reaper`."""
 
     reaper: ReaperSettings = field(
         default_factory=ReaperSettings, metadata={"heading": "YARN's ResourceManagers"}
@@ -267,21 +263,21 @@ class SettingsOfReaper(SettingsOfRegistry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfExplain:
-    """All that `nncache explain`, `purge` and `top` may be told of their surroundings."""
+    """The settings of `nncache explain`, `purge` and `top`."""
 
     proxy: ExplainSettings = field(
-        default_factory=ExplainSettings, metadata={"heading": "Which proxy to ask"}
+        default_factory=ExplainSettings, metadata={"heading": "Admin port of the proxy"}
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfAudit:
-    """All that `nncache audit` may be told of its surroundings."""
+    """The settings of `nncache audit`."""
 
     proxy: ExplainSettings = field(
-        default_factory=ExplainSettings, metadata={"heading": "Which proxy to ask"}
+        default_factory=ExplainSettings, metadata={"heading": "Admin port of the proxy"}
     )
-    caller: UserSettings = field(default_factory=UserSettings, metadata={"heading": "As whom to ask"})
+    caller: UserSettings = field(default_factory=UserSettings, metadata={"heading": "User"})
 
 
 def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:

@@ -1,4 +1,4 @@
-"""The settings of a proxy in front of one namespace, or of several. (nncache/settings/federation.py)"""
+"""The settings of a proxy in front of one namespace, or of several."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace

@@ -1,4 +1,4 @@
-"""What one command may be told: a form, filled in from a TOML file and from flags. (nncache/settings/forms.py)
+"""The settings of one command: a form, filled in from a TOML file and from flags.
 
 A form is a frozen dataclass whose fields are components; its `__post_init__` says what must fit together.
 """
@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar, get_type_hints
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import KEY
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.settings import clear_secrets
 from nncache.settings.keys import Key, as_number, build, from_flag, from_toml, keys_of
 from nncache.settings.namespaces import (
@@ -48,10 +48,10 @@ class Supplement:
 
 
 Supply = Callable[[Mapping[str, object], Collection[str]], Supplement]
-"""Given what was said and the keys of a form, find what else is known; may raise a ConfigurationError."""
+"""From the given values and the keys of a form, find what else is known; may raise a ConfigurationError."""
 
 View = Callable[[Mapping[str, object]], tuple[Mapping[str, str], str]]
-"""Given what was said, find the mount table of the cluster's clients, and where it stands; may raise as above."""
+"""From the given values, find the mount table of the cluster's clients and the file that holds it; may raise too."""
 
 
 class Form(Generic[SettingsT]):
@@ -102,8 +102,10 @@ class Form(Generic[SettingsT]):
             _chosen(namespaces, str(flags.get(CHOICE, table.get(CHOICE, "")))) if CHOICE in self.keys else ""
         )
         own: Mapping[str, object] = {} if namespaces is None else namespaces.tables[chosen]
-        said = {**table, **own}
-        from_file = {name: value for name, value in said.items() if name in self.keys and name not in flags}
+        in_file = {**table, **own}
+        from_file = {
+            name: value for name, value in in_file.items() if name in self.keys and name not in flags
+        }
         its_table = f"[{TABLES}.{chosen}] of {config}"
         origins = {name: its_table if name in own else str(config) for name in from_file}
         places = (
@@ -288,8 +290,8 @@ def _advice(text: str, error: str) -> str:
         return ""
     if "overwrite" in error:
         return f": {match['key']} is there twice: remove one"
-    if said := as_number(match["key"], match["value"]):
-        return f": {match['key']} {said}"
+    if advice := as_number(match["key"], match["value"]):
+        return f": {match['key']} {advice}"
     return f": {match['key']}: a text must stand in quotes, a list in []"
 
 

@@ -12,9 +12,9 @@ from nncache.errors import ConfigurationError
 from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Configuration
 from nncache.hadoop.configured_namenodes import configured_namenodes, configured_nameservice
 from nncache.hadoop.namenode_settings import HadoopConfSettings
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.viewfs import viewfs_mounts
 from nncache.invalidation.settings import DIRECT
+from nncache.net.setting_error import SettingError
 from nncache.registry import configured
 from nncache.settings.forms import Supplement
 from nncache.settings.namespaces import IDENTITY
@@ -25,7 +25,7 @@ _NOTHING: Final = Supplement({}, "")
 _INSTEAD: Final = "name the NameNodes (namenode_http and namenode_rpc)"
 
 
-def from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement:
+def from_hadoop(given: Mapping[str, object], keys: Collection[str]) -> Supplement:
     """Return what the configuration says of these keys; nothing where addresses were given: they may be of another one.
 
     A directory that only the environment names, and that holds no configuration, is passed over where nothing is wanted
@@ -34,18 +34,18 @@ def from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement
     Raises:
         ConfigurationError: one line that names the directory or the file, the key and what would be right.
     """
-    if _ADDRESSES & said.keys():
+    if _ADDRESSES & given.keys():
         return _NOTHING
-    wanted = _ADDRESSES & set(keys) or "nameservice" not in said
-    directory = _directory(said, instead=_INSTEAD if wanted else "")
+    wanted = _ADDRESSES & set(keys) or "nameservice" not in given
+    directory = _directory(given, instead=_INSTEAD if wanted else "")
     if not directory:
         return _NOTHING
     with _told(directory):
-        values = {**_values_of(_read(directory), said, keys), **_registry_of_daemon(directory, said)}
+        values = {**_values_of(_read(directory), given, keys), **_registry_of_daemon(directory, given)}
     return Supplement({key: value for key, value in values.items() if key in keys}, directory)
 
 
-def registry_from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement:
+def registry_from_hadoop(given: Mapping[str, object], keys: Collection[str]) -> Supplement:
     """Return what the configuration says of the registry, for a client of it.
 
     Without a login at ZooKeeper, `hadoop.registry.secure` is nothing to it: it can read then, and change nothing.
@@ -54,23 +54,23 @@ def registry_from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> S
         ConfigurationError: as `from_hadoop`.
     """
     directory = _directory(
-        said, configured.RESOURCES, instead="" if "zookeeper" in said else "give --zookeeper"
+        given, configured.RESOURCES, instead="" if "zookeeper" in given else "give --zookeeper"
     )
     if not directory:
         return _NOTHING
-    values = _registry_of(directory, said)
-    if said.get("zookeeper_sasl", "none") == "none" and not said.get("zookeeper_certificate"):
+    values = _registry_of(directory, given)
+    if given.get("zookeeper_sasl", "none") == "none" and not given.get("zookeeper_certificate"):
         values.pop("registry_secure", None)
     return Supplement({key: value for key, value in values.items() if key in keys}, directory)
 
 
-def viewfs_of(said: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
-    """Return the mount table of the cluster's clients, and the directory where it stands; none as above.
+def viewfs_of(given: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
+    """Return the mount table of the cluster's clients, and the directory that holds it; none as above.
 
     Raises:
         ConfigurationError: it has a link that a proxy cannot follow; or as above.
     """
-    directory = "" if IDENTITY & said.keys() else _directory(said)
+    directory = "" if IDENTITY & given.keys() else _directory(given)
     if not directory:
         return {}, ""
     with _told(directory):
@@ -78,20 +78,20 @@ def viewfs_of(said: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
 
 
 def _directory(
-    said: Mapping[str, object], resources: tuple[str, ...] = RESOURCES, *, instead: str = ""
+    given: Mapping[str, object], resources: tuple[str, ...] = RESOURCES, *, instead: str = ""
 ) -> str:
-    """Return the directory that was said, or that the environment names and that holds a configuration; "" for none.
+    """Return the directory that was given, or that the environment names and that holds a configuration; "" for none.
 
-    `instead`: what could be said in place of what the directory should say; "" where nothing is wanted of it.
+    `instead`: what could be given in place of what the directory should hold; "" where nothing is needed from it.
 
     Raises:
-        ConfigurationError: it holds none, and was said, or is wanted.
+        ConfigurationError: it holds none, and was given, or is needed.
     """
-    directory = str(said.get(_DIRECTORY, HadoopConfSettings().hadoop_conf_dir))
+    directory = str(given.get(_DIRECTORY, HadoopConfSettings().hadoop_conf_dir))
     if not directory or any(file.exists() for file in _files(directory, resources)):
         return directory
     rule = f"must hold {' or '.join(resources)}"
-    if _DIRECTORY in said:
+    if _DIRECTORY in given:
         raise ConfigurationError(f"{_DIRECTORY}: {directory}: {rule}")
     if instead:
         raise ConfigurationError(
@@ -120,9 +120,9 @@ def _told(directory: str) -> Iterator[None]:
 
 
 def _values_of(
-    configuration: Configuration, said: Mapping[str, object], keys: Collection[str]
+    configuration: Configuration, given: Mapping[str, object], keys: Collection[str]
 ) -> Mapping[str, object]:
-    nameservice, tls = said.get("nameservice"), said.get("namenode_tls")
+    nameservice, tls = given.get("nameservice"), given.get("namenode_tls")
     if not _ADDRESSES & set(keys):
         return {"nameservice": nameservice or configured_nameservice(configuration)}
     found = configured_namenodes(
@@ -142,21 +142,21 @@ def _values_of(
     return values
 
 
-def _registry_of(directory: str, said: Mapping[str, object]) -> dict[str, object]:
-    """Return what is said of the registry; the realm may be that of our own principal, as Hadoop has it."""
+def _registry_of(directory: str, given: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings of the registry; the realm may be that of our own principal, as Hadoop has it."""
     with _told(directory):
         values = dict(configured.configured_registry(_read(directory, configured.RESOURCES)))
-    own_realm = str(said.get("principal", "")).partition("@")[2]
+    own_realm = str(given.get("principal", "")).partition("@")[2]
     if values.get("registry_secure") and own_realm:
         values.setdefault("registry_realm", own_realm)
     return values
 
 
-def _registry_of_daemon(directory: str, said: Mapping[str, object]) -> dict[str, object]:
+def _registry_of_daemon(directory: str, given: Mapping[str, object]) -> dict[str, object]:
     """Return the same for a daemon that registers; its ZooKeeper is another matter where changes come from there."""
-    if not said.get("registry"):
+    if not given.get("registry"):
         return {}
-    values = _registry_of(directory, said)
-    if said.get("channel") != DIRECT:
+    values = _registry_of(directory, given)
+    if given.get("channel") != DIRECT:
         values.pop("zookeeper", None)
     return values

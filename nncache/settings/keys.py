@@ -1,4 +1,4 @@
-"""Read settings: one key per dataclass field of a component, the same in TOML and as a flag. (nncache/settings/keys.py)
+"""Read settings: one key per dataclass field of a component, the same in TOML and as a flag.
 
 A component is a frozen dataclass beside the code it steers; its fields name the keys, carry their meaning
 (`metadata["help"]`) and default, and its `__post_init__` says what is allowed. Nothing is written down twice.
@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc", "yarn_forgotten", "yarn_rm", "zookeeper"})
 """Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""
@@ -155,7 +155,7 @@ def _text_of(default: object) -> str:
 
 
 def as_number(key: str, text: str) -> str:
-    """Return how a quantity with a unit, or in quotes, is to be written; "" if this text is none."""
+    """Return how a quantity with a unit, or in quotes, is to be written; "" if this text is not a quantity."""
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         return ""
@@ -184,8 +184,8 @@ def from_toml(key: Key, value: object) -> object:
             converted = float(value)
         case (Kind.LIST, list()) if all(isinstance(item, str) for item in value):
             converted = tuple(value)
-        case (Kind.WHOLE | Kind.REAL, str()) if said := as_number(key.name, value):
-            raise SettingError(key.name, value, said)
+        case (Kind.WHOLE | Kind.REAL, str()) if advice := as_number(key.name, value):
+            raise SettingError(key.name, value, advice)
         case _:
             raise SettingError(key.name, value, key.allowed)
     if key.choices and converted not in key.choices:
@@ -208,8 +208,8 @@ def from_flag(key: Key, value: object) -> object:
             try:
                 number = int(value) if key.kind is Kind.WHOLE else float(value)
             except ValueError:
-                said = "" if value[-1:].isdigit() else as_number(key.name, value)
-                raise SettingError(key.name, value, said or key.allowed) from None
+                advice = "" if value[-1:].isdigit() else as_number(key.name, value)
+                raise SettingError(key.name, value, advice or key.allowed) from None
             return from_toml(key, number)
         case _:
             return from_toml(key, value)

@@ -1,4 +1,4 @@
-"""Several namespaces in one settings file: their tables, and which of them is meant. (nncache/settings/namespaces.py)
+"""Several namespaces in one settings file: their tables, and which of them is meant.
 
 `[namespaces.NAME]` holds the keys of one namespace, `[mounts]` says what each holds; where there is no `[mounts]`, the
 mount table of the cluster's `core-site.xml` does. A key at the top holds for every namespace whose table does not have
@@ -14,7 +14,7 @@ from typing import Final
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import KEY, MountTable
 from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 TABLES: Final = "namespaces"
 CHOICE: Final = "namespace"
@@ -44,7 +44,7 @@ class Namespaces:
     Attributes:
         tables: keys and values as in the file, by the name of the namespace.
         mounts: what each holds.
-        origin: where the mount table stands, for messages.
+        origin: the file of the mount table, for messages.
     """
 
     tables: Mapping[str, Mapping[str, object]]
@@ -52,10 +52,10 @@ class Namespaces:
     origin: str
 
     def chosen(self, choice: str) -> str:
-        """Return the name of the namespace that a name or a path stands for; of one alone, "" is enough.
+        """Return the name of the namespace that a name or a path selects; of one alone, "" is enough.
 
         Raises:
-            SettingError: it stands for none.
+            SettingError: it selects no namespace.
         """
         names = ", ".join(self.tables)
         if choice in self.tables:
@@ -159,9 +159,9 @@ def namespaces_of(
     return Namespaces(tables, table, origin)
 
 
-def own_keys_at_the_top(said: Collection[str]) -> str:
+def own_keys_at_the_top(given: Collection[str]) -> str:
     """Return what is wrong with keys at the top, or flags, that would make all namespaces one; "" if nothing is."""
-    wrong = sorted(IDENTITY & set(said))
+    wrong = sorted(IDENTITY & set(given))
     if not wrong:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Hold one conversation with both sides, step by step. (tests/alike/comparing.py)"""
+"""Hold one conversation with both sides, step by step."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Draw conversations. (tests/alike/drawing.py)"""
+"""Draw conversations."""
 
 from collections.abc import Iterator
 from random import Random

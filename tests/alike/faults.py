@@ -1,4 +1,4 @@
-"""Faults that were planted in the quick ways, one line each, and must be seen. (tests/alike/faults.py)
+"""Faults that were planted in the quick ways, one line each, and must be seen.
 
 `python -m tests.alike.faults NAME` compares with one of them in force, in a process of its own.
 """

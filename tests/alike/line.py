@@ -1,4 +1,4 @@
-"""One client's connection in memory: what it sends, what it reads, and how it ends. (tests/alike/line.py)
+"""One client's connection in memory: what it sends, what it reads, and how it ends.
 
 `tests/alike/test_sockets.py` has the same conversations over real sockets.
 """

@@ -1,4 +1,4 @@
-"""NameNodes by a script: what they answer, and when, follows from the target alone. (tests/alike/namenode.py)
+"""NameNodes by a script: what they answer, and when, follows from the target alone.
 
 They speak bytes: what the proxy sends is noted as it came, and its own client and parser read what they say.
 """

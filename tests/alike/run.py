@@ -1,4 +1,4 @@
-"""Hold conversations until enough requests were compared. (tests/alike/run.py)"""
+"""Hold conversations until enough requests were compared."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The proxy from its clients' connections to its cache, with its quick ways or without. (tests/alike/side.py)"""
+"""The proxy from its clients' connections to its cache, with its quick ways or without."""
 
 import asyncio
 from email.utils import formatdate

@@ -1,4 +1,4 @@
-"""Requests, and how else each might be spelled. (tests/alike/spelling.py)"""
+"""Requests, and how else each might be spelled."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What can happen in a conversation. (tests/alike/steps.py)"""
+"""What can happen in a conversation."""
 
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -13,7 +13,7 @@ from tests.alike.faults import FAULTS
 from tests.alike.run import MIN_FILLS_SHARE, MIN_PLAIN_SHARE, MIN_QUICK_SHARE, Figures, compare
 from tests.alike.steps import HalfClose, Passing, Send
 from tests.model.variants.patching import compile_broken
-from tests.model.variants.variant import ROOT, Variant
+from tests.model.variants.variant import PACKAGE, Variant
 from tests.proxy.doubles import NAMENODE, OTHER_NAMENODE
 
 SEEN_SOON = (
@@ -105,6 +105,6 @@ def test_a_fault_breaks_one_line(fault: Variant) -> None:
 def test_a_fault_is_seen(name: str) -> None:
     """In a process of its own, most within a few thousand requests."""
     command = (sys.executable, "-m", "tests.alike.faults", name)
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "conversation" in done.stdout.splitlines()[1]

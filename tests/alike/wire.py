@@ -1,4 +1,4 @@
-"""One connection of the proxy to a scripted NameNode, in memory. (tests/alike/wire.py)"""
+"""One connection of the proxy to a scripted NameNode, in memory."""
 
 import asyncio
 from typing import Any

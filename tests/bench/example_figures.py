@@ -1,4 +1,4 @@
-"""Made-up but plausible figures of a run, for tests of its report. (tests/bench/example_figures.py)"""
+"""Made-up but plausible figures of a run, for tests of its report."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Small orders for tasks that poll. (tests/bench/example_orders.py)"""
+"""Small orders for tasks that poll."""
 
 from nncache.bench.polling.clock import boottime
 from nncache.bench.polling.task import Orders

@@ -14,7 +14,7 @@ from nncache.testbed.daemon import Proxy
 from tests.browser.chromium import CHROMIUM, opened
 from tests.browser.pages import shown, text_of
 from tests.cluster import make_directory
-from tests.nncache.processes import fetched
+from tests.processes import fetched
 from tests.service import Service
 
 pytestmark = [

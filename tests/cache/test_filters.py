@@ -6,6 +6,7 @@ import pytest
 
 from nncache.cache import CacheSettings, Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
 from nncache.cache.filters import Filters
+from nncache.cache.set_aside import Writer
 from nncache.hadoop.change import Closed, Opened
 from nncache.hadoop.globs import GlobError
 from tests.cache.cases import ALICE, BOB, TERM, fetch, fill, is_hit, missing, settle
@@ -95,6 +96,16 @@ def test_no_late_fill_a_reply_asked_for_before_a_filter_went_is_not_kept(later: 
         assert cache.conclude(ticket, missing(1.5)) is Conclusion.SPOILED
     assert fill(cache, "/a/b/f", ALICE, 1.6) is Conclusion.STORED
     assert is_hit(cache, "/a/b/f", ALICE, 1.6)
+
+
+def test_a_filter_that_comes_has_refused_writes_asked_about() -> None:
+    """OwnWrites: while no filter matched their path, no change was read that gives somebody the right to them."""
+    cache = filtered_cache()
+    cache.open_window("/a/f", None, 1.0, writer=Writer(has_right=False))
+    cache.set_filters({"2": "/b/*"})
+    cache.windows.take_doubtful()  # asked about too early
+    cache.set_filters(FORMER)
+    assert [write.path for write in cache.windows.take_doubtful()] == ["/a/f"]
 
 
 def test_a_filter_that_goes_is_kept_no_more() -> None:

@@ -10,6 +10,7 @@ from nncache.cache import (
     Reason,
     Serve,
 )
+from nncache.cache.set_aside import Writer
 from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
@@ -203,6 +204,40 @@ def test_own_writes_a_write_that_concerns_no_filter_takes_no_room() -> None:
     assert cache.stats(1.0).windows == 0
     cache.set_filters({"1": "/x/*"})
     assert cache.stats(1.0).windows == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "is_asked"),
+    [
+        (AccessChanged("/a"), True),
+        (SubtreeUnknown("/"), True),
+        (Appeared("/a/b"), True),
+        (Vanished("/a/b/f"), True),
+        (Moved("/a/b", "/x"), True),
+        (Moved("/x", "/a/b"), True),
+        (LineTouched("/a/b/c/d", "/a"), True),  # any part of it may have been made
+        (EverythingUnknown("test"), True),
+        (AccessChanged("/a/b/f/x"), False),
+        (Touched("/a/b"), False),
+    ],
+    ids=as_id,
+)
+def test_own_writes_what_may_give_a_right_has_it_asked_about(change: Footprint, *, is_asked: bool) -> None:
+    """OwnWrites: a two-step write without a right may be made after it."""
+    cache = make_cache()
+    cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
+    cache.apply(change, 1.0)
+    assert bool(cache.windows.take_doubtful()) is is_asked
+
+
+def test_own_writes_a_stream_that_ends_and_begins_may_give_a_right() -> None:
+    """OwnWrites, GapFlush: a change that was missed; it may have come just after the end was noticed."""
+    cache = make_cache()
+    cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
+    cache.close_stream("test")
+    assert cache.windows.take_doubtful()
+    cache.open_stream(TERM)
+    assert cache.windows.take_doubtful()
 
 
 def test_a_read_costs_a_directory_nothing_but_questions_under_way() -> None:

@@ -115,3 +115,19 @@ def test_a_write_that_is_asked_about_again_costs_none_that_came_later() -> None:
     aside.add(early)
     assert list(aside) == [first, second]
     aside.check()
+
+
+def test_writes_without_a_right_are_found_below_a_change() -> None:
+    """A change finds the denied writes at its path and below it, until they expire."""
+    aside = SetAside(max_writes=9, share=9)
+    assert aside.denied_at("/") == []
+    denied = [write(path, 10.0, "x", has_right=False) for path in ("/a", "/a/b", "/a-b", "/b")]
+    for each in (*denied, write("/a/c", 10.0, "x")):
+        aside.add(each)
+    assert aside.denied_at("/a") == denied[:2]
+    assert {each.path for each in aside.denied_at("/")} == {"/a", "/a/b", "/a-b", "/b"}
+    assert denied[0] in aside
+    aside.check()
+    aside.expire(10.0)
+    assert len(aside) == 0
+    assert aside.denied_at("/a") == []

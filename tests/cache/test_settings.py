@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nncache.cache.settings import CacheSettings
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 
 @pytest.mark.parametrize(

@@ -40,3 +40,15 @@ def test_tops_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [subtrees.cover(path) for path in ("/a/b", "/d/e", "/x")] == [False, True, False]
     subtrees.remove("/d")
     assert not subtrees.cover("/d")
+
+
+def test_a_top_is_covered_until_it_is_removed_as_often() -> None:
+    """A top covers itself and what is below it, and nothing beside it."""
+    subtrees = Subtrees()
+    subtrees.add("/a/b")
+    subtrees.add("/a/b")
+    subtrees.remove("/a/b")
+    assert [subtrees.cover(path) for path in ("/a/b", "/a/b/c", "/a", "/a/bc")] == [True, True, False, False]
+    assert subtrees.counted() == {"/a/b": 1}
+    subtrees.remove("/a/b")
+    assert not subtrees.cover("/a/b")

@@ -1,4 +1,4 @@
-"""A JVM with Hadoop's classes, which tests may call. (tests/contracts/hadoop_jvm.py)"""
+"""A JVM with Hadoop's classes, which tests may call."""
 
 import sys
 from collections.abc import Iterator

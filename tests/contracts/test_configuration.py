@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 
 from nncache.hadoop.configuration import RESOURCES, Configuration
 from nncache.hadoop.configured_namenodes import configured_namenodes
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from tests.contracts.hadoop_jvm import hadoop_jvm
 from tests.hadoop.site_files import XI, prop, site
 

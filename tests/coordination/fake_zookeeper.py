@@ -19,9 +19,8 @@ from nncache.coordination.errors import (
     NoNodeError,
     NotAllowedError,
 )
-from nncache.coordination.stats import SessionStats
 from nncache.coordination.watches import Watcher, Watches, WatchHandle
-from nncache.coordination.zookeeper import Create, Operation, Znode, ZnodeAcl
+from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
 from tests.coordination.fake_tree import ANYONE, FakeTree, Identities
 from tests.coordination.fake_wire import TURN_S, Answer, FakeWire
 
@@ -212,8 +211,6 @@ class FakeSession:
             is_connected=self.is_connected,
             connections=self.connection_id,
             sessions=self._sessions,
-            watches_armed=self._watches.armed,
-            watches_fired=self._watches.fired,
         )
 
     async def wait_connected(self, timeout_s: float) -> None:

@@ -16,13 +16,12 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.settings import KerberosSettings
-from nncache.hadoop.settings import SettingError
-from nncache.testbed.kdc import KdcServer
+from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM, ZooKeeperSecurity
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP
-from tests.kerberos import clients_of, need_gssapi
+from tests.kerberos import KdcServer, clients_of, need_gssapi
 from tests.patience import HANG_S
+from tests.zookeepers import ZooKeeperServer
 
 PASSWORD = "secret"
 

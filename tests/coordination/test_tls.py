@@ -15,16 +15,15 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.tls import ZooKeeperTls, tls_of
 from nncache.coordination.zookeeper import Create, SetData
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.testbed.certificates import Authority
-from nncache.testbed.ensemble import ZooKeeperEnsemble
 from nncache.testbed.https import SERVER
 from nncache.testbed.spec import ZooKeeperSecurity
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP
 from tests.coordination.test_sasl import digest
 from tests.patience import HANG_S
 from tests.tls import server_context
+from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
 LARGE = b"x" * 700_000
 

@@ -15,11 +15,11 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.certificates import Authority
 from nncache.testbed.daemon import Proxy
-from nncache.testbed.prometheus import Prometheus
 from tests.cluster import HADOOP
 from tests.deploy.test_prometheus import ALERTS, RULES
-from tests.nncache.processes import fetched, free_address
+from tests.processes import fetched, free_address
 from tests.service import Service
+from tools.prometheus import Prometheus
 
 needs_prometheus = pytest.mark.skipif(shutil.which("prometheus") is None, reason="apt-get install prometheus")
 

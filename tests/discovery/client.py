@@ -1,4 +1,4 @@
-"""A client that finds its proxy by name, as the docs say, and counts what fails. (tests/discovery/client.py)"""
+"""A client that finds its proxy by name, as the docs say, and counts what fails."""
 
 import http.client
 import threading

@@ -1,4 +1,4 @@
-"""All that finds a proxy by name, each as its users have it. (tests/discovery/finders.py)"""
+"""All that finds a proxy by name, each as its users have it."""
 
 import http.client
 import json
@@ -12,13 +12,13 @@ from typing import Final, TypeAlias
 import dns.resolver
 
 import nncache
-from nncache.hadoop.endpoint import parse_endpoint
+from nncache.net.endpoint import parse_endpoint
 from nncache.registry.daemon_record import PLACE
 from nncache.registry.paths import name_of
 from nncache.testbed.daemon import Proxy
-from nncache.testbed.prometheus import Prometheus
-from tests.nncache.processes import free_address, running
 from tests.patience import HANG_S
+from tests.processes import free_address, running
+from tools.prometheus import Prometheus
 
 DOMAIN: Final = "registry.example"
 

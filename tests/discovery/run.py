@@ -1,4 +1,4 @@
-"""Let a proxy come and go, and see when each finder notices. (tests/discovery/run.py)"""
+"""Let a proxy come and go, and see when each finder notices."""
 
 import threading
 import time

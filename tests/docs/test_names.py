@@ -12,7 +12,6 @@ import click
 import pytest
 
 from nncache.commands.group import nncache
-from nncache.commands.json_shapes import shapes
 from nncache.commands.light import light_command
 from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
@@ -20,6 +19,7 @@ from nncache.settings.commands import FORMS, KEYS, PUBLISHER, load_settings
 from nncache.settings.federation import Federation, load_proxy
 from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
 from tests.house.tree import ROOT, sources
+from tools.docs.json_shapes import shapes
 
 FOR_OPERATORS = tuple(
     page for page in PAGES if page.name not in {"README.md", "figures.md", "track-record.md"}

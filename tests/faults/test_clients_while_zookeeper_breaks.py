@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster, Relay
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP
 from tests.faults.outage import survive
 from tests.world import World
+from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -10,9 +10,9 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter, encode_definition
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP
 from tests.service import Service
+from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.timeout(180)
 

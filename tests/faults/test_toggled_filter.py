@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from nncache.demo.counter import CallCounter
+from nncache.demo.system import CallCounter
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import SUBSCRIBERS, Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from nncache.invalidation.publisher.filter_pacing import CALM_S, MAX_PAUSE_S, MIN_PAUSE_S
+from nncache.invalidation.publisher.pacing import CALM_S, MAX_PAUSE_S, MIN_PAUSE_S
 from nncache.testbed import Cluster
 from tests.cluster import webhdfs
 from tests.faults.tampering import Tampering

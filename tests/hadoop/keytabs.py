@@ -1,4 +1,4 @@
-"""Keytabs without a KDC: of any principals, with a key that is none of theirs. (tests/hadoop/keytabs.py)
+"""Keytabs without a KDC: of any principals, with a key that is none of theirs.
 
 Format: MIT krb5, doc/formats/keytab_file_format, version 2.
 """

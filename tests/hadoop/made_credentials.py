@@ -1,4 +1,4 @@
-"""Cookies and delegation tokens as a NameNode makes them, but for the signature. (tests/hadoop/made_credentials.py)"""
+"""Cookies and delegation tokens as a NameNode makes them, but for the signature."""
 
 import base64
 

@@ -3,8 +3,7 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from nncache.hadoop.election_view import Answer, ElectionView, Journal, NameNode, Probe
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import Answer, ElectionView, HaState, Journal, NameNode, Probe
 
 A = NameNode("a:9870", "a:8020")
 B = NameNode("b:9870", "b:8020")

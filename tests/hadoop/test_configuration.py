@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nncache.hadoop.configuration import BadConfigurationError, Configuration
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from tests.hadoop.site_files import XI, prop, site
 
 

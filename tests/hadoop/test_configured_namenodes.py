@@ -11,7 +11,7 @@ from nncache.hadoop.configured_namenodes import (
     configured_namenodes,
     configured_nameservice,
 )
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 PAIR = {
     "fs.defaultFS": "hdfs://ns1",

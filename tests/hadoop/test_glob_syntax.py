@@ -17,8 +17,11 @@ from nncache.hadoop.glob_syntax import (
     Literal,
     OneOf,
     Token,
+    first_wildcard_level,
     parse_glob,
+    pitfall,
 )
+from nncache.hadoop.globs import compile_glob
 
 
 def shown(token: Token) -> str:
@@ -198,3 +201,54 @@ def test_any_path_can_be_named_by_a_glob(text: str) -> None:
     if {".", ".."} & set(names) or text.startswith("/"):
         return
     assert flat(path) == ["/" + "/".join(names)]
+
+
+@pytest.mark.parametrize(
+    ("glob", "level"),
+    [
+        ("/", None),
+        ("/user/joe", None),
+        ("/user/{joe,ann}/x", None),
+        ("/user/\\*/x", None),
+        ("/*", 1),
+        ("/*/x/*", 1),
+        ("/user/*", 2),
+        ("/user/j?e", 2),
+        ("/user/[a-z]/x", 2),
+        ("/user/joe/{a,b*}", 3),
+        ("/{user/joe/*,tmp/*}", 2),
+        ("/user/{a,b{c,d*}}/x", 2),
+    ],
+)
+def test_the_highest_wildcard_counts(glob: str, level: int | None) -> None:
+    """Alternatives are no wildcard by themselves; of those with one the highest counts."""
+    assert first_wildcard_level(glob) == level
+
+
+def test_what_is_no_glob_is_refused() -> None:
+    """As elsewhere."""
+    with pytest.raises(GlobError):
+        first_wildcard_level("/user/[")
+
+
+@pytest.mark.parametrize(
+    "glob",
+    ["/", "/user/*/x", "/a/b*", "/a/*b*", "/a/{b,c}*", "/a*", "/a?*", r"/a/\\*\\*"],
+)
+def test_most_globs_mean_what_they_say(glob: str) -> None:
+    """Two stars that stand apart, or are escaped, are no mistake."""
+    assert pitfall(glob) == ""
+
+
+@pytest.mark.parametrize("glob", ["/user/**/_SUCCESS", "/**", "/a/b**c/d", "/a/{x/**,y}"])
+def test_two_stars_are_one_level(glob: str) -> None:
+    """As Hadoop has it; other tools take them for any depth."""
+    assert pitfall(glob).startswith(f"{glob}: ** stays within one level, as * does in Hadoop")
+
+
+def test_what_to_write_instead_is_said_and_does_it() -> None:
+    """One glob for each depth."""
+    told = pitfall("/user/**/_SUCCESS")
+    assert told.endswith("such as /user/*/_SUCCESS and /user/*/*/_SUCCESS")
+    assert not compile_glob("/user/**/_SUCCESS").matches("/user/a/b/_SUCCESS")
+    assert compile_glob("/user/*/*/_SUCCESS").matches("/user/a/b/_SUCCESS")

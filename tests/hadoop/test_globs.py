@@ -119,6 +119,27 @@ def test_what_comes_or_goes_concerns_its_place(path: str, expected: bool) -> Non
     assert not GlobSet({"a": "/user"}).may_concern("/other")
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", "/"),
+        ("/other", "/other"),
+        ("/other/x", "/other"),
+        ("/user/joe/x", "/user/joe/x"),
+        ("/user/joe/x/new/f", "/user/joe/x/new"),
+        ("/user/joe/y", "/user/joe"),
+    ],
+)
+def test_the_lowest_ancestor_that_concerns_a_glob(path: str, expected: str) -> None:
+    """A change below it concerns no glob."""
+    assert GlobSet({"a": "/user/*/x", "b": "/"}).lowest_concern(path) == expected
+
+
+def test_no_ancestor_concerns_an_empty_set() -> None:
+    """Without globs there is nothing to concern."""
+    assert GlobSet({}).lowest_concern("/user") is None
+
+
 def test_a_wrong_glob_is_named() -> None:
     """A set is built of globs that can be read."""
     with pytest.raises(GlobError, match="no } closes this"):
@@ -363,3 +384,9 @@ def test_a_name_is_read_to_its_end_where_that_can_matter(glob: str) -> None:
         assert globs.matches(f"/a/{long}")
         assert not globs.matches(f"/a/{long}\nc")
         assert not globs.matches(f"/a/{long}/c")
+
+
+def test_globs_with_the_same_alternatives_share_a_node() -> None:
+    """Both match, and what follows the alternatives tells them apart."""
+    globs = GlobSet({"x": "/{a,b}/x", "y": "/{a,b}/y"})
+    assert [globs.names_matching(path) for path in ("/a/x", "/b/y", "/c/x")] == [{"x"}, {"y"}, frozenset()]

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.election_view import Answer, Journal
+from nncache.hadoop.election_view import Answer, HaState, Journal
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.events import Create
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
     CLUSTER_QUERY,

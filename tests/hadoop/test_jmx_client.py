@@ -10,10 +10,15 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from nncache.hadoop.election_view import Answer
+from nncache.hadoop.election_view import Answer, HaState
 from nncache.hadoop.errors import JmxUnavailableError, MalformedReplyError, TlsError
-from nncache.hadoop.ha_state import HaState
-from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
+from nncache.hadoop.jmx import (
+    BLOCK_POOL_QUERY,
+    CLUSTER_QUERY,
+    JOURNAL_QUERY,
+    STARTED_QUERY,
+    STATUS_QUERY,
+)
 from nncache.hadoop.jmx_client import MAX_REPLY_BYTES, JmxClient
 from nncache.hadoop.namespace import Namespace
 from nncache.testbed.certificates import Authority

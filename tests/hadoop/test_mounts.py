@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nncache.hadoop.mounts import MountTable
 from nncache.hadoop.paths import ROOT, ancestors
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 DEEP: Mapping[str, str] = {"/data": "one", "/user/joe": "two", "/user/ann": "one"}
 WITH_ROOT: Mapping[str, str] = {"/": "rest", **DEEP}

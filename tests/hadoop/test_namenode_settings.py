@@ -6,7 +6,7 @@ import pytest
 
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_settings import NameNodeSettings, NameserviceSettings, WebHdfsSettings
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 
 
 def test_the_defaults_are_hadoops_own_ports_on_this_machine() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from nncache.hadoop.namenode_settings import NameNodeTlsSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.testbed.certificates import Authority
 from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
 from tests.hadoop.test_pool import until, watched

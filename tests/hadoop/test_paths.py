@@ -73,6 +73,13 @@ def test_a_path_is_its_parent_and_its_name(path: str) -> None:
     assert ancestors(path)[-1] == "/"
 
 
+def test_the_root_has_no_parent_and_no_ancestor() -> None:
+    """A path below it has one for each slash."""
+    assert (parent("/"), name("/"), tuple(ancestors("/")), depth("/")) == (None, "", (), 0)
+    assert (parent("/a"), parent("/a/b"), name("/a/b")) == ("/", "/a", "b")
+    assert tuple(ancestors("/a/b/c")[1:]) == ("/a", "/")
+
+
 def test_ancestors_say_what_they_are() -> None:
     """In a failure one wants to see them."""
     assert repr(ancestors("/a/b")) == "Ancestors(['/a', '/'])"
@@ -227,3 +234,8 @@ def test_any_input_is_a_text_or_an_invalid_path(raw: str | bytes) -> None:
         return
     assert strict == decode_loosely(raw)
     assert canonical(strict).startswith("/")
+
+
+def test_percent_escapes_are_decoded_as_utf8() -> None:
+    """A text without an escape is its own decoding."""
+    assert [percent_decode(raw) for raw in ("a b", "a%20b", b"%C3%A9")] == ["a b", "a b", "é"]

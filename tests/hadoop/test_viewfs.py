@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from nncache.hadoop.configuration import Configuration
-from nncache.hadoop.settings import SettingError
 from nncache.hadoop.viewfs import viewfs_mounts
+from nncache.net.setting_error import SettingError
 
 
 def values(links: Mapping[str, str], default: str = "viewfs://clusterX/") -> Configuration:

@@ -66,13 +66,14 @@ def real(forms: int, calls: int, seed: int) -> None:
 
 
 @main.command(name="all")
-def everything() -> None:
+@click.option("--seed", default=1, help="Of all that is drawn.")
+def everything(seed: int) -> None:
     """Run every part, in its long form."""
     _run(
         parts.smuggle,
         parts.break_rules,
-        partial(parts.attack_for_real, forms=_FORMS, calls=_CALLS, seed=1),
-        partial(parts.attack_model, histories=_HISTORIES, seed=1, jobs=parts.JOBS),
+        partial(parts.attack_for_real, forms=_FORMS, calls=_CALLS, seed=seed),
+        partial(parts.attack_model, histories=_HISTORIES, seed=seed, jobs=parts.JOBS),
         partial(parts.fuzz, names=tuple(TARGETS), executions=_EXECUTIONS, seconds=_SECONDS, jobs=parts.JOBS),
     )
 

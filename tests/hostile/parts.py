@@ -1,4 +1,4 @@
-"""The parts of `make hostile`, each with its progress and its verdict. (tests/hostile/parts.py)"""
+"""The parts of `make hostile`, each with its progress and its verdict."""
 
 import asyncio
 import os

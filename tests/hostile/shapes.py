@@ -1,4 +1,4 @@
-"""Requests of a given size that cost as much as their shape can make them cost. (tests/hostile/shapes.py)"""
+"""Requests of a given size that cost as much as their shape can make them cost."""
 
 from collections.abc import Callable, Mapping
 from itertools import count, takewhile

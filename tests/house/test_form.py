@@ -6,19 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOMS, ROOT, parsed, shown, sources, text_of
+from tests.house.tree import PACKAGE, PLACES, parsed, shown, sources, text_of
 
-EVERYTHING = sources(*ROOMS, "tests")
+EVERYTHING = sources(*PLACES)
 SUPPRESSION = re.compile(r"#\s*(noqa\b|type:\s*ignore\b)(?P<rest>.*)$")
 WITH_REASON = re.compile(r"^(?::\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|\[[a-z-]+(?:,\s*[a-z-]+)*\])\s*(?:-|#)\s*\S+")
 
 STARTERS = ("create_task", "ensure_future")
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize(
+    "room", sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__")
+)
 def test_a_room_says_what_it_is_for(room: str) -> None:
     """Each room's `__init__.py` begins with a docstring."""
-    assert ast.get_docstring(parsed(ROOT / room / "__init__.py"))
+    assert ast.get_docstring(parsed(PACKAGE / room / "__init__.py"))
 
 
 def test_a_silenced_check_says_which_and_why() -> None:

@@ -1,12 +1,67 @@
 """The generated pages say what the code says."""
 
+import json
+
+import click
 import pytest
 
-from nncache.settings.reference import pages
+from nncache.commands.group import nncache
+from tests.house.test_words import unwanted_in
 from tests.house.tree import ROOT
+from tools.docs import KEPT, OF_THE_SITE
+from tools.docs.commands import leaves
+from tools.docs.json_shapes import shapes
+from tools.docs.tables import settings_page
+
+EXAMPLES = {name: example for name, example, _ in shapes()}
+LEAVES = tuple(leaves(nncache, ()))
 
 
-@pytest.mark.parametrize("name", sorted(pages()))
+@pytest.mark.parametrize("name", sorted(KEPT))
 def test_a_generated_page_is_current(name: str) -> None:
     """`make docs` would change nothing."""
-    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == pages()[name], "run `make docs`"
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == KEPT[name], "run `make docs`"
+
+
+def test_a_page_is_the_same_for_each_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A default that depends on the user is described, not filled in."""
+    monkeypatch.setenv("LOGNAME", "somebody-else")
+    assert settings_page() == KEPT["settings.md"]
+
+
+@pytest.mark.parametrize("name", sorted(OF_THE_SITE))
+def test_a_page_of_the_site_is_plain(name: str) -> None:
+    """As those in git."""
+    assert unwanted_in(OF_THE_SITE[name]) == []
+
+
+def test_each_command_with_json_has_an_example() -> None:
+    """And no other."""
+    with_json = {
+        " ".join(words) for words, each in LEAVES if any("--json" in one.opts for one in each.params)
+    }
+    assert set(EXAMPLES) == with_json
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_example_is_json(name: str) -> None:
+    """One object or list, or one object a line."""
+    example = EXAMPLES[name]
+    for text in example.splitlines() if name.endswith("watch") else [example]:
+        assert isinstance(json.loads(text), dict | list)
+
+
+@pytest.mark.parametrize(("words", "command"), LEAVES, ids=[" ".join(words) for words, _ in LEAVES])
+def test_each_command_is_on_its_page_with_its_options(words: tuple[str, ...], command: click.Command) -> None:
+    """In a section of its own, settings among them."""
+    _, _, rest = OF_THE_SITE["commands.md"].partition(f"\n## nncache {' '.join(words)}\n")
+    section, _, _ = rest.partition("\n## ")
+    options = [option.opts[0] for option in command.params if isinstance(option, click.Option)]
+    assert section
+    assert [option for option in options if f"`{option}" not in section] == []
+
+
+def test_each_command_that_has_settings_takes_a_file() -> None:
+    """All but those that need no settings."""
+    without = {" ".join(words) for words, each in LEAVES if "config" not in {one.name for one in each.params}}
+    assert without == {"cluster", "completion"}

@@ -5,19 +5,9 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = (
-    "bench",
-    "nncache",
-    "demo",
-    "deploy",
-    "testbed",
-    "proxy",
-    "invalidation",
-    "registry",
-    "cache",
-    "coordination",
-    "hadoop",
-)
+PACKAGE = ROOT / "nncache"
+PLACES = ("nncache", "tools", "tests")
+"""Where Python stands."""
 
 
 def sources(*places: str) -> tuple[Path, ...]:

@@ -7,7 +7,6 @@ import time
 import click
 
 from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.ensemble import ZooKeeperEnsemble
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from tests.inotify.broken import BROKEN_PROXIES
 from tests.inotify.figures import Figures
@@ -15,6 +14,7 @@ from tests.inotify.history import Played, play
 from tests.inotify.plan import draw
 from tests.inotify.stand import AS_IT_IS, Programs, Stand
 from tests.inotify.zookeeper_log import transactions, writers
+from tests.zookeepers import ZooKeeperEnsemble
 
 
 @click.command()

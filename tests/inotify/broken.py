@@ -1,4 +1,4 @@
-"""Publishers, and proxies that stream events, that break a rule, as programs. (tests/inotify/broken.py)
+"""Publishers, and proxies that stream events, that break a rule, as programs.
 
 `python -m tests.inotify.broken NAME publisher ...`, or `proxy`; each must be found by the histories.
 """

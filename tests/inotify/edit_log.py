@@ -1,4 +1,4 @@
-"""The events of a NameNode's own edit log, by Hadoop's offline edits viewer (`hdfs oev`). (tests/inotify/edit_log.py)
+"""The events of a NameNode's own edit log, by Hadoop's offline edits viewer (`hdfs oev`).
 
 Independent of our reading of edits over RPC, and of the NameNode's translation of edits to events.
 """

@@ -1,4 +1,4 @@
-"""What a run of histories showed, and whether that is good enough. (tests/inotify/figures.py)"""
+"""What a run of histories showed, and whether that is good enough."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

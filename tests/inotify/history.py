@@ -1,4 +1,4 @@
-"""Play one history: faults befall the parts of a service while HDFS changes. (tests/inotify/history.py)"""
+"""Play one history: faults befall the parts of a service while HDFS changes."""
 
 import heapq
 import re

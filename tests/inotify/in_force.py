@@ -1,4 +1,4 @@
-"""Which glob of a filter was in force when, as its subscriber was told. (tests/inotify/in_force.py)"""
+"""Which glob of a filter was in force when, as its subscriber was told."""
 
 from collections.abc import Callable, Sequence
 

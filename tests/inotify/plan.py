@@ -1,4 +1,4 @@
-"""Draw what befalls the parts of an inotify service, and when. (tests/inotify/plan.py)"""
+"""Draw what befalls the parts of an inotify service, and when."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An inotify service whose every part can be broken by itself. (tests/inotify/stand.py)
+"""An inotify service whose every part can be broken by itself.
 
 Each publisher reaches ZooKeeper and the NameNode through relays of its own, and so does the proxy ZooKeeper, and those
 who follow a filter over HTTP the proxy; the other subscribers and the observer go straight.
@@ -20,8 +20,7 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.identity import parse_identity
 from nncache.testbed import Cluster, Relay, ZooKeeper
-from nncache.testbed.daemon import Proxy, Publisher
-from nncache.testbed.subscriber import Subscriber
+from nncache.testbed.daemon import Proxy, Publisher, Subscriber
 from tests.inotify.over_http import HttpSubscriber
 from tests.patience import HANG_S
 from tests.service import NAMESERVICE, Service
@@ -36,7 +35,7 @@ FILTERS: Final = {"f0": ("{below}/a/*",), "f1": ("{below}/*/x*",), "f2": ("{belo
 
 
 class ZooKeeperServers(Protocol):
-    """An ensemble; `nncache.testbed.ensemble.ZooKeeperEnsemble` has this shape."""
+    """An ensemble; `tests.zookeepers.ZooKeeperEnsemble` has this shape."""
 
     @property
     def servers(self) -> tuple[ZooKeeper, ...]:

@@ -1,4 +1,4 @@
-"""Compare what a subscriber was told with the NameNode's own log. (tests/inotify/verdict.py)
+"""Compare what a subscriber was told with the NameNode's own log.
 
 Each event that matches exactly once and in order, or a gap that covers it: nothing else will do.
 """

@@ -1,4 +1,4 @@
-"""Changes of HDFS that go on while parts of the service break. (tests/inotify/workload.py)"""
+"""Changes of HDFS that go on while parts of the service break."""
 
 import asyncio
 import random

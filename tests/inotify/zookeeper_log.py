@@ -1,4 +1,4 @@
-"""Who wrote what, by ZooKeeper's own transaction logs. (tests/inotify/zookeeper_log.py)
+"""Who wrote what, by ZooKeeper's own transaction logs.
 
 Each transaction there names the session that made it. With the one that last counted the epoch up a leader was elected;
 until the next election nobody else may write.

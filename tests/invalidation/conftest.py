@@ -9,7 +9,7 @@ import pytest
 from tests.invalidation.virtual_time import VirtualLoop
 
 IN_VIRTUAL_TIME = {
-    "channel/test_many_znodes.py",
+    "channel/test_untrusted_znodes.py",
     "channel/test_reader.py",
     "edits/test_confirmed_namenode.py",
     "edits/test_poller.py",
@@ -18,7 +18,7 @@ IN_VIRTUAL_TIME = {
     "follower/test_follower.py",
     "follower/test_probing.py",
     "follower/test_stream.py",
-    "publisher/test_delete_tree.py",
+    "publisher/test_deletion.py",
     "publisher/test_filter_follower.py",
     "publisher/test_resume.py",
     "publisher/test_znode_snapshot.py",

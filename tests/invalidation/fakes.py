@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from nncache.hadoop.change import Change
-from nncache.hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
+from nncache.hadoop.election_view import Active, Answer, ElectionView, HaState, Journal, NameNode, Probe
 from nncache.hadoop.errors import NoActiveNameNodeError, RemoteCallError, RpcUnavailableError
 from nncache.hadoop.events import EditsPage, Event, EventBatch, Unlink
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import RemoteException
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.errors import (
     HadoopError,
     MalformedReplyError,
@@ -10,7 +11,6 @@ from nncache.hadoop.errors import (
     RpcUnavailableError,
     WrongAddressError,
 )
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.errors import (

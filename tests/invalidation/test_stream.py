@@ -2,7 +2,6 @@
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.direct import DirectInotifyEventInputStream
 from nncache.invalidation.settings import DIRECT
 from nncache.invalidation.stats import ChannelStats
@@ -13,6 +12,7 @@ from nncache.invalidation.stream import (
     StreamItem,
     load_stream_class,
 )
+from nncache.net.setting_error import SettingError
 from tests.invalidation.fakes import FakePool
 from tests.setup import channel_setup
 

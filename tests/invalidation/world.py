@@ -4,7 +4,7 @@ import asyncio
 import copy
 from collections.abc import Callable, Mapping
 
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState
 from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.direct import DirectInotifyEventInputStream
 from tests.invalidation.fakes import FakeNameNode, FakePool

@@ -9,10 +9,10 @@ from rich.progress import Progress
 
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.channels import Channel, proxied
 from tests.cluster import make_directory
 from tests.job_commit.run import globs_of, run_job
+from tests.zookeepers import ZooKeeperServer
 
 ROOT = "/jobs"
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.job_commit.job import Job
 from tests.world import World
+from tests.zookeepers import ZooKeeperServer
 
 MAX_WRITES = 100
 """Of ZooKeeper, in all."""

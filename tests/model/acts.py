@@ -1,4 +1,4 @@
-"""All that can happen in a history, by name; a number says how much, which, or to whom. (tests/model/acts.py)"""
+"""All that can happen in a history, by name; a number says how much, which, or to whom."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -21,7 +21,7 @@ from tests.model.cluster import Cluster
 from tests.model.namespace import Step
 from tests.setup import channel_setup
 
-GLOBS = ("/a", "/a/*", "/a/b/*", "/a/b/d/*", "/c/*")
+GLOBS = ("/a", "/a/*", "/a/b/*", "/a/b/d/*", "/c/*", "/")
 """What may be answered from memory."""
 
 

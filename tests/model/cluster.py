@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.events import Rename, Unlink
-from nncache.hadoop.ha_state import HaState
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import namespace as ns
 from tests.model import operations

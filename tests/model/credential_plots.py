@@ -1,4 +1,4 @@
-"""Somebody tries to be another, or to stay who they no longer are. (tests/model/credential_plots.py)
+"""Somebody tries to be another, or to stay who they no longer are.
 
 In each of them alice has what she may see answered from memory, by a credential; then another one is tried. What a
 NameNode would say to that is known from `tests/model/vault.py`; from memory nothing else may come.
@@ -14,6 +14,7 @@ from tests.invalidation.virtual_time import clock
 from tests.model import operations
 from tests.model.acts import World
 from tests.model.draws import Draw
+from tests.model.judge import MAX_STALENESS_S
 from tests.model.namespace import Answer
 from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
 from tests.model.system import System
@@ -159,6 +160,18 @@ async def act_for_others(s: Stage) -> None:
     await s.ask(None, _field(s.vault.cookie("mallory")), query="&doas=alice")
 
 
+async def act_as_knox(s: Stage) -> None:
+    """Say in `doAs`, as Apache Knox does, whom a proxy user asks for: some releases answer for the proxy user."""
+    is_asked_as = "alice" if s.vault.reads_any_doas else "knox"
+    await asyncio.sleep(MAX_STALENESS_S)  # no answer is explained any more by that the directory was open
+    for _ in range(2):
+        await s.ask("alice", query="&user.name=knox&doas=alice")
+        for name in ("doAs", "DOAS"):
+            await s.ask(is_asked_as, query=f"&user.name=knox&{name}=alice")
+    await s.ask("knox", query="&user.name=knox")
+    await s.ask("alice", query="&user.name=alice")
+
+
 SCENES: Final[tuple[Callable[[Stage], Awaitable[None]], ...]] = (
     forge,
     name_alice,
@@ -170,6 +183,7 @@ SCENES: Final[tuple[Callable[[Stage], Awaitable[None]], ...]] = (
     cancel_meanwhile,
     change_secret,
     act_for_others,
+    act_as_knox,
 )
 
 

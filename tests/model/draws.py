@@ -1,4 +1,4 @@
-"""What a number stands for in a history: a path, a user, a change. (tests/model/draws.py)"""
+"""What a number stands for in a history: a path, a user, a change."""
 
 import unicodedata
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The named exceptions of OwnWrites: which writes need not be seen at once. (tests/model/exceptions.py)
+"""The named exceptions of OwnWrites: which writes need not be seen at once.
 
 ARCHITECTURE.md and docs/decisions/0013 name them.
 """

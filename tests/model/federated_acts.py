@@ -1,4 +1,4 @@
-"""What can happen to two namespaces behind one proxy, by name. (tests/model/federated_acts.py)
+"""What can happen to two namespaces behind one proxy, by name.
 
 All that can happen to one happens to both, but for troubles: those befall one of them alone, and the other one is
 `spared`.

@@ -1,4 +1,4 @@
-"""One seeded history of two namespaces behind one proxy, told and judged. (tests/model/federated_history.py)
+"""One seeded history of two namespaces behind one proxy, told and judged.
 
 Each namespace's own judge looks at what its own clients are told, as in any other history; `federated_door.py` judges
 where each request goes, and `federated_acts.py` what a trouble of one costs the other.

@@ -1,4 +1,4 @@
-"""Two namespaces behind one proxy, each a whole `System` of its own. (tests/model/federation.py)
+"""Two namespaces behind one proxy, each a whole `System` of its own.
 
 They share what the namespaces of a proxy share, and nothing else: the event loop and the way in (`federated_door.py`).
 Whichever of the two a client is given to, its request goes through that, and the namespace that the oracle names

@@ -1,4 +1,4 @@
-"""What many histories came to, and whether that proves anything. (tests/model/figures.py)"""
+"""What many histories came to, and whether that proves anything."""
 
 from collections import Counter
 from dataclasses import dataclass, field

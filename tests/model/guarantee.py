@@ -1,4 +1,4 @@
-"""Name what the product promises, as the model's judge and its broken variants name it. (tests/model/guarantee.py)
+"""Name what the product promises, as the model's judge and its broken variants name it.
 
 The guarantees of ARCHITECTURE.md, under the names that code, tests, metrics and docs share.
 """

@@ -1,4 +1,4 @@
-"""One seeded history of the whole system, told and judged. (tests/model/history.py)"""
+"""One seeded history of the whole system, told and judged."""
 
 import asyncio
 import gc
@@ -113,6 +113,7 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
         has_standby=seed % ALONE_EVERY != 0,
         two_step_query_timeout_s=1.0 if seed % 3 else 10.0,
     )
+    system.upstream.vault.reads_any_doas = seed % 2 == 0
     world = World(system, channel)
     async with system:
         for step, (act, number, pause_s) in enumerate(told):

@@ -1,4 +1,4 @@
-"""Judges answers and the cache itself by all that the namespace ever was. (tests/model/judge.py)
+"""Judges answers and the cache itself by all that the namespace ever was.
 
 It knows nothing of trees, tickets and windows: only versions of a namespace, when each was replaced, and who was told
 so. Each finding names the guarantee that it breaks.

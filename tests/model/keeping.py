@@ -1,4 +1,4 @@
-"""A connection of a client of the model that lets go of its request while that is held. (tests/model/keeping.py)"""
+"""A connection of a client of the model that lets go of its request while that is held."""
 
 import asyncio
 

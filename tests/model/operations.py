@@ -1,4 +1,4 @@
-"""What each operation makes of a namespace, and which events tell of it. (tests/model/operations.py)
+"""What each operation makes of a namespace, and which events tell of it.
 
 Each takes what there is, who asks, and the number of its first transaction; it gives a step for each transaction, or
 raises `RefusedError`. Checks come in the NameNode's own order, since the first that fails names the error.

@@ -1,4 +1,4 @@
-"""What somebody without a right may send: it must cost nobody else a hit. (tests/model/pestering.py)
+"""What somebody without a right may send: it must cost nobody else a hit.
 
 Every call is answered as a NameNode 3.5.0 was seen to answer it, and none of them changes anything.
 """

@@ -1,4 +1,4 @@
-"""Plots: acts of several steps that random ones rarely make up, each against one rule. (tests/model/plots.py)
+"""Plots: acts of several steps that random ones rarely make up, each against one rule.
 
 A plot runs beside whatever else happens; what clients are told in it is judged like all else.
 """
@@ -164,6 +164,42 @@ def shut_out(world: World, number: int) -> None:
     system.come(story())
 
 
+def shut_the_root(world: World, number: int) -> None:
+    """Shut the root: everybody may see its own status, and what is in it only who may traverse it."""
+    draw, system = Draw(number), world.system
+    gap_s, is_shut_through = GAPS_S[draw.of(4)], draw.of(2)
+
+    async def read_all() -> None:
+        for path in (ROOT, "/a"):
+            for user in (SUPERUSER, *USERS):
+                await system.read(path, user)
+
+    async def story() -> None:
+        await read_all()
+        if is_shut_through:
+            await system.write(
+                "PUT",
+                ROOT,
+                "op=SETPERMISSION&permission=700",
+                SUPERUSER,
+                lambda now, _: operations.set_permission(now, SUPERUSER, ROOT, 0o700),
+            )
+        else:
+            behind(system, operations.set_permission, ROOT, 0o700)
+        await read_all()
+        await asyncio.sleep(gap_s)
+        await read_all()
+        for change in (operations.mkdirs, operations.delete):  # each changes the root's own status
+            behind(system, change, "/x")
+            await asyncio.sleep(gap_s)
+            await read_all()
+        behind(system, operations.set_permission, ROOT, 0o755)
+        await read_all()
+
+    world.features.add("permission change")
+    system.come(story())
+
+
 def lose_what_was_seen(world: World, number: int) -> None:
     """Show what is not durable, and lose it in a crash."""
     draw, system = Draw(number), world.system
@@ -271,6 +307,7 @@ PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     "change filters": change_filters,
     "miss records": miss_records,
     "shut out": shut_out,
+    "shut the root": shut_the_root,
     "lose what was seen": lose_what_was_seen,
     "lead elsewhere": lead_elsewhere,
     "answer oddly": answer_oddly,

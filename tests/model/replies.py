@@ -1,4 +1,4 @@
-"""What the front end's replies say, without a wire. (tests/model/replies.py)"""
+"""What the front end's replies say, without a wire."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What plots set their scene with. (tests/model/scene.py)"""
+"""What plots set their scene with."""
 
 from collections.abc import Callable
 from typing import Final

@@ -1,4 +1,4 @@
-"""Another door of the model's proxy, where it authenticates its clients itself. (tests/model/terminated.py)
+"""Another door of the model's proxy, where it authenticates its clients itself.
 
 Behind it are the same cache and the same NameNodes; a ticket is the name of a principal and a number, good once.
 """

@@ -1,4 +1,4 @@
-"""Somebody tries to be another at a proxy that authenticates its clients itself. (tests/model/termination_plots.py)
+"""Somebody tries to be another at a proxy that authenticates its clients itself.
 
 In each of them alice has what she alone may see answered from memory; then another one is tried.
 """

@@ -1,4 +1,4 @@
-"""Who is authenticated by what, as a NameNode with Kerberos decides it. (tests/model/vault.py)
+"""Who is authenticated by what, as a NameNode with Kerberos decides it.
 
 Source: what WebHDFS of 3.4.1 and 3.5.0 was seen to answer. Beside that it still believes `user.name`, so that secured
 and other clients are told in one history.
@@ -58,6 +58,9 @@ class Vault:
         self._tokens: dict[str, str] = {}  # owners by fingerprint
         self._users: dict[str, str] = {}  # by the names of credentials that were accepted
         self._given = 0
+        self.reads_any_doas = (
+            True  # whatever its case, as 3.5.0 does; 3.4.1 reads `doas` alone, and not Knox's `doAs`
+        )
         self.of_the_service = cookie("nncache")
         """What each reply to the service itself sets: who has it can be anybody."""
 
@@ -97,7 +100,8 @@ class Vault:
         query: dict[str, str] = {}
         for parameter in target.partition("?")[2].split("&"):
             name, _, value = parameter.partition("=")
-            query.setdefault(name.lower(), value)
+            if name.lower() != "doas" or name == "doas" or self.reads_any_doas:
+                query.setdefault(name.lower(), value)
         fields = [(name.lower(), value) for name, value in headers]
         if acts_for:
             assert not {b"cookie", b"authorization"} & {name for name, _ in fields}, (
@@ -126,8 +130,8 @@ class Vault:
         """Return whom a name stands for by which the cache knows a caller."""
         first, *others = caller.split("\0")
         for part in others:
-            if part.startswith("doas="):
-                return part.removeprefix("doas=")
+            if part.startswith("doas=") or (part.startswith("doAs=") and self.reads_any_doas):
+                return part.partition("=")[2]
         return self._users.get(first, first.removeprefix("user=")) if first != "anonymous" else ""
 
     def _authenticated(self, fields: list[Header], user_name: str) -> Asker:

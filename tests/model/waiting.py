@@ -1,4 +1,4 @@
-"""A client that waits for another answer, in virtual time. (tests/model/waiting.py)"""
+"""A client that waits for another answer, in virtual time."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-"""Plots about writes through the proxy, above all those whose second step passes it by. (tests/model/write_plots.py)"""
+"""Plots about writes through the proxy, above all those whose second step passes it by."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -166,6 +166,47 @@ def give_the_right_meanwhile(world: World, number: int) -> None:
     system.come(story())
 
 
+def give_the_right_unseen(world: World, number: int) -> None:
+    """Give the right to a write, by a change of which no event tells: it is purged before anybody has read it.
+
+    The stream ends and begins again, and that is all that the proxy knows of. The first step of the write came before,
+    or comes after that; that its caller had no right was known a moment earlier.
+    """
+    draw, system = Draw(number), world.system
+    (directory, path), is_through, is_begun = _PLACES[draw.of(4)], draw.of(2), draw.of(3)
+    takes_s, settled_s = (0.0, 0.02, 0.5)[draw.of(3)], (0.1, 0.3, 0.6)[draw.of(3)]
+    owner, other = USERS
+
+    async def give() -> None:
+        before_s, system.call_takes_s = system.call_takes_s, 0.02
+        giving = system.come(_permit(system, directory, owner, 0o777)) if is_through else None
+        await asyncio.sleep(0.02)  # it is carried out, and its answer on its way
+        system.call_takes_s = before_s
+        if giving is None:
+            behind(system, operations.set_permission, directory, 0o777)
+        system.cluster.active.cut()
+        system.cluster.write_nothing()
+        system.cluster.active.log.first_kept = system.cluster.active.log.end
+        if giving is not None:
+            await asyncio.wait((giving,))
+        await asyncio.sleep(settled_s)
+        await system.read(path, owner)  # what is kept may be old from here on
+
+    async def story() -> None:
+        await _read_what_is_missing(system, directory, path, owner)
+        if is_begun:
+            await system.create(path, other, takes_s=takes_s, between=give)
+        else:
+            await system.create(path, other, takes_s=0.0)
+            await give()
+            await system.create(path, other, takes_s=takes_s)
+        for each in (path, parent(path) or ROOT):
+            await system.read(each, owner)
+
+    world.features.add("permission change")
+    system.come(story())
+
+
 async def _read_what_is_missing(system: System, directory: str, path: str, owner: str) -> None:
     """Let the owner of a directory read a path in it that is missing, as its own parent may be."""
     in_sight(system, directory, 0o755)
@@ -192,5 +233,6 @@ WRITE_PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     "move in": move_in,
     "give the right": give_the_right,
     "give the right meanwhile": give_the_right_meanwhile,
+    "give the right unseen": give_the_right_unseen,
 }
 """By name."""

@@ -1,4 +1,4 @@
-"""Ask any WebHDFS, and read its answer without what differs between two clusters. (tests/namenode/asking.py)"""
+"""Ask any WebHDFS, and read its answer without what differs between two clusters."""
 
 import http.client
 import json

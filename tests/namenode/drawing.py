@@ -1,4 +1,4 @@
-"""Random operations of several users on few names. (tests/namenode/drawing.py)"""
+"""Random operations of several users on few names."""
 
 import random
 from collections.abc import Callable, Mapping

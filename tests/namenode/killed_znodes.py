@@ -1,7 +1,4 @@
-"""Znodes that end the process, as it were, before or after a transaction; and such as let others go first.
-
-(tests/namenode/killed_znodes.py)
-"""
+"""Znodes that end the process, as it were, before or after a transaction; and such as let others go first."""
 
 import asyncio
 import random

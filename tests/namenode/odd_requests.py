@@ -1,4 +1,4 @@
-"""Odd requests, each of which a NameNode answers in its own way. (tests/namenode/odd_requests.py)
+"""Odd requests, each of which a NameNode answers in its own way.
 
 `{d}` is a directory with f (alice's file of 5 bytes), e (her empty file) and s (a sub-directory with a file).
 """

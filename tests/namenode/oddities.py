@@ -1,4 +1,4 @@
-"""The same odd requests at a real NameNode and at a light cluster. (tests/namenode/oddities.py)
+"""The same odd requests at a real NameNode and at a light cluster.
 
 python -m tests.namenode.oddities REAL_HTTP --sample 1000 --seed 1
 """

@@ -1,4 +1,4 @@
-"""A NameNode on embedded znodes and a DataNode, with a clock that the test moves. (tests/namenode/scene.py)"""
+"""A NameNode on embedded znodes and a DataNode, with a clock that the test moves."""
 
 from collections.abc import Awaitable
 from pathlib import Path

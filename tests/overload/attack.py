@@ -1,4 +1,4 @@
-"""What an attack is: what is sent or broken, at which kind of proxy, and what must hold. (tests/overload/attack.py)"""
+"""What an attack is: what is sent or broken, at which kind of proxy, and what must hold."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""Runs the body of one attack in a process of its own, niced, for a bounded time. (tests/overload/attacker.py)"""
+"""Runs the body of one attack in a process of its own, niced, for a bounded time."""
 
 import asyncio
 import multiprocessing

@@ -1,4 +1,4 @@
-"""One picture of a run: hits kept under each attack, one bar for each product. (tests/overload/chart.py)"""
+"""One picture of a run: hits kept under each attack, one bar for each product."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""A cheap HTTP client from an address of its own: raw bytes out, the little that is judged in. (client.py)"""
+"""A cheap HTTP client from an address of its own: raw bytes out, the little that is judged in."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""What one attack on one product came to. (tests/overload/figures.py)"""
+"""What one attack on one product came to."""
 
 from dataclasses import dataclass, field
 

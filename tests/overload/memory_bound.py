@@ -1,4 +1,4 @@
-"""How much memory a proxy may take by its settings. (tests/overload/memory_bound.py)"""
+"""How much memory a proxy may take by its settings."""
 
 from typing import Final
 

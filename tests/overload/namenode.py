@@ -1,4 +1,4 @@
-"""How many calls reach the NameNode, by its own counters. (tests/overload/namenode.py)"""
+"""How many calls reach the NameNode, by its own counters."""
 
 import json
 import time

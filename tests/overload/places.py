@@ -1,4 +1,4 @@
-"""The namespace in which everything happens, and who comes from which address. (tests/overload/places.py)"""
+"""The namespace in which everything happens, and who comes from which address."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Well-behaved clients, as a process of their own: open loop, each from its own address. (population.py)
+"""Well-behaved clients, as a process of their own: open loop, each from its own address.
 
 What they ask is cheap and bounded: about 300 requests a second in all.
 """

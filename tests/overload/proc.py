@@ -1,4 +1,4 @@
-"""What a process takes of the machine, read from outside. (tests/overload/proc.py)"""
+"""What a process takes of the machine, read from outside."""
 
 import os
 import threading

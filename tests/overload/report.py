@@ -1,4 +1,4 @@
-"""The tables of a run, as Markdown, and all figures as JSON. (tests/overload/report.py)"""
+"""The tables of a run, as Markdown, and all figures as JSON."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What one request costs an otherwise idle proxy, in CPU and memory. (tests/overload/request_cost.py)
+"""What one request costs an otherwise idle proxy, in CPU and memory.
 
 CPU is the event loop's thread's own, from /proc: it does not depend on what else the machine does. What the
 loop uses without any request (it polls the NameNode's edits) is measured just before and taken off.

@@ -1,4 +1,4 @@
-"""Run one attack on one product, and measure what it does to others. (tests/overload/run.py)"""
+"""Run one attack on one product, and measure what it does to others."""
 
 import http.client
 import time

@@ -1,4 +1,4 @@
-"""What the well-behaved clients saw, one sample for each request. (tests/overload/samples.py)"""
+"""What the well-behaved clients saw, one sample for each request."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

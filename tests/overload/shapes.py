@@ -1,4 +1,4 @@
-"""Requests of nearly 64 KB, each of another shape. (tests/overload/shapes.py)"""
+"""Requests of nearly 64 KB, each of another shape."""
 
 from collections.abc import Iterator
 

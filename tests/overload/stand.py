@@ -1,4 +1,4 @@
-"""One cluster, and in front of it the proxy that is attacked, of any checkout. (tests/overload/stand.py)"""
+"""One cluster, and in front of it the proxy that is attacked, of any checkout."""
 
 import asyncio
 import shutil

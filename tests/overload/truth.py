@@ -1,4 +1,4 @@
-"""A path that comes and goes, and which answers about it can be right. (tests/overload/truth.py)"""
+"""A path that comes and goes, and which answers about it can be right."""
 
 import math
 from dataclasses import dataclass

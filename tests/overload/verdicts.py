@@ -1,4 +1,4 @@
-"""What must hold, and where figures fall short of it. (tests/overload/verdicts.py)
+"""What must hold, and where figures fall short of it.
 
 Latencies are held against the quiet time just before, since the machine may be busy with something else.
 """

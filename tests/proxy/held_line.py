@@ -1,4 +1,4 @@
-"""A client's connection that holds a request, as it is on the wire. (tests/proxy/held_line.py)"""
+"""A client's connection that holds a request, as it is on the wire."""
 
 import asyncio
 import socket

@@ -54,6 +54,23 @@ def test_a_cookie_is_a_credential() -> None:
     assert found == authentication_of(plain(), [(b"COOKIE", ALICE)])
 
 
+@pytest.mark.parametrize(
+    ("owner", "shown"),
+    [("alice", "\0claims=alice"), ("a" * 999, "\0claims=" + "a" * 64), ("alice\x1b[2J", "")],
+    ids=["alice", "long", "escapes"],
+)
+def test_a_credentials_name_says_whom_it_claims(owner: str, shown: str) -> None:
+    """For who reads it: in bounds, and steering no terminal. A cancel ends just this name."""
+    of_token = authentication_of(plain(f"&delegation={token(owner)}"), ())
+    assert isinstance(of_token, Credential)
+    assert of_token.name[len("token=") + 64 :] == shown
+    cancel = parse_call("PUT", f"/webhdfs/v1/?op=CANCELDELEGATIONTOKEN&token={token(owner)}")
+    assert cancelled_by(cancel) == (of_token.name,)
+    of_cookie = of_cookies(ALICE)
+    assert isinstance(of_cookie, Credential)
+    assert of_cookie.name.endswith("\0claims=alice")
+
+
 def test_each_byte_of_the_cookies_counts() -> None:
     """A parser may take what stands beside it into account; so a proof is one of exactly these fields."""
     names = {found.name for found in map(of_cookies, (ALICE, b"a=b; " + ALICE, ALICE + b"; a=b")) if found}

@@ -134,20 +134,23 @@ def test_only_the_namespace_of_a_head_may_answer_it() -> None:
     ]
     assert scene.one.heads == [head("/a/x"), head("/a%2Fx")]
     assert scene.two.heads == [head("/b/x")]
+    assert [heads.answer_last(head(path)) for path in ("/b/x", "/c")] == [b"two!", None]
+    scene.one.knows = False
+    assert heads.answer(head("/a/x")) is heads.answer_last(head("/a/x")) is None
 
 
 def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
-    """It alone has the answer; one that did not answer changes nothing."""
+    """It alone has the answer."""
     scene = Scene()
     heads = FederatedHeads(MOUNTS, scene.members)
     sampled = [heads.is_sampled]
     heads.answer(head("/b/x"))
     scene.two.is_sampled = True
     assert [*sampled, heads.is_sampled] == [False, True]
-    scene.one.knows = False
-    assert heads.answer(head("/a/x")) is heads.answer_last(head("/a/x")) is None
     heads.observe(head("/b/x"), "peer")
-    assert (scene.one.observed, scene.two.observed) == ([], [head("/b/x")])
+    assert heads.answer_last(head("/a/x")) == b"one!"
+    heads.observe(head("/a/x"), "peer")
+    assert (scene.one.observed, scene.two.observed) == ([head("/a/x")], [head("/b/x")])
 
 
 def test_a_plain_call_goes_out_by_the_way_of_its_namespace() -> None:

@@ -39,7 +39,6 @@ class Pages:
         self.asked = 0
         self.followers: list[Followed] = []  # of now
         self.follows = 0
-        self.followed = 7
         self.gaps = 2
         self.cannot_be_followed = asyncio.Event()
 
@@ -310,4 +309,4 @@ async def test_each_answer_is_counted() -> None:
         await s.ask("/a")
         stats = s.endpoint.stats()
         assert stats.answers == dict.fromkeys(RegistryAnswer, 1)
-        assert (stats.entries_followed, stats.gaps, stats.waiters) == (7, 2, 0)
+        assert (stats.gaps, stats.waiters) == (2, 0)

@@ -1,12 +1,17 @@
 """Addresses and waits are read strictly, and a wrong one is named."""
 
 import re
+import resource
+from dataclasses import fields
+from typing import Any
 
 import pytest
 
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
+from nncache.proxy.limits import LimitSettings, reserve_files
 from nncache.proxy.settings import ProxySettings
+from nncache.proxy.termination.settings import TerminationSettings
 
 
 def test_the_defaults_are_on_loopback() -> None:
@@ -61,3 +66,73 @@ def test_one_port_at_two_addresses_is_two_ports() -> None:
     """So are two that the system chooses."""
     assert ProxySettings(listen="h:1", admin="127.0.0.1:1").listen_at.port == 1
     assert ProxySettings(listen="h:0", admin="h:0").listen_at.port == 0
+
+
+GOOD: dict[str, Any] = {
+    "spnego_principal": ("HTTP/_HOST@EXAMPLE.COM",),
+    "spnego_keytab": "/k",
+    "cookie_secret_file": "/s",
+}
+
+
+def test_it_is_off_unless_a_principal_is_named() -> None:
+    """By default."""
+    assert not TerminationSettings().is_on
+    assert TerminationSettings(**GOOD).is_on
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spnego_principal", ("nncache/_HOST@EXAMPLE.COM",)),
+        ("spnego_principal", ("HTTP",)),
+        ("spnego_principal", ("HTTP/a b",)),
+        ("spnego_keytab", ""),
+        ("cookie_secret_file", ""),
+        ("cookie_validity_s", 0),
+        ("max_handshakes", 0),
+    ],
+)
+def test_a_wrong_value_is_named(key: str, value: object) -> None:
+    """With its key."""
+    with pytest.raises(SettingError, match=f"^{key}: "):
+        TerminationSettings(**{**GOOD, key: value})
+
+
+@pytest.mark.parametrize("key", ["spnego_keytab", "cookie_secret_file"])
+def test_a_file_without_a_principal_is_a_mistake(key: str) -> None:
+    """Clients would not be authenticated, and the operator would think so."""
+    with pytest.raises(SettingError, match=f"^{key}: .*spnego_principal"):
+        TerminationSettings(**dict[str, Any]({key: "/f"}))
+
+
+@pytest.mark.parametrize("key", [field.name for field in fields(LimitSettings)])
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_a_wrong_value_names_its_key(key: str, value: float) -> None:
+    """Negative numbers and NaN are wrong everywhere."""
+    values: dict[str, Any] = {key: value}
+    with pytest.raises(SettingError, match=rf"^{key}: {value}: must be "):
+        LimitSettings(**values)
+
+
+@pytest.mark.parametrize("key", ["backlog", "max_head_bytes"])
+def test_what_becomes_a_c_int_is_bounded(key: str) -> None:
+    """Else the start, or each connection, would end in an OverflowError."""
+    values: dict[str, Any] = {key: 2**31}
+    with pytest.raises(SettingError, match=rf"^{key}: {2**31}: must be at most "):
+        LimitSettings(**values)
+
+
+def test_open_files_are_reserved_or_refused() -> None:
+    """The limit is met at the start, not at the busiest moment."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        reserve_files(LimitSettings(max_connections=1000, upstream_connections=100), namenodes=2)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1392
+        with pytest.raises(SettingError, match=r"^max_connections: 999999999: must be at most \d+ here"):
+            reserve_files(LimitSettings(max_connections=999_999_999), namenodes=1)
+        with pytest.raises(SettingError, match=r"^upstream_connections: 999999999: must be fewer here"):
+            reserve_files(LimitSettings(upstream_connections=999_999_999), namenodes=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,4 +1,4 @@
-"""Which stand a race is held at: all of them are aimed at in turn. (tests/races/aims.py)"""
+"""Which stand a race is held at: all of them are aimed at in turn."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The changes that a race makes at the NameNode, each on paths of its own. (tests/races/changes.py)"""
+"""The changes that a race makes at the NameNode, each on paths of its own."""
 
 import json
 from collections.abc import Awaitable, Callable

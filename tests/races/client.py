@@ -1,4 +1,4 @@
-"""A plain HTTP/1.1 client on the loop under test: one connection, replies as they came. (tests/races/client.py)"""
+"""A plain HTTP/1.1 client on the loop under test: one connection, replies as they came."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""Places of the listed modules at which no race is held, each with its reason. (tests/races/exemptions.py)
+"""Places of the listed modules at which no race is held, each with its reason.
 
 By `Place.key`. A row about a place that is not there fails the run, and so does one that says that nobody waits at a
 place where somebody did.

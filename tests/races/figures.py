@@ -1,4 +1,4 @@
-"""What a run of forced races did, and whether that is enough to prove anything. (tests/races/figures.py)"""
+"""What a run of forced races did, and whether that is enough to prove anything."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What happens to a fill, and when. (tests/races/fills_happenings.py)"""
+"""What happens to a fill, and when."""
 
 import itertools
 from collections.abc import Callable, Iterator

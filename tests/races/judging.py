@@ -1,4 +1,4 @@
-"""What a race must not have done. (tests/races/judging.py)"""
+"""What a race must not have done."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The kinds of race on the real stack. (tests/races/kinds.py)
+"""The kinds of race on the real stack.
 
 Each returns False if the task never stood where it was to be held: that was no race.
 """

@@ -1,4 +1,4 @@
-"""One lane of races on the real stack: connections and paths of its own. (tests/races/lane.py)
+"""One lane of races on the real stack: connections and paths of its own.
 
 Several lanes run side by side, each one race after another; `tests/races/kinds.py` has the kinds of race.
 """

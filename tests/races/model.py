@@ -1,4 +1,4 @@
-"""Forced races in the model: all of a plan, then again with other latencies. (tests/races/model.py)
+"""Forced races in the model: all of a plan, then again with other latencies.
 
 python -m tests.races.model --seed 1 --world 7    # tell one world again
 """

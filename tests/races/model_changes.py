@@ -1,4 +1,4 @@
-"""What may happen to a lane while a task is held there, each by its name. (tests/races/model_changes.py)"""
+"""What may happen to a lane while a task is held there, each by its name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

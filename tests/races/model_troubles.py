@@ -1,11 +1,11 @@
-"""What may happen to all lanes at once, each by its name. (tests/races/model_troubles.py)"""
+"""What may happen to all lanes at once, each by its name."""
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState
 from tests.model.system import System
 from tests.races.model_changes import behind, delete, mkdirs, touch
 

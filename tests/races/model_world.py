@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, Self
 
 from nncache.cache import Conclusion
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState
 from nncache.proxy.wait_groups import Group
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import ChannelName

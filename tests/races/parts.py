@@ -1,4 +1,4 @@
-"""The parts of a run on the real stack: both channels, and a NameNode that is slow or away. (tests/races/parts.py)"""
+"""The parts of a run on the real stack: both channels, and a NameNode that is slow or away."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator

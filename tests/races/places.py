@@ -1,4 +1,4 @@
-"""Every place at which a coroutine of the product may wait, listed from its source. (tests/races/places.py)
+"""Every place at which a coroutine of the product may wait, listed from its source.
 
 A place is an `await`, the way into or out of an `async with`, or a step of an `async for`. `Places` also tells at
 which of them a suspended frame stands: CPython keeps the exact position of each instruction (`co_positions`).

@@ -1,4 +1,4 @@
-"""A proxy in this process, on the steered loop, in front of a real NameNode. (tests/races/proxied.py)
+"""A proxy in this process, on the steered loop, in front of a real NameNode.
 
 The only place here that looks into the product's objects.
 """

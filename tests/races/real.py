@@ -1,4 +1,4 @@
-"""Forced races on the real stack: a NameNode, and a proxy on a steered loop. (tests/races/real.py)"""
+"""Forced races on the real stack: a NameNode, and a proxy on a steered loop."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Hold tasks exactly where they wait, and let something happen there. (tests/races/steering.py)
+"""Hold tasks exactly where they wait, and let something happen there.
 
 How to use it:
 

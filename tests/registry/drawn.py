@@ -1,5 +1,6 @@
-"""Records as drawn by lot, here and with Hadoop's classes. (tests/registry/drawn.py)"""
+"""Records as drawn by lot, here and with Hadoop's classes."""
 
+import json
 import random
 from typing import Any
 
@@ -17,6 +18,10 @@ ALPHABETS = (
     "äßéλЖ日本語\u2028\ufffd",
     "\U0001f600\U00010348",
 )
+
+
+FIELDS = ("type", "description", "external", "internal")
+"""Of a record; all else are attributes."""
 
 
 def text(chance: random.Random, most: int = 12) -> str:
@@ -47,8 +52,7 @@ def drawn_endpoint(chance: random.Random) -> Endpoint:
 
 def drawn_record(chance: random.Random) -> ServiceRecord:
     """Draw a record within the limits."""
-    fields = {"type", "description", "external", "internal"}
-    names = {text(chance) for _ in range(chance.choice((0, 1, 2, 5, 13, 40)))} - fields
+    names = {text(chance) for _ in range(chance.choice((0, 1, 2, 5, 13, 40)))} - {*FIELDS}
     attributes = {name: text(chance) for name in sorted(names)}
     if chance.random() < 0.5:
         attributes["yarn:id"] = f"application_1414052463672_{chance.randint(1, 9999):04}"
@@ -79,3 +83,18 @@ def in_java(hadoop: Any, record: ServiceRecord) -> Any:
                 get_field(made, "addresses").add(fields)
             get_field(built, theirs).add(made)
     return built
+
+
+def sorted_attributes(written: bytes) -> bytes:
+    """Return the bytes of a record with its attributes in the order of their names; Hadoop has another order."""
+    document, read = written.decode(), json.JSONDecoder().raw_decode
+    members: list[tuple[str, str]] = []
+    at = 1
+    while at < len(document):
+        name, colon = read(document, at)
+        _, end = read(document, colon + 1)
+        members.append((name, document[at:end]))
+        at = end + 1
+    fields = [member for name, member in members if name in FIELDS]
+    attributes = [member for name, member in sorted(members) if name not in FIELDS]
+    return f"{{{','.join(fields + attributes)}}}".encode()

@@ -1,4 +1,4 @@
-"""A ResourceManager's REST API, as far as a reaper asks it. (tests/registry/fake_resource_manager.py)
+"""A ResourceManager's REST API, as far as a reaper asks it.
 
 Its answers are held against those of a real one by tests/registry/test_real_yarn.py.
 """

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from nncache.proxy.registry_endpoint import BURST, MANY, PER_S
-from nncache.registry.pace import BURST_S
+from nncache.registry.pacing import BURST_S
 from nncache.registry.settings import UpdateSettings
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy

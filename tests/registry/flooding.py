@@ -1,4 +1,4 @@
-"""A registry with clients of few questions, and one client that floods it. (tests/registry/flooding.py)"""
+"""A registry with clients of few questions, and one client that floods it."""
 
 import asyncio
 import math

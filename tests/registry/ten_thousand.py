@@ -13,8 +13,8 @@ from typing import Final
 import click
 from rich.console import Console
 
-from nncache.registry.at_once import at_once
 from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.pacing import at_once
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
 from nncache.registry.tree_reading import read_tree

@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 from nncache.admin.registry_page import EntryShown, Place, entry_page, found_page
 from nncache.registry.daemon_record import ADMIN_API, WEBHDFS_API
 from nncache.registry.dns_zone import Zone
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.limits import check_record
+from nncache.registry.record import Entry, EntryStatus
 from nncache.registry.record_json import encode_record, parse_record
-from nncache.registry.targets import METRICS_API, targets_of
+from nncache.registry.targets import (
+    METRICS_API,
+    targets_of,
+)
 
 _PARTS: Final = (
     *(

@@ -15,10 +15,10 @@ from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
-from nncache.testbed.ensemble import ZooKeeperEnsemble
 from tests.cluster import HADOOP
 from tests.coordination.worlds import DEADLINE_S
 from tests.patience import HANG_S
+from tests.zookeepers import ZooKeeperEnsemble
 
 pytestmark = pytest.mark.long  # an ensemble of its own, and an election
 

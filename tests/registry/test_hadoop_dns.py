@@ -1,9 +1,8 @@
 """Hadoop's own RegistryDNS on the same registry: it answers for containers of YARN what we answer."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from ipaddress import IPv4Address
-from pathlib import Path
 from typing import Any
 
 import dns.asyncquery
@@ -16,12 +15,9 @@ from nncache.registry import paths
 from nncache.registry.dns_zone import Zone
 from nncache.registry.operations import Registry
 from nncache.testbed import Cluster
-from nncache.testbed.jars import REGISTRY_CLIENT
-from tests.contracts.hadoop_jvm import hadoop_jvm
-from tests.nncache.processes import free_address
 from tests.patience import HANG_S
+from tests.processes import free_address
 from tests.registry.test_dns_records import container, labels
-from tests.registry.worlds import real_registry
 
 DOMAIN = "registry.example"
 NAMES = (
@@ -31,20 +27,6 @@ NAMES = (
 )
 
 pytestmark = pytest.mark.long  # the first time, about 60 MB come from Maven
-
-
-@pytest.fixture(scope="module")
-def hadoop() -> Iterator[Any]:
-    """Yield org.apache.hadoop in a JVM."""
-    with hadoop_jvm(Path("no-configuration"), pom_file=REGISTRY_CLIENT) as package:
-        yield package
-
-
-@pytest.fixture
-async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
-    """Yield a registry of ours on the cluster's ZooKeeper."""
-    async with real_registry(cluster) as real:
-        yield real
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import http.client
 import os
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import aiohttp
@@ -16,15 +16,13 @@ from nncache.registry.record import ServiceRecord
 from nncache.registry.resource_manager import ResourceManagers
 from nncache.registry.yarn_states import Terms
 from nncache.testbed import Cluster
-from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM
-from nncache.testbed.yarn import Yarn, call
 from tests.cluster import HADOOP
-from tests.kerberos import need_gssapi
-from tests.nncache.processes import NNCACHE
+from tests.kerberos import KdcServer, need_gssapi
 from tests.patience import HANG_S
+from tests.processes import NNCACHE
 from tests.registry.fake_resource_manager import FakeResourceManager, served
-from tests.registry.worlds import real_registry
+from tests.registry.yarn import Yarn, call
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # the first time, about 150 MB come from Maven
 
@@ -34,13 +32,6 @@ def yarn() -> Iterator[Yarn]:
     """Yield one whose rm1 is active."""
     with Yarn(hadoop_version=HADOOP) as started:
         yield started
-
-
-@pytest.fixture
-async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
-    """Yield a registry on the cluster's ZooKeeper."""
-    async with real_registry(cluster) as real:
-        yield real
 
 
 def submitted(yarn: Yarn, url: str) -> str:

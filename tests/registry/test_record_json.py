@@ -21,7 +21,7 @@ def written(text: str) -> str:
 
 
 def test_a_whole_record() -> None:
-    """Fields in the order of Hadoop's classes, attributes in that of its HashMap."""
+    """Fields in the order of Hadoop's classes, attributes in that of their names."""
     record = ServiceRecord(
         description="tomcat",
         external=(uri_endpoint("http://api/", "REST", "http://lb/", "http://lb2/"),),
@@ -51,7 +51,7 @@ AS_HADOOP = {
     f'{{{TYPE},"description":true}}': DESCRIBED % "true",
     f'{{{TYPE},"description":"a","description":"b"}}': DESCRIBED % "b",
     f'{{{TYPE},"x":1.50,"z":{{"a":[1,2],"b":null}},"y":false,"l":["q"]}}': (
-        f'{{{EMPTY[1:-1]},"x":"1.50","y":"false","z":"{{a=[1, 2], b=null}}","l":"[q]"}}'
+        f'{{{EMPTY[1:-1]},"l":"[q]","x":"1.50","y":"false","z":"{{a=[1, 2], b=null}}"}}'
     ),
     f'{{{TYPE},"big":12345678901234567890123}}': f'{{{EMPTY[1:-1]},"big":"12345678901234567890123"}}',
     (

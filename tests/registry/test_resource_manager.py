@@ -17,7 +17,7 @@ from nncache.registry.errors import ResourceManagerError
 from nncache.registry.resource_manager import MAX_REPLY_BYTES, ResourceManagers
 from nncache.registry.yarn_states import Reply, Unanswered
 from tests.hadoop.kerberos.counted_identity import CountedIdentity
-from tests.nncache.processes import free_address
+from tests.processes import free_address
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 
 

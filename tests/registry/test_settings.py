@@ -1,16 +1,20 @@
 """Settings of the registry."""
 
+import socket
 from typing import Any
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.endpoint import Endpoint
+from nncache.net.setting_error import SettingError
 from nncache.registry.access import AccessPolicy, Account
+from nncache.registry.dns_settings import DnsSettings
 from nncache.registry.settings import (
     ReaperSettings,
     RegistrationSettings,
     RegistrySettings,
     UpdateSettings,
+    reached_at,
 )
 from nncache.registry.yarn_states import Terms
 
@@ -97,3 +101,44 @@ def test_a_host_to_register_has_no_port(host: str) -> None:
 def test_a_host_to_register_is_a_name_or_an_address(host: str) -> None:
     """Empty is this host's own."""
     assert RegistrationSettings(registry_host=host).registry_host == host
+
+
+@pytest.mark.parametrize("everywhere", [f"0.{'0.' * 2}0", "::"])
+def test_every_address_becomes_the_name_of_this_machine(everywhere: str) -> None:
+    """Unless the settings name one."""
+    assert reached_at("proxy.example.com", everywhere) == "proxy.example.com"
+    assert reached_at("", "10.0.0.7") == "10.0.0.7"
+    assert reached_at("", everywhere) == socket.getfqdn()
+
+
+def test_the_addresses_are_read() -> None:
+    """Hadoop's port is the default."""
+    settings = DnsSettings(
+        domain="Registry.example.", dns_listen="[::1]:53", dns_name_server="ns1.example.com"
+    )
+    assert settings.listen_at == Endpoint("::1", 53)
+    assert settings.admin_at == Endpoint("127.0.0.1", 9874)
+    assert DnsSettings().listen_at == Endpoint("127.0.0.1", 5335)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "rule"),
+    [
+        ("domain", "a b", "no label"),
+        ("domain", "a..b", "empty"),
+        ("domain", ".", "empty"),
+        ("domain", ".".join("a" * 64), "126 characters"),
+        ("dns_name_server", "ns_1", "no label"),
+        ("dns_listen", "53", "host:port"),
+        ("admin", "x", "host:port"),
+        ("dns_ttl_s", -1, "from 0"),
+        ("dns_ttl_s", 86_401, "to 86400"),
+        ("dns_queries_per_s", 0.0, "more than 0"),
+        ("dns_queries_per_s", float("nan"), "more than 0"),
+    ],
+)
+def test_a_wrong_value_is_named(key: str, value: object, rule: str) -> None:
+    """With what is allowed."""
+    with pytest.raises(SettingError, match=rule) as caught:
+        DnsSettings(**{key: value})  # type: ignore[arg-type] # the point of it
+    assert caught.value.key == key

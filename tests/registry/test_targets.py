@@ -2,9 +2,15 @@
 
 import pytest
 
-from nncache.registry.entry import Entry, EntryStatus
 from nncache.registry.limits import MAX_ADDRESSES
-from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
+from nncache.registry.record import (
+    Endpoint,
+    Entry,
+    EntryStatus,
+    ServiceRecord,
+    host_port_endpoint,
+    uri_endpoint,
+)
 from nncache.registry.targets import METRICS_API, targets_of
 
 

@@ -11,9 +11,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.zookeeper import Create, Delete
 from nncache.registry import tree_reading
 from nncache.registry.access import AccessPolicy
-from nncache.registry.at_once import at_once
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.entry import Unreadable
 from nncache.registry.errors import (
     InvalidPathnameError,
     InvalidRecordError,
@@ -22,10 +20,10 @@ from nncache.registry.errors import (
     TooMuchDataError,
 )
 from nncache.registry.operations import Registry
+from nncache.registry.pacing import SLICE_BYTES, at_once
 from nncache.registry.paths import MAX_ELEMENTS, TOO_DEEP
-from nncache.registry.record import ServiceRecord, uri_endpoint
+from nncache.registry.record import ServiceRecord, Unreadable, uri_endpoint
 from nncache.registry.record_json import MAX_READ_BYTES, encode_record, parse_record
-from nncache.registry.slices import SLICE_BYTES
 from nncache.registry.tree_reading import read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.registry.worlds import WEBHDFS, fake_registry

@@ -20,10 +20,10 @@ from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import AT_A_TURN, Change, Current, Gap, Present, Removed, TreeWatch
 from nncache.testbed import Cluster
-from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected, expire
 from tests.patience import HANG_S
-from tests.registry.worlds import WEBHDFS, real_registry
+from tests.registry.worlds import WEBHDFS
+from tests.zookeepers import ZooKeeperServer
 
 
 class View:
@@ -58,13 +58,6 @@ class View:
                     wanted = {}
                 if self.records == wanted:
                     return
-
-
-@pytest.fixture
-async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
-    """Yield a registry of its own."""
-    async with real_registry(cluster) as real:
-        yield real
 
 
 @pytest.fixture

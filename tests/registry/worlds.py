@@ -1,4 +1,4 @@
-"""A registry for a test, on the fake ZooKeeper or on the cluster's. (tests/registry/worlds.py)"""
+"""A registry for a test, on the fake ZooKeeper or on the cluster's."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Requests to a proxy of the secured cluster and to its NameNode, byte for byte. (tests/secured/asking.py)"""
+"""Requests to a proxy of the secured cluster and to its NameNode, byte for byte."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""Ways in which somebody tries to be another: each is a request of a thief's. (tests/secured/attempts.py)
+"""Ways in which somebody tries to be another: each is a request of a thief's.
 
 A thief knows alice's name, what her cookies and tokens claim, and that her answers are kept; has a ticket, a cookie
 and a token of bob's or carol's; and has seen a ticket of alice's that was used. Nothing of it makes the thief alice.

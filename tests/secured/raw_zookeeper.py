@@ -1,4 +1,4 @@
-"""ZooKeeper through kazoo alone, past all of nncache's code. (tests/secured/raw_zookeeper.py)"""
+"""ZooKeeper through kazoo alone, past all of nncache's code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

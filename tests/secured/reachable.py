@@ -1,4 +1,4 @@
-"""`nncache` as ever, and all text that its live objects hold, on demand. (tests/secured/reachable.py)
+"""`nncache` as ever, and all text that its live objects hold, on demand.
 
 Run as `python -m tests.secured.reachable ASKED TOLD ARGUMENT...`: whoever opens the FIFO `ASKED` for writing finds in
 the FIFO `TOLD` each `str`, `bytes`, `bytearray` and `memoryview` that can be reached from a module or from any object

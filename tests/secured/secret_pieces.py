@@ -1,4 +1,4 @@
-"""By what a secret would be known in a text, whoever has cut it. (tests/secured/secret_pieces.py)"""
+"""By what a secret would be known in a text, whoever has cut it."""
 
 _SIZE = 16
 _STEP = 8

@@ -1,4 +1,4 @@
-"""What an operator gives to nncache's programs in front of the secured cluster. (tests/secured/service.py)"""
+"""What an operator gives to nncache's programs in front of the secured cluster."""
 
 import subprocess
 import sys

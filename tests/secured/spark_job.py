@@ -1,4 +1,4 @@
-"""A Spark job whose tasks ask with one delegation token; prints what each got, as JSON. (tests/secured/spark_job.py)
+"""A Spark job whose tasks ask with one delegation token; prints what each got, as JSON.
 
 `python -m tests.secured.spark_job URL TOKEN DIRECTORY NAME TIMES`, the token by its driver. In a process of its own:
 Spark leaves the JVM of its driver to the end of that.

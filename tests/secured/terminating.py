@@ -1,4 +1,4 @@
-"""Proxies that authenticate their clients themselves, and what they give them. (tests/secured/terminating.py)"""
+"""Proxies that authenticate their clients themselves, and what they give them."""
 
 import secrets
 import ssl

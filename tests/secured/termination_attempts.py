@@ -1,4 +1,4 @@
-"""Ways to be another where the proxy authenticates, beside `attempts`. (tests/secured/termination_attempts.py)"""
+"""Ways to be another where the proxy authenticates, beside `attempts`."""
 
 import base64
 from collections.abc import Callable

@@ -4,11 +4,11 @@ import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
-from nncache.testbed.prometheus import Prometheus
 from nncache.testbed.spec import REALM
 from tests.deploy.test_alerts import OF_KERBEROS, needs_prometheus, quick_rules, until
 from tests.kerberos import need_gssapi
 from tests.secured.service import identity_flags
+from tools.prometheus import Prometheus
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600), needs_prometheus]
 

@@ -11,8 +11,8 @@ import pytest
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.spec import REALM
+from tests.commands.planted import Report, checked
 from tests.kerberos import need_gssapi
-from tests.nncache.commands.planted import Report, checked
 from tests.secured.service import identity_flags, keytab_of, without
 
 OWN = ("--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")

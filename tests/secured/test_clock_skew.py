@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from nncache.hadoop.kerberos.advice import advice_for
-from nncache.testbed.kdc import KdcServer
-from tests.kerberos import give_up, need_gssapi
+from tests.kerberos import KdcServer, give_up, need_gssapi
 
 CLIENT = """
 import base64, sys

@@ -3,14 +3,15 @@
 import json
 import subprocess
 
-from nncache.testbed import Cluster, first_steps
+from nncache.testbed import Cluster
+from nncache.testbed.command import first_steps, kerberos_of, tls_of
 from tests.kerberos import need_curl
 
 
 def test_what_it_says_works(secured_cluster: Cluster) -> None:
     """In a shell: a ticket, and a call by it over HTTP and HTTPS."""
     need_curl()
-    told = first_steps.lines(secured_cluster)
+    told = first_steps(secured_cluster)
     done = subprocess.run(
         ("sh", "-ec", "\n".join(told)), capture_output=True, text=True, check=False, timeout=60
     )
@@ -21,7 +22,7 @@ def test_what_it_says_works(secured_cluster: Cluster) -> None:
 
 def test_each_principal_has_a_keytab(secured_cluster: Cluster) -> None:
     """The facts are ready for JSON."""
-    told = json.loads(json.dumps(first_steps.kerberos(secured_cluster)))
+    told = json.loads(json.dumps(kerberos_of(secured_cluster)))
     assert secured_cluster.kdc is not None
     assert {"alice", "bob", "carol", "nncache/localhost", "HTTP/localhost"} < told["keytabs"].keys()
     assert told["kdc"] == secured_cluster.kdc.address
@@ -32,7 +33,7 @@ def test_each_principal_has_a_keytab(secured_cluster: Cluster) -> None:
 
 def test_the_ports_with_tls_are_told(secured_cluster: Cluster) -> None:
     """And whom to trust there."""
-    told = json.loads(json.dumps(first_steps.tls(secured_cluster)))
+    told = json.loads(json.dumps(tls_of(secured_cluster)))
     assert told["namenode_https"] == [secured_cluster.namenodes[0].https]
     assert secured_cluster.zookeeper is not None
     assert told["zookeeper_secure"] == secured_cluster.zookeeper.secure_address

@@ -16,8 +16,8 @@ from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.ports import PortLease
 from nncache.testbed.relay import Relay
 from tests.cluster import make_directory, webhdfs
+from tests.commands.planted import checked
 from tests.kerberos import clients_of, need_gssapi, negotiate
-from tests.nncache.commands.planted import checked
 from tests.secured.asking import Question, ask, cookie_of, namenode_of, until_hit
 from tests.secured.service import identity_flags, run, without, zookeeper_flags
 

@@ -14,10 +14,9 @@ from kazoo.exceptions import NoAuthError
 from kazoo.security import OPEN_ACL_UNSAFE
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import Proxy, Publisher, Subscriber
 from nncache.testbed.errors import StartError
 from nncache.testbed.spec import REALM
-from nncache.testbed.subscriber import Subscriber
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import clients_of
 from tests.patience import HANG_S

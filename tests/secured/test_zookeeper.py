@@ -8,7 +8,7 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
-from nncache.testbed import Cluster, Kdc, shell
+from nncache.testbed import Cluster, Kdc, workplace
 from nncache.testbed.jars import java as find_java
 from tests.patience import HANG_S
 
@@ -37,7 +37,7 @@ def test_a_ticket_gives_a_name_that_acls_know(secured_cluster: Cluster, kdc: Kdc
         *("-cp", str(JARS), "org.apache.zookeeper.ZooKeeperMain", "-server", address),
     )
     lines = "create /alices x sasl:alice@TEST.LOCAL:cdrwa\ngetAcl /alices\nquit\n"
-    made = shell.run(command, environ=os.environ, stdin=lines)
+    made = workplace.run(command, environ=os.environ, stdin=lines)
     assert "'sasl,'alice@TEST.LOCAL" in made.stdout, made
     stranger = KazooClient(address, timeout=20.0)
     try:

@@ -1,4 +1,4 @@
-"""Clients who ask with their credentials, over and over, while something breaks. (tests/secured/watching.py)"""
+"""Clients who ask with their credentials, over and over, while something breaks."""
 
 import http.client
 import time

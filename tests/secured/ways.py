@@ -1,4 +1,4 @@
-"""Ways of asking a cluster with Kerberos, each with somebody who tries to be another. (tests/secured/ways.py)"""
+"""Ways of asking a cluster with Kerberos, each with somebody who tries to be another."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

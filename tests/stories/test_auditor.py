@@ -17,8 +17,8 @@ from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.proxy import auditor
 from nncache.settings.commands import PROXY, load_settings
 from nncache.testbed import Cluster
-from tests.nncache.processes import free_address
 from tests.patience import HANG_S
+from tests.processes import free_address
 
 CHANGES = 40
 

@@ -1,11 +1,13 @@
-"""`nncache cluster`, run as a process of its own."""
+"""`nncache cluster`, run as a process of its own, and what it refuses."""
 
+import getpass
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,12 +15,16 @@ import pytest
 
 from nncache.testbed import readiness
 from nncache.testbed.command import run_cluster
+from nncache.testbed.daemon import Proxy
+from nncache.testbed.errors import StartError
 from nncache.testbed.jars import java as find_java
+from nncache.testbed.ports import is_free
+from nncache.testbed.spec import ClusterSpec, Kerberos, Tls, ZooKeeperSecurity
 from tests.cluster import HADOOP
 from tests.kerberos import need_kdc
 from tests.testbed.leftovers import nothing_is_left
 
-RUN = "import sys; from testbed.command import run_cluster; sys.exit(run_cluster(sys.argv[1:]))"
+RUN = "import sys; from nncache.testbed.command import run_cluster; sys.exit(run_cluster(sys.argv[1:]))"
 
 
 def spawn(*arguments: str, **environ: str) -> subprocess.Popen[str]:
@@ -48,6 +54,54 @@ def test_a_wrong_option_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, as for every command."""
     assert run_cluster(["--set", "nonsense"]) == 2
     assert "nonsense: must be KEY=VALUE" in capsys.readouterr().err
+
+
+def test_a_user_id_without_a_name_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in containers with any user id: what is missing, and what to add."""
+    assert ClusterSpec().superuser == getpass.getuser()
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54_321)
+    assert run_cluster([]) == 1
+    assert capsys.readouterr().err == (
+        "nncache: user id 54321 has no name, and Hadoop's servers need one: run as a user that has one, or add an "
+        "entry such as hdfs:x:54321:0::/tmp:/bin/sh to /etc/passwd\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: ZooKeeperSecurity(kerberos=True, digest_users={"a": "b"}), "one of the two SASL mechanisms"),
+        (lambda: ZooKeeperSecurity(sasl_required=True), "sasl_required: needs kerberos or digest_users"),
+        (lambda: ZooKeeperSecurity(client_certificates="maybe"), "'maybe' must be need, want or none"),
+        (
+            lambda: ClusterSpec(zookeeper_security=ZooKeeperSecurity(kerberos=True)),
+            "needs a cluster with Kerberos",
+        ),
+        (
+            lambda: Kerberos(protection="integrity,private"),
+            "'private' must be one of authentication, integrity",
+        ),
+        (lambda: Tls(http_policy="HTTP_ONLY"), "'HTTP_ONLY' must be one of HTTP_AND_HTTPS, HTTPS_ONLY"),
+    ],
+)
+def test_a_cluster_that_cannot_be_is_refused(make: Callable[[], object], reason: str) -> None:
+    """With the words that are allowed."""
+    with pytest.raises(ValueError, match=reason):
+        make()
+
+
+def test_a_daemon_that_does_not_start_says_why() -> None:
+    """By the end of its log; then its ports are free, and it may be closed again."""
+    daemon = Proxy("--max-staleness-s", "-1")
+    with pytest.raises(StartError, match="max_staleness_s"), daemon:
+        pass
+    daemon.close()
+    assert daemon.process.pid is None
+    assert all(is_free(int(address.rpartition(":")[2])) for address in (daemon.address, daemon.admin))
 
 
 def test_a_missing_java_is_one_line(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ import os
 import threading
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nncache.testbed.errors import MissingToolError, ResolveError
 from nncache.testbed.jars import cache_directory, java, resolve
+from nncache.testbed.java import JavaRuntime
 
 Environ = dict[str, str]
 
@@ -49,15 +51,6 @@ def calls(tmp_path: Path) -> Callable[[], list[str]]:
     return lambda: log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
 
-def test_missing_tools_are_one_line_with_the_command_that_brings_them(tmp_path: Path) -> None:
-    """Both at once, so that nobody has to come back for the second."""
-    with pytest.raises(MissingToolError) as caught:
-        java({"PATH": str(tmp_path)})
-    assert str(caught.value) == (
-        "not on the PATH: java, mvn; install with: apt-get install openjdk-17-jre-headless maven"
-    )
-
-
 def test_a_missing_maven_alone_is_named_alone(environ: Environ, tmp_path: Path) -> None:
     """The command brings only what is missing."""
     (tmp_path / "bin" / "mvn").unlink()
@@ -65,14 +58,6 @@ def test_a_missing_maven_alone_is_named_alone(environ: Environ, tmp_path: Path) 
         MissingToolError, match=r"^not on the PATH: mvn; install with: apt-get install maven$"
     ):
         resolve("3.5.0", environ=environ | {"PATH": str(tmp_path / "bin")})
-
-
-def test_the_java_of_java_home_comes_first(environ: Environ, tmp_path: Path) -> None:
-    """As in Hadoop's own scripts; one that has no Java in it is passed over."""
-    program(tmp_path / "jdk", "unused", "")
-    program(tmp_path / "jdk" / "bin", "java", "exit 0")
-    assert java(environ | {"JAVA_HOME": str(tmp_path / "jdk")}) == str(tmp_path / "jdk" / "bin" / "java")
-    assert java(environ | {"JAVA_HOME": "/none"}) == str(tmp_path / "bin" / "java")
 
 
 def test_maven_is_asked_once(environ: Environ, calls: Callable[[], list[str]]) -> None:
@@ -83,13 +68,6 @@ def test_maven_is_asked_once(environ: Environ, calls: Callable[[], list[str]]) -
     assert len(calls()) == 1
     assert "-Dhadoop.version=3.5.0" in calls()[0]
     assert "Hadoop 3.5.0: fetching hadoop-x-3.5.0.jar" in told
-
-
-def test_each_release_is_asked_for_by_itself(environ: Environ, calls: Callable[[], list[str]]) -> None:
-    """The version is part of what is remembered."""
-    resolve("3.5.0", environ=environ)
-    resolve("3.4.1", environ=environ)
-    assert len(calls()) == 2
 
 
 def test_two_runs_at_once_ask_maven_once(environ: Environ, calls: Callable[[], list[str]]) -> None:
@@ -141,7 +119,19 @@ def test_a_failure_is_one_line_in_the_words_of_maven(environ: Environ, tmp_path:
     assert len(resolve("3.5.0", environ=environ)) == 2
 
 
-def test_the_cache_is_where_the_desktop_specification_says() -> None:
-    """XDG_CACHE_HOME, else ~/.cache."""
-    assert cache_directory({"HOME": "/h"}) == Path("/h/.cache/nncache/testbed")
-    assert cache_directory({"HOME": "/h", "XDG_CACHE_HOME": "/x"}) == Path("/x/nncache/testbed")
+def test_an_archive_that_is_being_written_is_not_used(tmp_path: Path) -> None:
+    """Its header is still empty; nor does one of other jars have its name."""
+    runtime = JavaRuntime(java=java(), jars=(Path("/m/a.jar"),), archives=tmp_path)
+
+    def archive(runtime: JavaRuntime) -> tuple[str, str]:
+        (option,) = (each for each in runtime.command("M", configuration=tmp_path) if ".jsa" in each)
+        use, _, path = option.partition("=")
+        return use, path
+
+    use, path = archive(runtime)
+    assert use == "-XX:ArchiveClassesAtExit"
+    Path(path).write_bytes(bytes(100))
+    assert archive(runtime) == (use, path)
+    Path(path).write_bytes(b"\1" + bytes(100))
+    assert archive(runtime) == ("-XX:SharedArchiveFile", path)
+    assert archive(replace(runtime, jars=(Path("/m/b.jar"),)))[1] != path

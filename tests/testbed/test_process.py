@@ -52,25 +52,6 @@ def make(tmp_path: Path, lifeline: Lifeline) -> Iterator[Callable[..., ServerPro
         process.kill()
 
 
-def state_of(pid: int | None) -> str:
-    """Return the kernel's letter for what the process does: S sleeping, T stopped."""
-    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
-
-
-def until(question: Callable[[], bool]) -> None:
-    """Ask until it is so; the test's own timeout ends it otherwise."""
-    while not question():
-        time.sleep(0.005)
-
-
-def test_a_start_ends_when_the_server_is_up(make: Callable[..., ServerProcess]) -> None:
-    """And says how long that took."""
-    server = make(SERVE)
-    server.start()
-    assert server.running_pid == server.pid
-    assert 0 < server.start_s < HANG_S
-
-
 def test_a_death_at_start_shows_the_end_of_the_log(make: Callable[..., ServerProcess]) -> None:
     """What the server said last is what the person at the terminal needs."""
     with pytest.raises(StartError, match=r"(?s)it ended with 1 while.*first\nno such luck"):
@@ -92,46 +73,6 @@ def test_several_are_awaited_at_once(make: Callable[..., ServerProcess]) -> None
     with pytest.raises(StartError, match="failing ended"):
         await_all([slow, failing])
     assert time.monotonic() - began < HANG_S
-
-
-def test_who_was_never_started_is_not_awaited(make: Callable[..., ServerProcess]) -> None:
-    """It would never be up."""
-    with pytest.raises(StartError, match="it was never started"):
-        make(SERVE).await_up()
-
-
-def test_a_killed_one_is_gone_and_can_be_started_again(make: Callable[..., ServerProcess]) -> None:
-    """A restart is another process with the same command and log."""
-    server = make(SERVE)
-    server.start()
-    pids = [server.pid]
-    server.kill()
-    pids.append(server.pid)
-    server.start()
-    pids.append(server.pid)
-    server.restart()
-    pids.append(server.pid)
-    assert pids[1] is None
-    assert len(set(pids)) == 4
-
-
-def test_launching_twice_starts_once(make: Callable[..., ServerProcess]) -> None:
-    """Invariant S1."""
-    server = make(SERVE)
-    server.start()
-    first = server.pid
-    server.launch()
-    assert server.pid == first
-
-
-def test_a_paused_one_stands_still_and_goes_on(make: Callable[..., ServerProcess]) -> None:
-    """SIGSTOP and SIGCONT reach the server itself."""
-    server = make(SERVE)
-    server.start()
-    server.pause()
-    assert state_of(server.pid) == "T"
-    server.resume()
-    until(lambda: state_of(server.pid) == "S")
 
 
 def test_a_paused_one_can_be_stopped(make: Callable[..., ServerProcess]) -> None:

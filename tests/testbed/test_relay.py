@@ -1,6 +1,5 @@
 """The relay and each of its faults, before a server that sends back what it gets."""
 
-import asyncio
 import contextlib
 import gc
 import socket
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from nncache.testbed.errors import PortError
 from nncache.testbed.relay import Relay
 from tests.patience import HANG_S
 
@@ -87,38 +85,6 @@ def is_silent(connection: socket.socket) -> bool:
     return False
 
 
-def test_new_connections_can_be_led_to_another_server(relay: Relay) -> None:
-    """As when a name or an address is moved: present connections end."""
-    with Relay(relay.address) as other, connect(other) as before:
-        assert ask(before, b"one") == b"one"
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            other.lead_to(f"127.0.0.1:{listening.getsockname()[1]}")
-            with pytest.raises(ConnectionResetError):
-                before.recv(1)
-            with connect(other):
-                listening.settimeout(PATIENCE_S)
-                listening.accept()[0].close()
-
-
-def test_bytes_pass_both_ways(relay: Relay) -> None:
-    """Unchanged, and more than fits into any buffer."""
-    data = bytes(range(256)) * 8_192
-    with connect(relay) as connection:
-        writer = threading.Thread(target=connection.sendall, args=(data,))
-        writer.start()
-        assert read(connection, len(data)) == data
-        writer.join()
-    assert relay.connections == 1
-
-
-def test_the_end_of_one_direction_passes_and_the_other_stays_open(relay: Relay) -> None:
-    """A half-closed connection is still one."""
-    with connect(relay) as connection:
-        connection.sendall(b"x")
-        connection.shutdown(socket.SHUT_WR)
-        assert read(connection, 100) == b"xbye"
-
-
 def test_a_cut_resets_what_is_open_and_refuses_what_is_new(relay: Relay) -> None:
     """As when the server's process has died."""
     with connect(relay) as connection:
@@ -128,16 +94,6 @@ def test_a_cut_resets_what_is_open_and_refuses_what_is_new(relay: Relay) -> None
             connection.recv(1)
     with pytest.raises(ConnectionRefusedError):
         connect(relay)
-
-
-def test_a_restored_one_listens_where_it_did(relay: Relay) -> None:
-    """A client finds it without being told."""
-    address = relay.address
-    relay.cut()
-    relay.restore()
-    assert relay.address == address
-    with connect(relay) as connection:
-        assert ask(connection, b"x") == b"x"
 
 
 def test_a_black_hole_accepts_and_swallows(relay: Relay) -> None:
@@ -201,25 +157,6 @@ def test_nothing_overtakes_what_is_delayed(relay: Relay) -> None:
         assert read(connection, 100) == b"first,second,thirdbye"
 
 
-def test_connections_can_be_reset_once(relay: Relay) -> None:
-    """The next ones fare as before."""
-    with connect(relay) as connection:
-        assert ask(connection, b"x") == b"x"
-        relay.reset_connections()
-        with pytest.raises(ConnectionResetError):
-            connection.recv(1)
-    with connect(relay) as connection:
-        assert ask(connection, b"x") == b"x"
-
-
-def test_a_dead_server_is_a_reset() -> None:
-    """The relay has accepted by then: refusing is no longer possible."""
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        address = f"127.0.0.1:{gone.getsockname()[1]}"
-    with Relay(address) as relay, pytest.raises(ConnectionResetError), connect(relay) as connection:
-        connection.recv(1)
-
-
 def test_the_end_resets_what_is_open(server: str) -> None:
     """Also what is held; and it may be ended twice."""
     relay = Relay(server).start()
@@ -231,34 +168,6 @@ def test_the_end_resets_what_is_open(server: str) -> None:
         with pytest.raises(ConnectionResetError):
             connection.recv(1)
     relay.stop()
-
-
-def test_one_that_never_ran_can_be_stopped(server: str) -> None:
-    """It holds a port and a loop from its making on."""
-    Relay(server).stop()
-
-
-def test_a_port_can_be_chosen_and_is_given_back(server: str) -> None:
-    """Two relays can't have the same."""
-    with Relay(server) as first:
-        port = int(first.address.rpartition(":")[2])
-        with pytest.raises(PortError):
-            Relay(server, port=port)
-    with Relay(server, port=port) as second:
-        assert second.address == first.address
-
-
-async def test_it_works_beside_a_running_event_loop(relay: Relay) -> None:
-    """Its own thread carries the bytes, so a coroutine may call it outright."""
-    host, _, port = relay.address.rpartition(":")
-    async with asyncio.timeout(PATIENCE_S):
-        reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(b"x")
-        assert await reader.readexactly(1) == b"x"
-        relay.cut()
-        with pytest.raises(ConnectionResetError):
-            await reader.readexactly(1)
-    writer.close()
 
 
 def test_who_connects_while_it_stops_is_let_go(server: str) -> None:

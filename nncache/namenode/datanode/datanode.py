@@ -1,4 +1,4 @@
-"""A DataNode in its NameNode's process: uploads, reads, and what is ordered. (namenode/datanode/datanode.py)
+"""A DataNode in its NameNode's process: uploads, reads, and what is ordered.
 
 For the NameNode an upload is a client with a lease of its own, as in HDFS.
 """

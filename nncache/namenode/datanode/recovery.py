@@ -1,4 +1,4 @@
-"""What the recovery of a block comes to, from what its replicas are. (namenode/datanode/recovery.py)
+"""What the recovery of a block comes to, from what its replicas are.
 
 Pure. Source: BlockRecoveryWorker.RecoveryTaskContiguous of Hadoop 3.5.0.
 """

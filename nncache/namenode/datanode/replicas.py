@@ -1,4 +1,4 @@
-"""Replicas as files, with a CRC for each 512 bytes. (namenode/datanode/replicas.py)
+"""Replicas as files, with a CRC for each 512 bytes.
 
 `rbw/ID_STAMP` is being written, `finalized/ID_STAMP` is whole; beside each stands `ID_STAMP.crc`, 4 bytes big-endian
 for each chunk (CRC-32, one of HDFS's dfs.checksum.type). What was being written when the process stopped waits to be

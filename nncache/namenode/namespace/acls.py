@@ -1,4 +1,4 @@
-"""ACLs: what entries make of each other, what a new child inherits. (namenode/namespace/acls.py)
+"""ACLs: what entries make of each other, what a new child inherits.
 
 Source: AclTransformation and AclStorage of Hadoop 3.5.0. A file or directory with entries for named users or groups
 shows its mask in the group's bits of its mode; the group's own entry stands among the entries then.

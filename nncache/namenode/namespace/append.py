@@ -1,4 +1,4 @@
-"""Open a file that exists, to write more. (namenode/namespace/append.py)
+"""Open a file that exists, to write more.
 
 Source: FSDirAppendOp of Hadoop 3.5.0.
 """

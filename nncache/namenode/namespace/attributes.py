@@ -1,4 +1,4 @@
-"""Mode, owner, times, replication, storage policy, quotas, extended attributes. (namenode/namespace/attributes.py)
+"""Mode, owner, times, replication, storage policy, quotas, extended attributes.
 
 Source: FSDirAttrOp and FSDirXAttrOp of Hadoop 3.5.0.
 """

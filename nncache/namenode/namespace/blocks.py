@@ -1,4 +1,4 @@
-"""Blocks of a file that is being written: allocated, committed, abandoned, received. (namenode/namespace/blocks.py)
+"""Blocks of a file that is being written: allocated, committed, abandoned, received.
 
 Source: FSDirWriteFileOp of Hadoop 3.5.0, and how BlockManager commits and completes a block.
 """

@@ -1,4 +1,4 @@
-"""Put the blocks of files of a directory behind those of another. (namenode/namespace/concat.py)
+"""Put the blocks of files of a directory behind those of another.
 
 Source: FSDirConcatOp of Hadoop 3.5.0.
 """

@@ -1,4 +1,4 @@
-"""Make a file and open it for writing. (namenode/namespace/create.py)
+"""Make a file and open it for writing.
 
 Source: FSNamesystem.startFileInt and FSDirWriteFileOp.startFile of Hadoop 3.5.0.
 """

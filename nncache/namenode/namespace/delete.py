@@ -1,4 +1,4 @@
-"""Delete a file, or a directory with all below. (namenode/namespace/delete.py)
+"""Delete a file, or a directory with all below.
 
 Source: FSDirDeleteOp of Hadoop 3.5.0. What goes is detached in one transaction, and reclaimed later.
 The rights to the directories below, and what the tree counts for quotas, are read before the transaction and not

@@ -1,4 +1,4 @@
-"""What rules about files share. (namenode/namespace/files.py)"""
+"""What rules about files share."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Who may write a file, and how a file is closed that its writer has left. (namenode/namespace/leases.py)
+"""Who may write a file, and how a file is closed that its writer has left.
 
 Source: FSNamesystem.checkLease, recoverLeaseInternal, internalReleaseLease, commitBlockSynchronization (Hadoop 3.5.0).
 A recovery's order stays in the queue until it is carried out, so no attempt needs a time limit.

@@ -1,4 +1,4 @@
-"""Make directories, and what both MKDIRS and CREATE need for it. (namenode/namespace/making.py)
+"""Make directories, and what both MKDIRS and CREATE need for it.
 
 Source: FSDirMkdirOp and FSDirectory.addLastINode of Hadoop 3.5.0.
 """

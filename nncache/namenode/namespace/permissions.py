@@ -1,4 +1,4 @@
-"""Who may do what. (namenode/namespace/permissions.py)
+"""Who may do what.
 
 Source: org.apache.hadoop.hdfs.server.namenode.FSPermissionChecker of Hadoop 3.5.0, in its order of checks.
 """

@@ -1,4 +1,4 @@
-"""What is answered without changing anything, but for an access time. (namenode/namespace/reads.py)
+"""What is answered without changing anything, but for an access time.
 
 Source: FSDirStatAndListingOp of Hadoop 3.5.0.
 """

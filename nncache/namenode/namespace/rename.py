@@ -1,4 +1,4 @@
-"""Move a file or a tree. (namenode/namespace/rename.py)
+"""Move a file or a tree.
 
 Source: FSDirRenameOp of Hadoop 3.5.0. Of the two kinds the older one answers false where the newer one refuses, and
 moves into a directory that exists.

@@ -1,4 +1,4 @@
-"""What one operation changes, with what must still be as it was read. (namenode/namespace/transaction.py)"""
+"""What one operation changes, with what must still be as it was read."""
 
 from typing import Any, Final
 

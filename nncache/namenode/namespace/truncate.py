@@ -1,4 +1,4 @@
-"""Cut a file off. (namenode/namespace/truncate.py)
+"""Cut a file off.
 
 Source: FSDirTruncateOp of Hadoop 3.5.0. Inside a block the DataNodes have to cut their replicas: until then the file
 is open, and has its old length.

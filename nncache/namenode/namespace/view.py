@@ -1,4 +1,4 @@
-"""What a rule decides on: the inodes on the way to its paths, as they were read. (namenode/namespace/view.py)
+"""What a rule decides on: the inodes on the way to its paths, as they were read.
 
 All of it is guarded: what a transaction is decided on is checked by the transaction itself, by the version of each
 inode and lease.

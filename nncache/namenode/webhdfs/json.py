@@ -1,4 +1,4 @@
-"""The JSON of WebHDFS's answers, byte for byte. (namenode/webhdfs/json.py)
+"""The JSON of WebHDFS's answers, byte for byte.
 
 Source: org.apache.hadoop.hdfs.web.JsonUtil of Hadoop 3.5.0, whose keys are in alphabetical order in most answers.
 """

@@ -1,4 +1,4 @@
-"""What each WebHDFS operation asks of the NameNode, and how it is answered. (namenode/webhdfs/operations.py)
+"""What each WebHDFS operation asks of the NameNode, and how it is answered.
 
 What is left out is refused as a NameNode refuses it that has it switched off.
 """

@@ -1,4 +1,4 @@
-"""The parameters of a WebHDFS request, and what is wrong with them. (namenode/webhdfs/parameters.py)
+"""The parameters of a WebHDFS request, and what is wrong with them.
 
 Pure. Source: org.apache.hadoop.hdfs.web.resources of Hadoop 3.5.0: each method reads its own parameters, in this order,
 and refuses the first that it cannot read, used or not. Names count exactly as they are spelled, but for those of users.

@@ -1,4 +1,4 @@
-"""Serve a NameNode's and a DataNode's WebHDFS over HTTP. (namenode/webhdfs/server.py)"""
+"""Serve a NameNode's and a DataNode's WebHDFS over HTTP."""
 
 import time
 from collections.abc import AsyncIterator, Mapping

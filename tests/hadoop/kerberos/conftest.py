@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nncache.testbed.kdc import KdcServer
-from tests.kerberos import clients_of, need_gssapi
+from tests.kerberos import KdcServer, clients_of, need_gssapi
 
 
 @pytest.fixture

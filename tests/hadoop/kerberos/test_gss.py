@@ -19,9 +19,9 @@ from nncache.hadoop.kerberos.gss import (
 )
 from nncache.hadoop.kerberos.memory_cache import new_cache
 from nncache.hadoop.kerberos.principal import Principal
-from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor
+from tests.kerberos import KdcServer
 
 ALICE = Principal("alice", realm=REALM)
 HTTP = Principal("HTTP", "localhost")

@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 
 from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos import default_realm as module
+from nncache.hadoop.kerberos.default_realm import default_realm
 from nncache.hadoop.kerberos.gss import GssContext, Mechanism
 from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity, Negotiation, identity_of
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
-from nncache.hadoop.settings import SettingError
-from nncache.testbed.kdc import KdcServer
+from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor
 from tests.hadoop.kerberos.waiting import until
+from tests.kerberos import KdcServer, need_gssapi
 from tests.patience import HANG_S
 
 
@@ -217,3 +219,64 @@ async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, 
     with pytest.raises(SettingError, match=r"ticket_cache: .*has mode 0644"):
         identity_of(settings, time.monotonic)
     made(KerberosSettings(ticket_cache=f"{prefix}/no/cache"))
+
+
+def test_nothing_is_no_identity() -> None:
+    """And it is the default; what the NameNodes are may be known all the same, from hdfs-site.xml."""
+    assert not KerberosSettings(namenode_principal="nn/_HOST@R").has_identity
+    assert KerberosSettings(principal="a/_HOST@R", keytab="/k").has_identity
+    assert KerberosSettings(ticket_cache="FILE:/t").has_identity
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"principal": "a/b/c@R", "keytab": "/k"}, "principal: a/b/c@R: must be a Kerberos principal"),
+        ({"namenode_principal": "@"}, "namenode_principal: @: must be a Kerberos principal"),
+        ({"principal": "a@R"}, "keytab: none: must name the file with the key of a@R"),
+        ({"keytab": "/k"}, "principal: none: must say which key of keytab is meant"),
+        (
+            {"principal": "a@R", "keytab": "/k", "ticket_cache": "t"},
+            "ticket_cache: t: must not be given beside keytab",
+        ),
+        ({"principal": "_HOST@R", "keytab": "/k"}, "must name a service before _HOST"),
+    ],
+)
+def test_what_cannot_work_is_refused(given: dict[str, str], said: str) -> None:
+    """With the key and what would be right."""
+    with pytest.raises(SettingError) as caught:
+        KerberosSettings(**given)  # type: ignore[arg-type] # all of these are texts
+    assert said in str(caught.value)
+
+
+@pytest.fixture(autouse=True)
+def library() -> None:
+    """Skip where there is no libkrb5."""
+    need_gssapi()
+
+
+def test_it_is_that_of_krb5_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As KRB5_CONFIG names it."""
+    file = tmp_path / "krb5.conf"
+    file.write_text("[libdefaults]\n default_realm = ANY.REALM\n")
+    monkeypatch.setenv("KRB5_CONFIG", str(file))
+    assert default_realm() == "ANY.REALM"
+
+
+@pytest.mark.parametrize("text", ["[libdefaults]\n dns_lookup_realm = false\n", "[[["])
+def test_without_one_there_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Which names krb5.conf."""
+    file = tmp_path / "krb5.conf"
+    file.write_text(text)
+    monkeypatch.setenv("KRB5_CONFIG", str(file))
+    with pytest.raises(KerberosError, match=r"krb5\.conf"):
+        default_realm()
+
+
+def test_without_libkrb5_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is to be installed."""
+    monkeypatch.setattr(module, "_LIBRARY", "libnone.so.0")
+    with pytest.raises(KerberosError, match="apt-get install"):
+        default_realm()

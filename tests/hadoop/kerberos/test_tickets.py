@@ -1,13 +1,17 @@
 """When a ticket is got again, and what serves meanwhile."""
 
 import asyncio
+import ctypes
 import logging
 import threading
 
 import pytest
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos.gss import Ticket
+from nncache.hadoop.kerberos import memory_cache
+from nncache.hadoop.kerberos.gss import Ticket, ticket_from_cache, ticket_from_keytab
+from nncache.hadoop.kerberos.memory_cache import destroy, new_cache
+from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import (
     HANGING_S,
@@ -18,8 +22,10 @@ from nncache.hadoop.kerberos.tickets import (
     Source,
     TicketStats,
 )
-from nncache.hadoop.secret_file import FileState
+from nncache.net.secret_file import FileState
+from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.waiting import until
+from tests.kerberos import KdcServer
 from tests.patience import HANG_S
 
 LIFE_S = 1000.0
@@ -289,3 +295,24 @@ async def test_the_figures_of_a_ticket_cache() -> None:
     life_s = 100.0
     await tickets.get(HANG_S)
     assert tickets.stats() == TicketStats(starts_at=40.0, ends_at=140.0)
+
+
+def test_a_cache_is_gone_once_it_is_destroyed(realm: KdcServer) -> None:
+    """And each has a name of its own."""
+    cache, other = new_cache(), new_cache()
+    assert cache != other
+    ticket_from_keytab(Principal("alice", realm=REALM), str(realm.keytab("alice")), cache)
+    assert ticket_from_cache(None, cache).lifetime_s > 0
+    assert destroy(cache)
+    with pytest.raises(KerberosError):
+        ticket_from_cache(None, cache)
+
+
+def test_without_libkrb5_nothing_is_destroyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with another implementation of Kerberos: tickets stay, and end."""
+
+    def fail(_: str) -> None:
+        raise OSError("not found")
+
+    monkeypatch.setattr(ctypes, "CDLL", fail)
+    assert not destroy(memory_cache.new_cache())

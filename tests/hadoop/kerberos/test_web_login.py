@@ -15,10 +15,10 @@ from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.web_login import WebLogin
-from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor
 from tests.hadoop.kerberos.counted_identity import CountedIdentity
+from tests.kerberos import KdcServer
 
 SET = 'hadoop.auth="u=svc&p=svc@R&t=kerberos&e=1&s=abc="; Path=/; HttpOnly'
 COOKIE = "hadoop.auth=u=svc&p=svc@R&t=kerberos&e=1&s=abc="

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import pytest
 
-from nncache.hadoop.addresses import split_address
 from nncache.hadoop.errors import (
     FramingError,
     KerberosError,
@@ -18,6 +17,7 @@ from nncache.hadoop.rpc.messages import Reply, Succeeded, encode_call, parse_mes
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.sasl import SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
+from nncache.net.addresses import split_address
 from nncache.testbed import Cluster
 from tests.hadoop.kerberos.waiting import until
 from tests.hadoop.rpc.fake_gss import FakeContext, FakeTokens

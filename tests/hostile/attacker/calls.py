@@ -1,4 +1,4 @@
-"""Cheap calls of a user without rights, and what a NameNode says to each. (tests/hostile/attacker/calls.py)
+"""Cheap calls of a user without rights, and what a NameNode says to each.
 
 Every call is one that was seen to cost others something, or is made at random of methods, operations, paths, arguments
 and header fields. What a NameNode does about it is that of Hadoop 3.5.0.

@@ -1,4 +1,4 @@
-"""What the attacker's histories came to. (tests/hostile/attacker/figures.py)"""
+"""What the attacker's histories came to."""
 
 from collections import Counter
 from dataclasses import dataclass, field

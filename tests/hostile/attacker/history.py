@@ -1,4 +1,4 @@
-"""One seeded history of an attacker, told and judged. (tests/hostile/attacker/history.py)
+"""One seeded history of an attacker, told and judged.
 
 Two invariants, whatever the attacker sends: others' hits stay hits, and no answer differs from the NameNode's. The
 third, that replies say no more than the NameNode did, is judged by two histories that differ only in what the attacker

@@ -1,4 +1,4 @@
-"""What the model NameNode says to the attacker. (tests/hostile/attacker/upstream.py)"""
+"""What the model NameNode says to the attacker."""
 
 import asyncio
 from dataclasses import dataclass, field

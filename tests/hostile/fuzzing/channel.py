@@ -1,4 +1,4 @@
-"""What the channel's znodes hold: records, definitions, events. (tests/hostile/fuzzing/channel.py)"""
+"""What the channel's znodes hold: records, definitions, events."""
 
 import json
 from collections.abc import Callable

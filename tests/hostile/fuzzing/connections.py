@@ -1,4 +1,4 @@
-"""Both ends of HTTP: a client's connection, and a NameNode's reply. (tests/hostile/fuzzing/connections.py)"""
+"""Both ends of HTTP: a client's connection, and a NameNode's reply."""
 
 import asyncio
 from dataclasses import dataclass, replace

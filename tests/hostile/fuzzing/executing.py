@@ -1,4 +1,4 @@
-"""Fuzz one target in this process, led by coverage. (tests/hostile/fuzzing/executing.py)
+"""Fuzz one target in this process, led by coverage.
 
 Run by `tests.hostile.fuzzing.running`: `python -m tests.hostile.fuzzing.executing TARGET MODULE,MODULE...`, with
 libFuzzer's arguments behind it. Needs Atheris (`make hostile`).

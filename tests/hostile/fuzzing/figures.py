@@ -1,4 +1,4 @@
-"""What fuzzing has come to. (tests/hostile/fuzzing/figures.py)"""
+"""What fuzzing has come to."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Inputs that resemble others, by a seeded chance. (tests/hostile/fuzzing/mutating.py)"""
+"""Inputs that resemble others, by a seeded chance."""
 
 import random
 from collections.abc import Iterator, Sequence

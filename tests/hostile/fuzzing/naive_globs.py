@@ -1,4 +1,4 @@
-"""Match a path against a glob, name by name, without an automaton. (tests/hostile/fuzzing/naive_globs.py)"""
+"""Match a path against a glob, name by name, without an automaton."""
 
 from typing import assert_never
 

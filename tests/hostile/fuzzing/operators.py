@@ -1,17 +1,17 @@
-"""What operators and owners of filters write: globs, settings, addresses. (tests/hostile/fuzzing/operators.py)"""
+"""What operators and owners of filters write: globs, settings, addresses."""
 
 import tempfile
 from pathlib import Path
 from typing import Final
 
 from nncache.errors import ConfigurationError
-from nncache.hadoop.addresses import split_address
-from nncache.hadoop.endpoint import parse_endpoint
 from nncache.hadoop.glob_syntax import GlobError
 from nncache.hadoop.globs import GlobSet, compile_glob
 from nncache.hadoop.paths import InvalidPathError, canonical, parent
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.filters.definition import Filter, FilterError, encode_definition, parse_definition
+from nncache.net.addresses import split_address
+from nncache.net.endpoint import parse_endpoint
+from nncache.net.setting_error import SettingError
 from nncache.settings.commands import FORMS, load_settings
 from tests.hostile.fuzzing import naive_globs
 from tests.hostile.fuzzing.target import Target, hold, text_of
@@ -177,7 +177,7 @@ OPERATORS: Final = (
             "nncache.settings.forms",
             "nncache.settings.keys",
             "nncache.settings.commands",
-            "nncache.hadoop.settings",
+            "nncache.net.setting_error",
         ),
         max_bytes=4096,
         short_executions=300,
@@ -198,8 +198,8 @@ OPERATORS: Final = (
         modules=(
             "nncache.settings.forms",
             "nncache.settings.keys",
-            "nncache.hadoop.addresses",
-            "nncache.hadoop.endpoint",
+            "nncache.net.addresses",
+            "nncache.net.endpoint",
         ),
         max_bytes=256,
         short_executions=500,
@@ -209,7 +209,7 @@ OPERATORS: Final = (
         invariant="an address or the room's own error; what is read comes back when written and read again",
         check=check_address,
         seeds=(b"nn1.example:8020", b"[::1]:0", b"[fe80::1%eth0]:65536", b"a..b:1", b":1", b"\xc3\xa9:12"),
-        modules=("nncache.hadoop.addresses", "nncache.hadoop.endpoint"),
+        modules=("nncache.net.addresses", "nncache.net.endpoint"),
         max_bytes=128,
     ),
 )

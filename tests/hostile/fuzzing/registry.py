@@ -1,4 +1,4 @@
-"""What clients of the registry say, over HTTP and DNS, and what they write. (tests/hostile/fuzzing/registry.py)"""
+"""What clients of the registry say, over HTTP and DNS, and what they write."""
 
 from typing import Final
 
@@ -146,7 +146,6 @@ REGISTRY_TARGETS: Final = (
         ),
         modules=(
             "nncache.registry.record_json",
-            "nncache.registry.hash_map_order",
             "nncache.registry.dns_records",
             "nncache.registry.dns_names",
             "nncache.registry.dns_zone",

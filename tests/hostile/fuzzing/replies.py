@@ -1,4 +1,4 @@
-"""What a NameNode says: RPC frames, edits, JMX, statuses, exceptions. (tests/hostile/fuzzing/replies.py)"""
+"""What a NameNode says: RPC frames, edits, JMX, statuses, exceptions."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a client's request says: target, path, header fields, caller. (tests/hostile/fuzzing/requests.py)"""
+"""What a client's request says: target, path, header fields, caller."""
 
 import re
 from typing import Final

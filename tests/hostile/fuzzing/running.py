@@ -1,4 +1,4 @@
-"""Fuzz the targets side by side, each in processes of its own. (tests/hostile/fuzzing/running.py)"""
+"""Fuzz the targets side by side, each in processes of its own."""
 
 import re
 import subprocess

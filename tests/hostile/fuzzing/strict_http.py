@@ -1,4 +1,4 @@
-"""Read requests as RFC 9112 writes them, and nothing else. (tests/hostile/fuzzing/strict_http.py)
+"""Read requests as RFC 9112 writes them, and nothing else.
 
 A reader of its own, without any leniency that the RFC only allows, but for several spaces in a request line, and
 line ends before it. A server

@@ -1,4 +1,4 @@
-"""Everything that is fuzzed. (tests/hostile/fuzzing/table.py)"""
+"""Everything that is fuzzed."""
 
 from typing import Final
 

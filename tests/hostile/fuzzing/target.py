@@ -1,4 +1,4 @@
-"""What is fuzzed, and what must hold of any bytes. (tests/hostile/fuzzing/target.py)"""
+"""What is fuzzed, and what must hold of any bytes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

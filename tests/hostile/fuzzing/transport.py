@@ -1,4 +1,4 @@
-"""The other end of a connection that takes everything and says nothing. (tests/hostile/fuzzing/transport.py)"""
+"""The other end of a connection that takes everything and says nothing."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The attacker on the real stack: any cheap calls, while others poll. (tests/hostile/real/attacker.py)
+"""The attacker on the real stack: any cheap calls, while others poll.
 
 The same invariants as in the model: others' hits stay hits, and no answer differs from the NameNode's. Each call
 that is refused, and each read, is also sent to the NameNode itself, as the same user.

@@ -1,4 +1,4 @@
-"""Ask for paths in every spelling, through the proxy and directly. (tests/hostile/real/paths.py)
+"""Ask for paths in every spelling, through the proxy and directly.
 
 The answers must be the same, bytes included; each is asked for up to three times, so that answers from memory are
 compared as well. What the proxy refuses by itself the NameNode must not answer, but for what lies outside WebHDFS.

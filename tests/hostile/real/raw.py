@@ -1,4 +1,4 @@
-"""Ask with raw bytes, on a connection that is opened again when it ends. (tests/hostile/real/raw.py)"""
+"""Ask with raw bytes, on a connection that is opened again when it ends."""
 
 import asyncio
 from typing import Self

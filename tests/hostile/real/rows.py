@@ -1,4 +1,4 @@
-"""Send the rows of smuggling to a real NameNode and through the proxy, side by side. (tests/hostile/real/rows.py)
+"""Send the rows of smuggling to a real NameNode and through the proxy, side by side.
 
 What the proxy passes on it answers with the NameNode's own status; what it refuses by itself is its to refuse, and
 nothing of a row ends in a request that the row does not hold.

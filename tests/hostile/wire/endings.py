@@ -1,4 +1,4 @@
-"""Whether a connection that the proxy ends was announced to end, for all requests. (tests/hostile/wire/endings.py)
+"""Whether a connection that the proxy ends was announced to end, for all requests.
 
 What a client sends on a connection that has ended without a word is lost, and a write must not be sent twice (RFC 9112,
 sections 9.3 and 9.6). `python -m tests.hostile.wire.endings NAME` looks with one of `SILENT` in force, in a process of

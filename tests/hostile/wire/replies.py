@@ -1,4 +1,4 @@
-"""Replies of a NameNode that it must not give. (tests/hostile/wire/replies.py)
+"""Replies of a NameNode that it must not give.
 
 To a GETFILESTATUS of `/w/f`, which a cache keeps. Each is passed on as it is or becomes an error of a defined kind, and
 nothing of it is kept but what is a status in every part.

@@ -1,4 +1,4 @@
-"""Send rows through the proxy to a NameNode that writes down what it hears. (tests/hostile/wire/serving.py)"""
+"""Send rows through the proxy to a NameNode that writes down what it hears."""
 
 import asyncio
 from dataclasses import dataclass

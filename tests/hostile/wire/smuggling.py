@@ -1,4 +1,4 @@
-"""Raw requests that two readers could take for different ones. (tests/hostile/wire/smuggling.py)
+"""Raw requests that two readers could take for different ones.
 
 The published families of request smuggling (Linhart et al. 2005; Kettle 2019 "HTTP Desync Attacks", 2022
 "Browser-Powered Desync", 2025 "HTTP/1.1 must die"; Jeppe Weikop 2025 "Funky chunks") and each rule by which RFC 9112,

@@ -11,7 +11,7 @@ from tests.alike.spelling import UPGRADES, Request
 from tests.hostile.wire.endings import SILENT, Heard, all_wrongs, replies
 from tests.invalidation.virtual_time import run
 from tests.model.variants.patching import compile_broken
-from tests.model.variants.variant import ROOT, Variant
+from tests.model.variants.variant import PACKAGE, Variant
 
 SEEN_HERE = ("closed-after-chunks", "raw-error-unsaid")
 
@@ -81,5 +81,5 @@ def test_a_silent_variant_breaks_one_line(variant: Variant) -> None:
 def test_a_silent_end_is_seen(name: str) -> None:
     """In a process of its own."""
     command = (sys.executable, "-m", "tests.hostile.wire.endings", name)
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

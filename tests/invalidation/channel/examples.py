@@ -1,4 +1,4 @@
-"""A filter as it is published, and its znode. (tests/invalidation/channel/examples.py)"""
+"""A filter as it is published, and its znode."""
 
 from nncache.invalidation.channel.published_filters import PublishedFilter
 

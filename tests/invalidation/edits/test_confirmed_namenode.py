@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
 from tests.invalidation.fakes import FakeNameNode

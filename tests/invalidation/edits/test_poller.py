@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.errors import MalformedReplyError, RpcAuthenticationError, RpcUnavailableError
-from nncache.hadoop.ha_state import HaState
 from nncache.invalidation.edits.poller import UNREADABLE_S
 from nncache.invalidation.errors import (
     ChannelUnavailableError,

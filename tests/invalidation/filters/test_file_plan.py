@@ -54,6 +54,17 @@ def test_whatever_differs_is_a_change(after: Filter) -> None:
     assert plan(entry).changed == (Change(JOE, after),)
 
 
+def test_new_globs_that_match_less_than_they_seem_to_are_named() -> None:
+    """Each once, whether its filter is new or changed; one that is there already was meant."""
+    stored = StoredFilters(
+        filters={"joe": Filter("joe", "/j/**", "joe", ()), "ann": ANN}, broken={}, odd_subscribers={}
+    )
+    globs = {"joe": "/j/**", "ann": "/a/**", "new": "/a/**", "other": "/b/**/x", "plain": "/c/*"}
+    entries = [Entry(name=name, path_glob=glob, owner="root") for name, glob in globs.items()]
+    named = plan_file(entries, stored, user="root", prune=False).pitfalls
+    assert [trouble.partition(":")[0] for trouble in named] == ["/a/**", "/b/**/x"]
+
+
 def test_nothing_is_removed_unless_asked_for() -> None:
     """What is broken goes, too: no file would ever name it."""
     entry = Entry(name="joe", path_glob="/user/joe/*")

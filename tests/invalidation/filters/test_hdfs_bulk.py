@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from nncache.invalidation.errors import FiltersUnavailableError
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.errors import FiltersUnavailableError
 from nncache.invalidation.filters.file_plan import FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import Entry
 from nncache.invalidation.filters.hdfs_bulk import AT_ONCE, Done, carry_out

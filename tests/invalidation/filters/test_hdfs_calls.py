@@ -4,7 +4,7 @@ import aiohttp
 import pytest
 
 from nncache.hadoop.errors import DataNodeUnavailableError, NoActiveNameNodeError, WebHdfsError
-from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.hdfs_calls import already_exists, answered, is_missing, reason_of
 from tests.invalidation.filters.fake_hdfs import refusal
 

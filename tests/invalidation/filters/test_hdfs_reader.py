@@ -7,8 +7,8 @@ import pytest
 from nncache.coordination.task_group import AT_ONCE
 from nncache.hadoop.errors import DataNodeUnavailableError
 from nncache.hadoop.filestatus import FileType
+from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.definition import ATTRIBUTE, MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
-from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.hdfs_reader import Broken, FilterReader, StoredFilter
 from nncache.invalidation.filters.read_ahead import ReadBefore
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, refusal

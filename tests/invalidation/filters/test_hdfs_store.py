@@ -10,6 +10,13 @@ import pytest
 from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.paths import ancestors, name
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.errors import (
+    BrokenFilterError,
+    FilterExistsError,
+    FilterStoreError,
+    FiltersUnavailableError,
+    NoSuchFilterError,
+)
 from nncache.invalidation.filters.definition import (
     ATTRIBUTE,
     DEFINITION,
@@ -17,13 +24,6 @@ from nncache.invalidation.filters.definition import (
     Filter,
     FilterError,
     encode_definition,
-)
-from nncache.invalidation.filters.errors import (
-    BrokenFilterError,
-    FilterExistsError,
-    FilterStoreError,
-    FiltersUnavailableError,
-    UnknownFilterError,
 )
 from nncache.invalidation.filters.hdfs_store import DRAFT_AGE_S, FilterStore, StoredFilter
 from nncache.testbed import Cluster
@@ -91,13 +91,13 @@ async def test_a_removed_filter_makes_room(place: Place) -> None:
 
 async def test_an_unknown_name_leads_to_the_nearest(place: Place) -> None:
     """Of every command that takes a name."""
-    with pytest.raises(UnknownFilterError, match=r"there is no filter jo in .*; there are no filters"):
+    with pytest.raises(NoSuchFilterError, match=r"there is no filter jo in .*; there are no filters"):
         await place.store.remove("jo")
     await place.add("ann", "joe")
     for asked in (place.store.get("jo"), place.store.remove("jo"), place.store.allow("jo", ["x"])):
-        with pytest.raises(UnknownFilterError, match=r"there is no filter jo in .*; the nearest is joe$"):
+        with pytest.raises(NoSuchFilterError, match=r"there is no filter jo in .*; the nearest is joe$"):
             await asked
-    with pytest.raises(UnknownFilterError):
+    with pytest.raises(NoSuchFilterError):
         await place.store.deny("jo", ["x"])
     assert await place.names() == ["ann", "joe"]
 

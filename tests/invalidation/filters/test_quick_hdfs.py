@@ -9,8 +9,8 @@ from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.errors import FilterAccessError, FilterExistsError
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.errors import FilterAccessError, FilterExistsError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.quick_hdfs import HdfsWithRpc, QuickHdfs, quick
 from nncache.testbed import Cluster

@@ -7,10 +7,10 @@ import pytest
 from nncache.coordination.acl import ALL, OF_ITS_MAKER, OPEN, Acl, AclEntry, Right, is_same, size_bytes
 from nncache.coordination.sasl import DigestLogin
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.publisher.access import MAX_ACL_BYTES, AccessRules, ZnodeAccess, rules_of
 from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.net.setting_error import SettingError
 from tests.invalidation.publisher.stage import ZNODES
 
 OWN = AclEntry("sasl", "nncache", ALL)

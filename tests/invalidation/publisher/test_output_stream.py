@@ -3,12 +3,12 @@
 import pytest
 
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.stats import SessionStats
-from nncache.hadoop.settings import SettingError
+from nncache.coordination.zookeeper import SessionStats
 from nncache.invalidation.publisher.output_stream import FilterChange, OutputSetup, load_output_class
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
+from nncache.net.setting_error import SettingError
 from tests.invalidation.publisher.fakes import FakeOutput
 from tests.invalidation.publisher.samples import published
 

@@ -8,8 +8,8 @@ from nncache.hadoop.change import Touched, Vanished
 from nncache.hadoop.events import Event, MetadataKind, MetadataUpdate, Rename
 from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.publisher.filter_limits import FilterLimits
-from nncache.invalidation.publisher.filter_pacing import ALL
 from nncache.invalidation.publisher.output_stream import Publication
+from nncache.invalidation.publisher.pacing import ALL
 from nncache.invalidation.publisher.pending import PendingBatch
 from tests.invalidation.publisher.samples import batch, positions, published, read
 

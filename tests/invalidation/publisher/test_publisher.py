@@ -6,10 +6,10 @@ import logging
 import pytest
 
 from nncache.hadoop.change import Vanished
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.events import Close, Rename, Unlink
 from nncache.hadoop.events import Create as Created
 from nncache.hadoop.filestatus import FileType
-from nncache.hadoop.ha_state import HaState
 from nncache.invalidation.channel.records import Dropped, Stale
 from nncache.invalidation.publisher.publisher import USELESS_S
 from tests.invalidation.fakes import ACCESS_CONTROL, FakeNameNode, remote_error

@@ -12,13 +12,12 @@ from nncache.invalidation.channel.records import Events
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
 from nncache.invalidation.filters.settings import FilterSettings
-from nncache.invalidation.publisher.filter_admission import FilterAdmission
-from nncache.invalidation.publisher.filter_follower import FilterFollower
+from nncache.invalidation.publisher.filter_follower import FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
+from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.pending import PendingBatch
-from nncache.invalidation.publisher.record_pacing import RecordPacer
 from nncache.invalidation.publisher.resume import Resumed
 from nncache.invalidation.publisher.run import SILENCE_S, Run
 from nncache.invalidation.publisher.settings import PublisherSettings

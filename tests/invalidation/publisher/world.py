@@ -9,10 +9,10 @@ from itertools import pairwise
 from nncache.coordination.errors import ZnodeError
 from nncache.coordination.zookeeper import Create as CreateZnode
 from nncache.coordination.zookeeper import Delete, Operation, SetData
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.events import Close, Create, Event, MetadataKind, MetadataUpdate, Rename, Unlink
 from nncache.hadoop.filestatus import FileType
-from nncache.hadoop.ha_state import HaState
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.settings import PollingSettings
 from tests.coordination.fake_zookeeper import FakeSession

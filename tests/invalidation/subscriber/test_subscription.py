@@ -1,4 +1,4 @@
-"""A subscription goes on past what ends a stream, and raises it once. (Told as lines: tests/nncache/commands.)"""
+"""A subscription goes on past what ends a stream, and raises it once. (Told as lines: tests/commands.)"""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Rules of `cache/`: what may be kept, served, and by whom seen. (tests/model/variants/cache_rules.py)"""
+"""Rules of `cache/`: what may be kept, served, and by whom seen."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""See that broken variants are caught, several at a time. (tests/model/variants/catching.py)"""
+"""See that broken variants are caught, several at a time."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 
-from tests.model.variants.variant import ROOT, Variant
+from tests.model.variants.variant import PACKAGE, Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,9 @@ def _tell(
     last = _Report()
     with (
         tempfile.TemporaryFile("w+") as errors,
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+        subprocess.Popen(
+            command, cwd=PACKAGE.parent, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as process,
     ):
         assert process.stdout is not None
         try:

@@ -1,4 +1,4 @@
-"""Rules of credentials: what authenticates whom, and for how long. (tests/model/variants/credential_rules.py)"""
+"""Rules of credentials: what authenticates whom, and for how long."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ CREDENTIAL_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A proof is one of exactly these bytes, not of what they claim.",
         module=_CREDENTIALS,
-        old='return Credential(f"cookie={digest}", cookie.user, cookie.ends_at_ms)',
+        old='return Credential(_name("cookie", digest, cookie.user), cookie.user, cookie.ends_at_ms)',
         new='return Credential(f"user={cookie.user}", cookie.user, cookie.ends_at_ms) if digest else None',
     ),
     Variant(
@@ -66,6 +66,22 @@ CREDENTIAL_RULES: Final = (
         module=_IDENTITY,
         old='        parts += [f"{name}={plain.doas}", f"peer={peer}"]\n',
         new='        parts += [f"peer={peer}"]\n',
+    ),
+    Variant(
+        name="doas-in-another-case-read",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="What is asked as `doAs` proves nothing of who asks as `doas`: a release may not read it.",
+        module=_IDENTITY,
+        old='name = "doAs" if plain.doas_may_be_ignored else "doas"',
+        new='name = "doas"',
+    ),
+    Variant(
+        name="root-shows-what-is-in-it",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="Who may see the root's own status, as everybody may, need not be allowed to see what is in it.",
+        module=_RIGHTS,
+        old="homes = [(ticket.directory, not ticket.name)]",
+        new="homes = [(ticket.directory, False)]",
     ),
     Variant(
         name="cancelled-token-believed",

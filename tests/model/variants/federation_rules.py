@@ -1,4 +1,4 @@
-"""Rules of several namespaces behind one proxy. (tests/model/variants/federation_rules.py)"""
+"""Rules of several namespaces behind one proxy."""
 
 from typing import Final
 
@@ -51,8 +51,8 @@ FEDERATION_RULES: Final = (
         guarantee=Guarantee.OWN_NAMESPACE,
         rule="A known head is answered from the table of its own namespace.",
         module=_FEDERATED,
-        old="        known = self._known[namespace]\n        reply = known.answer(head)\n",
-        new="        known = self._last\n        reply = known.answer(head)\n",
+        old="known = self._last = self._known[namespace]",
+        new="known = self._last",
         is_federated=True,
     ),
     Variant(
@@ -60,8 +60,8 @@ FEDERATION_RULES: Final = (
         guarantee=Guarantee.OWN_NAMESPACE,
         rule="A hit is shown to the observers of the namespace that has answered.",
         module=_FEDERATED,
-        old="            self._last = known\n        return reply\n\n    def answer_last",
-        new="            self._last = self._last or known\n        return reply\n\n    def answer_last",
+        old="known = self._last = self._known[namespace]",
+        new="known = self._known[namespace]",
         is_federated=True,
     ),
     Variant(

@@ -1,4 +1,4 @@
-"""Import the product with one module of it broken. (tests/model/variants/patching.py)
+"""Import the product with one module of it broken.
 
 The file on the disk stays as it is, and no compiled one is read or written, so nobody else sees the breakage. It is in
 force for the rest of the process: each variant runs in a process of its own.
@@ -11,14 +11,14 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from types import CodeType, ModuleType
 
-from tests.model.variants.variant import ROOT, Variant
+from tests.model.variants.variant import PACKAGE, Variant
 
 
 class _BrokenLoader(SourceFileLoader):
     """Loads the one module from its source, broken."""
 
     def __init__(self, variant: Variant) -> None:
-        super().__init__(variant.dotted, str(ROOT / variant.module))
+        super().__init__(variant.dotted, str(PACKAGE / variant.module))
         self._variant = variant
 
     def get_code(self, fullname: str) -> CodeType:
@@ -39,7 +39,7 @@ class _Finder(MetaPathFinder):
         if fullname != self._variant.dotted:
             return None
         return spec_from_file_location(
-            fullname, ROOT / self._variant.module, loader=_BrokenLoader(self._variant)
+            fullname, PACKAGE / self._variant.module, loader=_BrokenLoader(self._variant)
         )
 
 
@@ -50,7 +50,7 @@ def compile_broken(variant: Variant) -> CodeType:
         StaleVariantError: the source is no longer what the variant breaks.
         SyntaxError: broken, it is no Python.
     """
-    path = ROOT / variant.module
+    path = PACKAGE / variant.module
     source = variant.applied_to(path.read_text(encoding="utf-8"))
     return compile(source, str(path), "exec", dont_inherit=True)
 

@@ -1,4 +1,4 @@
-"""Rules of reads and writes on their way through the proxy. (tests/model/variants/proxy_rules.py)"""
+"""Rules of reads and writes on their way through the proxy."""
 
 from typing import Final
 

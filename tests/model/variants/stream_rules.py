@@ -1,4 +1,4 @@
-"""Rules of the way from the NameNodes to the cache. (tests/model/variants/stream_rules.py)"""
+"""Rules of the way from the NameNodes to the cache."""
 
 from typing import Final
 

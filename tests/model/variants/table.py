@@ -1,4 +1,4 @@
-"""All broken variants, by name. (tests/model/variants/table.py)"""
+"""All broken variants, by name."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Tell histories of one broken variant, in a process of its own. (tests/model/variants/telling.py)
+"""Tell histories of one broken variant, in a process of its own.
 
 Run by `tests.model.variants.catching`: `python -m tests.model.variants.telling NAME FIRST_SEED HISTORIES STEPS`,
 with `whole` behind it for the same on the product as it is.

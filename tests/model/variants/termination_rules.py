@@ -1,4 +1,4 @@
-"""Rules of a proxy that authenticates its clients itself. (tests/model/variants/termination_rules.py)"""
+"""Rules of a proxy that authenticates its clients itself."""
 
 from typing import Final
 

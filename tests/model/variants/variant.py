@@ -1,4 +1,4 @@
-"""What a broken variant is. (tests/model/variants/variant.py)
+"""What a broken variant is.
 
 Imports nothing of the product: a variant must be in force before the product is imported.
 """
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.model.guarantee import Guarantee
 
-ROOT = Path(__file__).resolve().parents[3]
-"""The repository."""
+PACKAGE = Path(__file__).resolve().parents[3] / "nncache"
+"""The product."""
 
 
 class StaleVariantError(Exception):
@@ -24,7 +24,7 @@ class Variant:
         name: short, for people and command lines.
         guarantee: what is no longer kept; the check of this one must notice.
         rule: what the product does, in a sentence.
-        module: the file, from the repository's root.
+        module: the file, from the package's root.
         old: text that stands once in it; lines around the one that changes may make it so.
         new: what stands there instead.
         channel: the one on which it can be seen, by its name in the settings; "" leaves it to the history's seed.
@@ -43,7 +43,7 @@ class Variant:
     @property
     def dotted(self) -> str:
         """The module's name as it is imported."""
-        return "nncache." + self.module.removeprefix("nncache/").removesuffix(".py").replace("/", ".")
+        return "nncache." + self.module.removesuffix(".py").replace("/", ".")
 
     def applied_to(self, source: str) -> str:
         """Return the source with the rule broken.

@@ -1,4 +1,4 @@
-"""Rules of two-step writes, whose second step passes the proxy by. (tests/model/variants/window_rules.py)"""
+"""Rules of two-step writes, whose second step passes the proxy by."""
 
 from typing import Final
 
@@ -146,6 +146,22 @@ WINDOW_RULES: Final = (
         module="proxy/existing_path.py",
         old="if existing.can_be_made or watch.touches == touches:",
         new="if existing.can_be_made or watch.touches >= touches:",
+    ),
+    Variant(
+        name="right-known-from-before",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="That a caller had no right a moment ago says nothing of now: the event that gives it may be lost.",
+        module="proxy/existing_path.py",
+        old="if shared.asked == asked_before or shared.answer is None:",
+        new="if shared.answer is None:",
+    ),
+    Variant(
+        name="flush-gives-no-right",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="Where changes may have been missed, one of them may have given a right.",
+        module="cache/metadata_cache.py",
+        old="        self.windows.may_be_granted(ROOT)  # what has changed meanwhile is not known\n",
+        new="",
     ),
     Variant(
         name="fault-leaves-a-right-unasked",

@@ -1,4 +1,4 @@
-"""Rules of the way through ZooKeeper: publisher, records, probes. (tests/model/variants/zookeeper_rules.py)"""
+"""Rules of the way through ZooKeeper: publisher, records, probes."""
 
 from dataclasses import replace
 from typing import Final
@@ -136,7 +136,7 @@ _RULES: Final = (
         name="znodes-made-open",
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A publisher with an identity at ZooKeeper makes no znode without its ACL.",
-        module="invalidation/publisher/protected_session.py",
+        module="invalidation/publisher/znode_acls.py",
         old="return replace(operation, acl=self._acl_of(operation.path))",
         new="return operation",
     ),

@@ -1,4 +1,4 @@
-"""Findings 11 and 12, and thousands of slow clients. (tests/overload/attacks/crowds.py)
+"""Findings 11 and 12, and thousands of slow clients.
 
 A crowd is plain sockets in one loop: asyncio's streams would cost the attacker more than the attacked.
 """

@@ -1,4 +1,4 @@
-"""Finding 10 and a scan: calls that fill memory. (tests/overload/attacks/filling.py)"""
+"""Finding 10 and a scan: calls that fill memory."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Findings 5 to 9 and 13: calls that make the cache forget or stop what is others'. (attacks/forgetting.py)"""
+"""Findings 5 to 9 and 13: calls that make the cache forget or stop what is others'."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Findings 1 and 2: heads whose cost is out of proportion. (tests/overload/attacks/heads.py)"""
+"""Findings 1 and 2: heads whose cost is out of proportion."""
 
 import asyncio
 from typing import Final

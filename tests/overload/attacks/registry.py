@@ -1,4 +1,4 @@
-"""The service registry: questions and entries whose cost is out of proportion. (tests/overload/attacks/registry.py)"""
+"""The service registry: questions and entries whose cost is out of proportion."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""How attackers send: over and over, paced, in spite of errors. (tests/overload/attacks/sending.py)"""
+"""How attackers send: over and over, paced, in spite of errors."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""The one table of all attacks: what each does, and what must hold under it. (tests/overload/attacks/table.py)"""
+"""The one table of all attacks: what each does, and what must hold under it."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What can go wrong on the proxy's machine and at the NameNode, for a while. (tests/overload/attacks/troubles.py)
+"""What can go wrong on the proxy's machine and at the NameNode, for a while.
 
 Memory is bounded by RLIMIT_DATA of the running proxy: a control group would be the machine's, not ours. It is the
 harder test: an allocation fails where it is made, while a control group ends the process.

@@ -1,4 +1,4 @@
-"""A server whose handler remembers every head that it may. (tests/proxy/clients/house.py)"""
+"""A server whose handler remembers every head that it may."""
 
 import asyncio
 from collections.abc import AsyncIterator

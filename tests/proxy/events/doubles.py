@@ -8,10 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nncache.hadoop.events import EventBatch, Unlink
+from nncache.net.shares import Shares
 from nncache.proxy.events.feed import Feed
-from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, Item, Modified, News, SourceSilentError
+from nncache.proxy.events.source import (
+    After,
+    Away,
+    Begun,
+    Gap,
+    Gone,
+    Item,
+    Modified,
+    SourceSilentError,
+    StateChange,
+)
 from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
-from nncache.proxy.shares import Shares
 from tests.proxy.events.reader import read_stream
 
 
@@ -134,7 +144,7 @@ class _Following:
         if not behind:
             return None
         self._after = After(behind[-1], log.chain)
-        return News(tuple(log.batch(txid) for txid in behind), self._after)
+        return StateChange(tuple(log.batch(txid) for txid in behind), self._after)
 
 
 class _Readers:

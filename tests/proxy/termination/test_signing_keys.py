@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.hadoop.settings import SettingError
+from nncache.net.setting_error import SettingError
 from nncache.proxy.termination.signing_keys import SigningKeys
 
 FIRST, SECOND = b"1" * 32, b"2" * 32

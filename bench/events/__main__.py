@@ -1,6 +1,0 @@
-"""`python -m nncache.bench.events`. (bench/events/__main__.py)"""
-
-from nncache.bench.events.command import main
-
-if __name__ == "__main__":
-    main()

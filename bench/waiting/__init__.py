@@ -1,1 +1,0 @@
-"""What clients that wait with `Prefer: wait` see, and what they cost. (bench/waiting/__init__.py)"""

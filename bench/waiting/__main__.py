@@ -1,6 +1,0 @@
-"""`python -m nncache.bench.waiting`. (bench/waiting/__main__.py)"""
-
-from nncache.bench.waiting.command import main
-
-if __name__ == "__main__":
-    main()

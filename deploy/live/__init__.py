@@ -1,1 +1,0 @@
-"""A real system under load with its dashboards' data: `make dashboards`."""

@@ -1,5 +1,0 @@
-"""`python -m nncache.deploy.live`."""
-
-from nncache.deploy.live.command import live
-
-live()

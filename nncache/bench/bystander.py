@@ -1,0 +1,132 @@
+"""A client that does not poll: what its RPC calls take on a NameNode that others poll.
+
+It calls checkAccess of a directory, which takes the namespace's read lock as most calls do, at a fixed rate, each on
+time whether or not the one before has been answered. Beside that it reads what the NameNode says of its RPC port.
+"""
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nncache.bench.polling.clock import boottime
+from nncache.bench.servers.counters import beans
+from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+
+CALLS_PER_S: Final = 20.0
+"""Few enough to be no load."""
+
+LOOK_EVERY_S: Final = 1.0
+"""At the NameNode's own figures, which it renews about every ten seconds (hadoop-metrics2.properties, `*.period`)."""
+
+TIME_UNIT: Final[Mapping[str, str]] = {"rpc.metrics.timeunit": "MICROSECONDS"}
+"""Of the NameNode's configuration: in milliseconds, its default, most times would be 0 (CommonConfigurationKeys)."""
+
+_TIMEOUT_S: Final = 5.0
+_MICROSECONDS: Final = 1e6
+
+KINDS: Final[Mapping[str, str]] = {
+    "queue": "RpcQueueTime",
+    "lock wait": "RpcLockWaitTime",
+    "processing": "RpcProcessingTime",
+}
+"""Times of a call, in their order, as RpcActivityForPort names them (Hadoop 3.5.0, RpcMetrics)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """A NameNode, and when to look.
+
+    Attributes:
+        http: "host:port" of JMX.
+        rpc: "host:port" of RPC.
+        user: as whom to call.
+        path: the directory.
+        begins_s: of the machine's clock (`boottime`).
+        ends_s: the same.
+    """
+
+    http: str
+    rpc: str
+    user: str
+    path: str
+    begins_s: float
+    ends_s: float
+
+
+def observe(watched: Watched, has_failed: threading.Event) -> list[dict[str, object]]:
+    """Return the rows of the table `others`; ends early when the run has failed."""
+    has_failed.wait(max(0.0, watched.begins_s - boottime()))
+    return asyncio.run(_observe(watched, has_failed))
+
+
+async def _observe(watched: Watched, has_failed: threading.Event) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    namenode = NameNodeRpc(watched.rpc, watched.user, timeout_s=_TIMEOUT_S)
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_look(watched, has_failed, rows))
+            for number in range(round((watched.ends_s - watched.begins_s) * CALLS_PER_S)):
+                due_s = watched.begins_s + number / CALLS_PER_S
+                await asyncio.sleep(max(0.0, due_s - boottime()))
+                if has_failed.is_set():
+                    break
+                group.create_task(_call(namenode, watched, due_s, rows))
+    finally:
+        await namenode.close()
+    return rows
+
+
+async def _call(namenode: NameNodeRpc, watched: Watched, due_s: float, rows: list[dict[str, object]]) -> None:
+    error = None
+    try:
+        await namenode.may_write(watched.path)
+    except HadoopError as exc:
+        error = str(exc)
+    took_s = boottime() - due_s
+    rows.append(_row(watched, due_s, "call", took_s, 1, error))
+
+
+async def _look(watched: Watched, has_failed: threading.Event, rows: list[dict[str, object]]) -> None:
+    """Take each new mean of the NameNode, with the number of calls since the one before."""
+    before = None
+    while boottime() < watched.ends_s and not has_failed.is_set():
+        with suppress(OSError):  # an overloaded NameNode may say nothing for once
+            now = await asyncio.to_thread(rpc_activity, watched.http, watched.rpc)
+            calls = now["RpcQueueTimeNumOps"]
+            if before is not None and calls > before:
+                rows.extend(
+                    _row(
+                        watched,
+                        boottime(),
+                        kind,
+                        float(now[f"{name}AvgTime"]) / _MICROSECONDS,
+                        calls - before,
+                        None,
+                    )
+                    for kind, name in KINDS.items()
+                )
+            before = calls
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _row(
+    watched: Watched, at_s: float, kind: str, seconds: float, calls: int, error: str | None
+) -> dict[str, object]:
+    return {
+        "at_s": at_s - watched.begins_s,
+        "kind": kind,
+        "seconds": seconds,
+        "calls": calls,
+        "error": error,
+    }
+
+
+def rpc_activity(http: str, rpc: str) -> Mapping[str, Any]:
+    """Return what a NameNode says of one of its RPC ports."""
+    port = rpc.rpartition(":")[2]
+    (found,) = beans(http, f"Hadoop:service=NameNode,name=RpcActivityForPort{port}")
+    return found

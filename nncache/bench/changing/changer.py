@@ -1,0 +1,162 @@
+"""Make the changes of a workload on time, and write down each with its acknowledgement.
+
+A process of its own, so that no other work makes a time stamp late:
+
+    python -m nncache.bench.changing.changer < order.json
+
+It reads an Order (one line of JSON), asks the NameNode for all states, says "ready", reads when time 0 is (one line,
+CLOCK_BOOTTIME seconds), and ends when the measured time is over. Changes are made one after the other.
+"""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+import msgspec
+
+from nncache.bench import tables
+from nncache.bench.changing.namespace import BenchNamespace, State
+from nncache.bench.plan import Change, Plan
+from nncache.bench.polling.clock import boottime
+from nncache.bench.workload import Workload
+from nncache.hadoop.errors import HadoopError
+
+LONG_AGO_S: Final = -1e9
+"""When what was there before the first change came to be."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be changed where.
+
+    Attributes:
+        root: the directory of the plan.
+        namenode: "host:port" of its WebHDFS.
+        directory: where the tables go.
+    """
+
+    workload: Workload
+    seed: int
+    root: str
+    namenode: str
+    superuser: str
+    warm_up_s: float
+    duration_s: float
+    directory: str
+
+    def plan(self) -> Plan:
+        """Return the plan."""
+        return Plan(self.workload, self.seed, self.root)
+
+    def changes(self) -> list[Change]:
+        """Return all changes, those of the warm-up too."""
+        plan = self.plan()
+        return list(plan.changes(plan.existing(), -self.warm_up_s, self.duration_s))
+
+
+class Changer:
+    """Makes the changes; `rows` are those of the table `changes`."""
+
+    def __init__(self, order: Order, namespace: BenchNamespace) -> None:
+        self._order = order
+        self._namespace = namespace
+        self.rows: list[dict[str, object]] = []
+        self.refused: list[str] = []  # changes that the NameNode did not make
+        self.asked = 0  # GETFILESTATUS calls of our own in the measured time
+        self.cpu_s = 0.0  # of this process, in the measured time
+
+    async def note_first(self) -> None:
+        """Take down what there is before the first change."""
+        for path_id, state in enumerate(await self._namespace.states()):
+            self._note(-1, path_id, "initial", (LONG_AGO_S,) * 3, state)
+
+    async def change_all(self, zero_s: float) -> None:
+        """Make all changes when they are due; time 0 is `zero_s` of this host's clock."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._take_stock(zero_s))
+            for number, change in enumerate(self._order.changes()):
+                try:
+                    await self._namespace.prepare(change)
+                    await _until(zero_s + change.at_s)
+                    await self._make(number, change, zero_s)
+                except (HadoopError, aiohttp.ClientError) as exc:
+                    path = self._namespace.plan.path(change.path_id)
+                    self.refused.append(f"{change.kind} {path}: {exc}")
+
+    async def _make(self, number: int, change: Change, zero_s: float) -> None:
+        sent_s = boottime()
+        await self._namespace.carry_out(change)
+        acked_s = boottime()
+        times = change.at_s, sent_s - zero_s, acked_s - zero_s
+        for path_id in self._namespace.touched(change):
+            self._note(number, path_id, change.kind, times, await self._namespace.state(path_id))
+
+    async def _take_stock(self, zero_s: float) -> None:
+        """Count what is done in the measured time."""
+        await _until(zero_s)
+        asked, cpu_s = self._namespace.asked, time.process_time()
+        await _until(zero_s + self._order.duration_s)
+        self.asked, self.cpu_s = self._namespace.asked - asked, time.process_time() - cpu_s
+
+    def _note(
+        self, number: int, path_id: int, kind: str, times: tuple[float, float, float], state: State
+    ) -> None:
+        due_s, sent_s, acked_s = times
+        self.rows.append(
+            {
+                "change_id": number,
+                "path_id": path_id,
+                "kind": str(kind),
+                "due_s": due_s,
+                "sent_s": sent_s,
+                "acked_s": acked_s,
+                "status": state.status,
+                "digest": state.digest,
+                "file_id": state.file_id,
+            }
+        )
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a changer says at its end, as one line of JSON.
+
+    Attributes:
+        changes: made, those of the warm-up too.
+        refused: changes that the NameNode did not make, each with its words.
+        asked: GETFILESTATUS calls of its own in the measured time.
+        cpu_s: CPU seconds in the measured time.
+    """
+
+    changes: int
+    refused: tuple[str, ...]
+    asked: int
+    cpu_s: float
+
+
+async def _until(at_s: float) -> None:
+    await asyncio.sleep(max(0.0, at_s - boottime()))
+
+
+async def run(order: Order) -> Outcome:
+    """Do all of it; time 0 is read from standard input."""
+    async with BenchNamespace(order.plan(), order.namenode, order.superuser) as namespace:
+        changer = Changer(order, namespace)
+        await changer.note_first()
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await changer.change_all(float(await asyncio.to_thread(sys.stdin.readline)))
+    tables.write(changer.rows, tables.CHANGES, Path(order.directory) / "changes.parquet")
+    made = len({row["change_id"] for row in changer.rows}) - 1
+    return Outcome(changes=made, refused=tuple(changer.refused), asked=changer.asked, cpu_s=changer.cpu_s)
+
+
+def main() -> None:
+    """Read the order, carry it out, and say what came of it."""
+    order = msgspec.json.decode(sys.stdin.readline(), type=Order)
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(run(order))) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""The files of a workload at the NameNode: laid out, changed, asked for.
+
+Everything goes to the NameNode itself, as its superuser, past any proxy; what a path is from then on is asked for as
+one of those who poll it.
+"""
+
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AsyncExitStack
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple, Self, assert_never
+from urllib.parse import quote
+
+import aiohttp
+
+from nncache.bench.at_once import AT_ONCE, at_once
+from nncache.bench.plan import Change, Plan
+from nncache.bench.polling.replies import digest_of, file_id_of
+from nncache.bench.workload import ChangeKind
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.webhdfs import WebHdfs
+
+_FIRST_MTIME_MS: Final = 1_700_000_000_000
+
+
+class State(NamedTuple):
+    """What the NameNode says of a path, as `bench/tables.py` has it."""
+
+    status: int
+    digest: int
+    file_id: int
+
+
+def state_of(status: int, body: bytes) -> State:
+    """Return what a reply says, in the same terms as the pollers."""
+    return State(status, digest_of(status, body), file_id_of(body) if status == HTTPStatus.OK else 0)
+
+
+class BenchNamespace:
+    """The paths of one plan at one NameNode ("host:port"). Use it as an async context."""
+
+    def __init__(self, plan: Plan, namenode: str, superuser: str) -> None:
+        self.plan = plan
+        self._namenode = namenode
+        self._hdfs = WebHdfs(f"http://{namenode}", superuser)
+        self._session: aiohttp.ClientSession
+        self._close = AsyncExitStack()
+        self._aside = f"{plan.root}-aside"  # matched by no filter, polled by no client
+        self._spares = 0  # files that lie ready there
+        self._moved = 0
+        self.asked = 0  # GETFILESTATUS calls of our own so far
+
+    async def __aenter__(self) -> Self:
+        await self._close.enter_async_context(self._hdfs)
+        self._session = await self._close.enter_async_context(
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=AT_ONCE))
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._close.aclose()
+
+    # ---- lay out -----------------------------------------------------------------------------------------------------
+
+    async def lay_out(self, changes: Iterable[Change], progress: Callable[[int, int], None]) -> None:
+        """Make all that exists at the start, and what the changes to come need ready.
+
+        Args:
+            changes: those to come.
+            progress: called with how many of how many are made.
+        """
+        plan, workload = self.plan, self.plan.workload
+        existing = plan.existing()
+        needed = [change.kind for change in changes]
+        spares = needed.count(ChangeKind.RENAME) + workload.paths_per_directory * needed.count(
+            ChangeKind.COMMIT
+        )
+        comes_and_goes = {ChangeKind.COMMIT, ChangeKind.RETRACT}.intersection(workload.kinds)
+        directories = {
+            plan.directory(path_id) for path_id in (existing if comes_and_goes else range(workload.paths))
+        }
+        parents = {directory.rpartition("/")[0] for directory in directories}
+        files = [plan.path(path_id) for path_id in sorted(existing)]
+        files += [self._spare(number) for number in range(spares)]
+        made, total = 0, len(directories) + len(files)
+
+        async def make(work: Coroutine[Any, Any, object]) -> None:
+            nonlocal made
+            await work
+            made += 1
+            progress(made, total)
+
+        await self._hdfs.mkdirs(self._aside)
+        await at_once(self._hdfs.mkdirs(parent) for parent in sorted(parents))
+        await at_once(make(self._hdfs.mkdirs(directory)) for directory in sorted(directories))
+        await at_once(make(self._hdfs.create(path, b"")) for path in files)
+
+    def _spare(self, number: int) -> str:
+        return f"{self._aside}/spare-{number}"
+
+    def _take_spare(self) -> str:
+        self._spares += 1
+        return self._spare(self._spares - 1)
+
+    # ---- ask ---------------------------------------------------------------------------------------------------------
+
+    async def state(self, path_id: int) -> State:
+        """Return what the NameNode says of a path now."""
+        self.asked += 1
+        path, caller = self.plan.path(path_id), self.plan.caller_of(path_id)
+        url = f"http://{self._namenode}{PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={caller}"
+        async with self._session.get(url) as reply:
+            return state_of(reply.status, await reply.read())
+
+    async def states(self) -> list[State]:
+        """Return what the NameNode says of every path, by number."""
+        found: dict[int, State] = {}
+
+        async def note(path_id: int) -> None:
+            found[path_id] = await self.state(path_id)
+
+        await at_once(note(path_id) for path_id in range(self.plan.workload.paths))
+        return [found[path_id] for path_id in range(self.plan.workload.paths)]
+
+    # ---- change ------------------------------------------------------------------------------------------------------
+
+    async def prepare(self, change: Change) -> None:
+        """Do beforehand what belongs to no change: fill the directory that a job commits."""
+        if change.kind is ChangeKind.COMMIT:
+            temporary = self._temporary(change)
+            await self._hdfs.mkdirs(temporary)
+            for path_id in self.plan.in_directory(change.path_id):
+                await self._hdfs.rename_to(self._take_spare(), f"{temporary}/{self.plan.name(path_id)}")
+
+    async def carry_out(self, change: Change) -> None:
+        """Make a change; it is acknowledged when this returns.
+
+        Raises:
+            hadoop.errors.HadoopError: the NameNode has refused it, or did not answer.
+        """
+        plan, hdfs = self.plan, self._hdfs
+        path, directory = plan.path(change.path_id), plan.directory(change.path_id)
+        match change.kind:
+            case ChangeKind.CREATE:
+                await hdfs.create(path, b"")
+            case ChangeKind.RENAME:
+                await hdfs.rename_to(self._take_spare(), path)
+            case ChangeKind.COMMIT:
+                await hdfs.rename_to(self._temporary(change), directory)
+            case ChangeKind.DELETE:
+                await hdfs.delete(path)
+            case ChangeKind.RETRACT:
+                self._moved += 1
+                await hdfs.rename_to(directory, f"{self._aside}/old-{self._moved}")
+            case ChangeKind.TOUCH:
+                self._moved += 1
+                await hdfs.set_times(path, modification_ms=_FIRST_MTIME_MS + self._moved * 1000)
+            case ChangeKind.FORBID:
+                await hdfs.set_permission(directory, "700")
+            case ChangeKind.ALLOW:
+                await hdfs.set_permission(directory, "755")
+            case _:
+                assert_never(change.kind)
+
+    def touched(self, change: Change) -> tuple[int, ...]:
+        """Return the paths that may be another thing after a change."""
+        of_all = {ChangeKind.COMMIT, ChangeKind.RETRACT, ChangeKind.FORBID, ChangeKind.ALLOW}
+        return self.plan.in_directory(change.path_id) if change.kind in of_all else (change.path_id,)
+
+    def _temporary(self, change: Change) -> str:
+        return f"{self.plan.directory(change.path_id).rpartition('/')[0]}/_temporary"

@@ -1,0 +1,1 @@
+"""What the inotify service costs, and how long it takes."""

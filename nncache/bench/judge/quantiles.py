@@ -1,0 +1,93 @@
+"""Quantiles of times by HDR histograms.
+
+Their buckets are at most 0.1 % wide: a histogram of ten or of ten million times has the same size, and the tail is as
+exact as the middle.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from hdrh.histogram import HdrHistogram
+
+from nncache.bench.figures import Quantiles
+
+MOST_S: Final = 3600
+"""Longer times count as this, s."""
+
+CDF_POINTS: Final = 200
+"""How many points `Quantiles.cdf` has at most."""
+
+_MICROSECONDS: Final = 1_000_000
+_SIGNIFICANT_DIGITS: Final = 3
+_PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9)
+
+_SHARES: Final = tuple(step / 100 for step in range(100)) + tuple(
+    1 - 10 ** (-2 - step / 20) for step in range(CDF_POINTS - 101)
+)
+"""Between which the points of a CDF lie: each percent, then ever closer to 1."""
+
+
+class Histogram:
+    """Counts times in whole microseconds, from 1 us to 1 hour with three significant digits.
+
+    Args:
+        counts: (microseconds, how many of them); times below 0 count as 0, and those above an hour as an hour.
+    """
+
+    def __init__(self, counts: Iterable[tuple[int, int]]) -> None:
+        self._histogram: Any = HdrHistogram(1, MOST_S * _MICROSECONDS, _SIGNIFICANT_DIGITS)
+        self._sum = 0  # of all times, us: the mean needs no rounding
+        for microseconds, count in counts:
+            value = min(max(microseconds, 0), MOST_S * _MICROSECONDS)
+            self._histogram.record_value(value, count)
+            self._sum += value * count
+
+    def quantiles(self) -> Quantiles:
+        """Return its quantiles in seconds; all 0 if nothing was counted."""
+        count: int = self._histogram.total_count
+        if not count:
+            return Quantiles(count=0, mean=0.0, p50=0.0, p90=0.0, p99=0.0, p999=0.0, max=0.0)
+        found = self._histogram.get_percentile_to_value_dict(_PERCENTILES)
+        p50, p90, p99, p999 = (self._seconds(found[percentile]) for percentile in _PERCENTILES)
+        return Quantiles(
+            count=count,
+            mean=self._sum / count / _MICROSECONDS,
+            p50=p50,
+            p90=p90,
+            p99=p99,
+            p999=p999,
+            max=self._seconds(self._histogram.max_value),
+            cdf=tuple(self._cdf()),
+        )
+
+    def encoded(self) -> bytes:
+        """Return it as the HDR libraries exchange it: V2, compressed, base64; its unit is the microsecond."""
+        encoded: bytes = self._histogram.encode()
+        return encoded
+
+    def _seconds(self, microseconds: int) -> float:
+        """Return a bucket's upper end, or the greatest time if that is less."""
+        return min(microseconds, int(self._histogram.max_value)) / _MICROSECONDS
+
+    def _cdf(self) -> Iterable[tuple[float, float]]:
+        points = [
+            (
+                self._seconds(bucket.value_iterated_to),
+                bucket.total_count_to_this_value / self._histogram.total_count,
+            )
+            for bucket in self._histogram.get_recorded_iterator()
+        ]
+        if len(points) <= CDF_POINTS:
+            return points
+        return _thinned(points)
+
+
+def _thinned(points: list[tuple[float, float]]) -> Iterable[tuple[float, float]]:
+    """Yield the first point beyond each of the shares, and the last."""
+    step = 0
+    for value, share in points[:-1]:
+        if step < len(_SHARES) and share > _SHARES[step]:
+            yield value, share
+            while step < len(_SHARES) and share > _SHARES[step]:
+                step += 1
+    yield points[-1]

@@ -1,0 +1,184 @@
+"""Reduce the tables of one mode to its figures.
+
+The rules are in `bench/judge/__init__.py`.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from nncache.bench import tables
+from nncache.bench.figures import SCHEDULE_S, ModeFigures, WrongAnswer
+from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
+from nncache.bench.judge.others import others
+from nncache.bench.judge.quantiles import MOST_S, Histogram
+from nncache.bench.judge.verdicts import states, verdicts
+
+NAMED: Final = 100
+"""How many wrong answers are named, the earliest first."""
+
+CALLS: Final = ("getFileInfo", "isFileClosed")
+"""What a poll costs the NameNode."""
+
+UPKEEP: Final = "upkeep:"
+"""What the names of other calls begin with."""
+
+_DISTRIBUTION: Final = """
+SELECT CAST(round(greatest(least(value_s, :most_s), 0) * 1000000) AS BIGINT) AS microseconds, count(*) AS times
+FROM {values} GROUP BY microseconds
+"""
+
+_SUMMARY: Final = """
+SELECT
+    count(*) AS due,
+    count(sent_s) AS sent,
+    count_if(sent_s IS NOT NULL AND NOT is_reply) AS failed,
+    count_if(is_reply AND (lower(served) = 'hit' OR lower(served) LIKE 'hit;%')) AS hits,
+    count_if(verdict = 'stale') AS stale,
+    coalesce(max(age_s) FILTER (WHERE verdict = 'stale'), double(0)) AS oldest_s,
+    count_if(verdict = 'wrong') AS wrong
+FROM {judged} WHERE is_measured
+"""
+
+_ANSWERS: Final = """
+SELECT lower(served) AS served, count(*) AS replies
+FROM {judged} WHERE is_measured AND is_reply AND served <> '' GROUP BY 1 ORDER BY replies DESC, served
+"""
+
+_WRONG: Final = """
+SELECT poller, path_id, sent_s, replied_s, status, served, age_s
+FROM {judged} WHERE is_measured AND verdict = 'wrong'
+ORDER BY sent_s, poller, path_id LIMIT :named
+"""
+
+_LATENCY: Final = "SELECT replied_s - due_s AS value_s FROM {judged} WHERE is_measured AND is_reply"
+
+_LATE_STARTS: Final = """
+WITH polls AS (
+    SELECT
+        is_measured, due_s, sent_s,
+        lag(replied_s, 1, double('-Infinity')) OVER (PARTITION BY poller ORDER BY due_s, path_id) AS free_s
+    FROM {judged}
+)
+SELECT sent_s - due_s AS value_s FROM polls WHERE is_measured AND sent_s IS NOT NULL AND free_s <= due_s
+"""
+
+_CHANGES: Final = """
+SELECT count(DISTINCT change_id) AS changes, count(*) AS changed_paths
+FROM {states} WHERE change_id >= 0 AND acked_s >= 0 AND acked_s < :duration_s
+"""
+
+
+def reduce(
+    spark: SparkSession,
+    mode_directory: Path,
+    mode: str,
+    *,
+    duration_s: float,
+    bound_s: float,
+    period_s: float,
+) -> ModeFigures:
+    """Return what the tables in `mode_directory` come out as, and leave `latency.hdr` beside them.
+
+    Args:
+        spark: any session.
+        mode_directory: where the tables are.
+        mode: its name.
+        duration_s: of the measured time.
+        bound_s: for how long a reply may show what is no longer true.
+        period_s: between two polls of one path by one poller.
+    """
+    known = states(spark, mode_directory).cache()
+    judged = verdicts(spark, mode_directory, known, duration_s=duration_s, bound_s=bound_s).cache()
+    until_s = counted_until(duration_s=duration_s, bound_s=bound_s, period_s=period_s)
+    late = lateness(spark, known, judged, until_s=until_s, duration_s=duration_s).cache()
+    try:
+        summary = spark.sql(_SUMMARY, judged=judged).first()
+        changes = spark.sql(_CHANGES, args={"duration_s": float(duration_s)}, states=known).first()
+        assert summary is not None
+        assert changes is not None
+        late_starts = _histogram(spark, spark.sql(_LATE_STARTS, judged=judged)).quantiles()
+        latency = _histogram(spark, spark.sql(_LATENCY, judged=judged))
+        (mode_directory / "latency.hdr").write_bytes(latency.encoded())
+        counters = _Counters(spark, mode_directory)
+        return ModeFigures(
+            mode=mode,
+            duration_s=duration_s,
+            due=summary.due,
+            sent=summary.sent,
+            failed=summary.failed,
+            late_starts_s=late_starts,
+            kept_schedule=late_starts.p99 <= SCHEDULE_S and summary.sent == summary.due,
+            latency_s=latency.quantiles(),
+            hits=summary.hits,
+            answers={row.served: row.replies for row in spark.sql(_ANSWERS, judged=judged).collect()},
+            changes=changes.changes,
+            changed_paths=changes.changed_paths,
+            lateness_s=_histogram(spark, late).quantiles(),
+            first_lateness_s=_histogram(spark, first_lateness(spark, late)).quantiles(),
+            stale=summary.stale,
+            oldest_s=summary.oldest_s,
+            wrong=_wrong(spark, judged),
+            wrong_count=summary.wrong,
+            calls={name: counters.calls[name] for name in CALLS if name in counters.calls},
+            upkeep={
+                name.removeprefix(UPKEEP): count
+                for name, count in counters.calls.items()
+                if name.startswith(UPKEEP)
+            },
+            cpu_s=counters.cpu_s,
+            memory_bytes=dict(counters.memory_bytes),
+            clock_error_s=_clock_error(spark, mode_directory),
+            audited=dict(counters.audited),
+            others=others(mode_directory),
+        )
+    finally:
+        for table in (late, judged, known):
+            table.unpersist()
+
+
+class _Counters:
+    """What the servers and the generator used; rows of one name, as of several processes, are added up.
+
+    Attributes:
+        calls: by name, of the NameNode.
+        cpu_s: by source.
+        memory_bytes: by source.
+        audited: by outcome.
+    """
+
+    def __init__(self, spark: SparkSession, mode_directory: Path) -> None:
+        self.calls: Counter[str] = Counter()
+        self.cpu_s: dict[str, float] = {}
+        self.memory_bytes: Counter[str] = Counter()
+        self.audited: Counter[str] = Counter()
+        for row in spark.read.parquet(str(mode_directory / "counters.parquet")).collect():
+            match row.source, row.name, row.unit:
+                case "namenode", name, "calls":
+                    self.calls[name] += round(row.value)
+                case source, "cpu", "s":
+                    self.cpu_s[source] = self.cpu_s.get(source, 0.0) + row.value
+                case source, "resident", "bytes":
+                    self.memory_bytes[source] += round(row.value)
+                case "proxy", outcome, tables.AUDITED:
+                    self.audited[outcome] += round(row.value)
+                case _:
+                    pass
+
+
+def _histogram(spark: SparkSession, values: DataFrame) -> Histogram:
+    """Count the column `value_s`."""
+    counts = spark.sql(_DISTRIBUTION, args={"most_s": float(MOST_S)}, values=values).toArrow()
+    return Histogram(zip(counts["microseconds"].to_pylist(), counts["times"].to_pylist(), strict=True))
+
+
+def _wrong(spark: SparkSession, judged: DataFrame) -> tuple[WrongAnswer, ...]:
+    rows = spark.sql(_WRONG, args={"named": NAMED}, judged=judged).collect()
+    return tuple(WrongAnswer(**row.asDict()) for row in rows)
+
+
+def _clock_error(spark: SparkSession, mode_directory: Path) -> float:
+    hosts = spark.read.parquet(str(mode_directory / "hosts.parquet")).collect()
+    return max((row.clock_error_s for row in hosts), default=0.0)

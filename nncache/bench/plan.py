@@ -1,0 +1,197 @@
+"""What each poller and the changer do, worked out from a workload and a seed.
+
+Pure and quick, so that each process works it out alone: driver, executors and changer see the same plan.
+Needs nothing but the standard library: Spark's executors import it.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.bench.workload import NEEDS, Callers, ChangeKind, Workload
+
+ROOT: Final = "/bench"
+
+
+@dataclass(frozen=True, slots=True)
+class Poller:
+    """What one poller does: it asks for its paths one after the other, each once in a period.
+
+    Attributes:
+        caller: its `user.name`.
+        path_ids: whose statuses it asks for.
+        phase_s: when in the period it asks for the first; the others follow evenly.
+    """
+
+    number: int
+    caller: str
+    path_ids: tuple[int, ...]
+    phase_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change to come.
+
+    Attributes:
+        at_s: when it is due, in seconds from the beginning of the measured time; less than 0 while warming up.
+    """
+
+    at_s: float
+    kind: ChangeKind
+    path_id: int
+
+
+class Plan:
+    """The paths of a workload, and who asks for which.
+
+    Attributes:
+        workload: what it was made of.
+        seed: of all that is drawn.
+        root: the directory that all paths are below, so that runs don't meet.
+    """
+
+    def __init__(self, workload: Workload, seed: int, root: str = ROOT) -> None:
+        self.workload = workload
+        self.seed = seed
+        self.root = root
+
+    @property
+    def globs(self) -> tuple[str, ...]:
+        """The filters, in Hadoop's glob syntax."""
+        return tuple(
+            f"{self.root}/{self._user(number)}/*/*/_SUCCESS*" for number in range(self.workload.globs)
+        )
+
+    def path(self, path_id: int) -> str:
+        """Return a path that is polled: `/bench/u0007/workflow/d0002/_SUCCESS`."""
+        return f"{self.directory(path_id)}/{self.name(path_id)}"
+
+    def name(self, path_id: int) -> str:
+        """Return its last name."""
+        number = path_id // self.workload.globs % self.workload.paths_per_directory
+        return f"_SUCCESS-{number}" if number else "_SUCCESS"
+
+    def directory(self, path_id: int) -> str:
+        """Return its parent."""
+        number = path_id // self.workload.globs // self.workload.paths_per_directory
+        return f"{self.root}/{self._user(path_id % self.workload.globs)}/workflow/d{number:04}"
+
+    def in_directory(self, path_id: int) -> tuple[int, ...]:
+        """Return all paths of the same directory, which rename and mode of their parent change together."""
+        globs = self.workload.globs
+        per_directory = self.workload.paths_per_directory
+        first = path_id % globs + path_id // globs // per_directory * per_directory * globs
+        return tuple(range(first, min(first + globs * per_directory, self.workload.paths), globs))
+
+    def caller_of(self, path_id: int) -> str:
+        """Return one of those who poll this path or might; all see the same of it."""
+        return self._user(path_id % self.workload.globs)
+
+    def poller(self, number: int) -> Poller:
+        """Return what a poller does."""
+        workload = self.workload
+        chance = random.Random(f"{self.seed}:poller:{number}")
+        count = min(workload.paths_per_poller, workload.paths)
+        glob = number % workload.globs
+        if workload.callers is Callers.PER_GLOB:  # its paths are all of one glob, whose user it is
+            of_glob = range(glob, workload.paths, workload.globs)
+            first = number // workload.globs
+            path_ids = tuple(
+                of_glob[(first + step) % len(of_glob)] for step in range(min(count, len(of_glob)))
+            )
+            caller = self._user(glob)
+        else:
+            path_ids = tuple((number + step * workload.globs) % workload.paths for step in range(count))
+            caller = f"p{number:05}"
+        return Poller(number, caller, path_ids, chance.random() * workload.real_period_s)
+
+    def existing(self) -> frozenset[int]:
+        """Return the paths that exist at the start; of a directory all or none, as it may come and go as a whole."""
+        chance = random.Random(f"{self.seed}:existing")
+        there: set[int] = set()
+        for path_id in range(self.workload.paths):
+            if self.in_directory(path_id)[0] == path_id and chance.random() < self.workload.exist_share:
+                there.update(self.in_directory(path_id))
+        return frozenset(there)
+
+    def changes(self, existing: frozenset[int], from_s: float, duration_s: float) -> Iterator[Change]:
+        """Yield what changes from `from_s` (0: the measured time begins) to `duration_s`, in order.
+
+        Args:
+            existing: the paths that exist at `from_s`.
+            from_s: 0 or, with a warm-up, less.
+            duration_s: of the measured time.
+        """
+        chance = random.Random(f"{self.seed}:changes")
+        state = _State(self, existing)
+        rate = self.workload.real_changes_per_s
+        events = [(event.at * duration_s, event) for event in self.workload.events]
+        at_s = from_s
+        while True:
+            at_s = at_s + chance.expovariate(rate) if rate else duration_s
+            while events and events[0][0] <= at_s:
+                event_at_s, event = events.pop(0)
+                for path_id in self._chosen(event.share):
+                    if state.take(event.kind, path_id):
+                        yield Change(event_at_s, event.kind, path_id)
+            if at_s >= duration_s:
+                return
+            path_id = chance.randrange(self.workload.paths)
+            fitting = [kind for kind in self.workload.kinds if state.fits(kind, path_id)]
+            if fitting:
+                (kind,) = chance.choices(fitting, [self.workload.kinds[kind] for kind in fitting])
+                state.take(kind, path_id)
+                yield Change(at_s, kind, path_id)
+
+    def _chosen(self, share: float) -> range:
+        count = max(1, round(self.workload.paths * share))
+        return range(0, self.workload.paths, max(1, self.workload.paths // count))
+
+    @staticmethod
+    def _user(number: int) -> str:
+        return f"u{number:04}"
+
+
+class _State:
+    """Which paths exist and which directories are closed to others, as the changes go on."""
+
+    def __init__(self, plan: Plan, existing: frozenset[int]) -> None:
+        self._plan = plan
+        self._there = set(existing)
+        self._closed: set[str] = set()
+
+    def fits(self, kind: ChangeKind, path_id: int) -> bool:
+        """Whether this can happen now."""
+        directory = self._plan.directory(path_id)
+        match kind:
+            case ChangeKind.FORBID:
+                return directory not in self._closed
+            case ChangeKind.ALLOW:
+                return directory in self._closed
+            case ChangeKind.COMMIT:
+                return not self._there.intersection(self._plan.in_directory(path_id))
+            case _:
+                return (path_id in self._there) is NEEDS[kind]
+
+    def take(self, kind: ChangeKind, path_id: int) -> bool:
+        """Let it happen; False if it can't."""
+        if not self.fits(kind, path_id):
+            return False
+        match kind:
+            case ChangeKind.CREATE | ChangeKind.RENAME:
+                self._there.add(path_id)
+            case ChangeKind.COMMIT:
+                self._there.update(self._plan.in_directory(path_id))
+            case ChangeKind.DELETE:
+                self._there.remove(path_id)
+            case ChangeKind.RETRACT:
+                self._there.difference_update(self._plan.in_directory(path_id))
+            case ChangeKind.FORBID:
+                self._closed.add(self._plan.directory(path_id))
+            case ChangeKind.ALLOW:
+                self._closed.remove(self._plan.directory(path_id))
+            case ChangeKind.TOUCH:
+                pass
+        return True

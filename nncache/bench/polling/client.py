@@ -1,0 +1,169 @@
+"""A poller's HTTP/1.1 client: one connection, one request at a time, little CPU.
+
+It behaves as ordinary clients do: a connection is kept; one that the server closed meanwhile is opened again for the
+next request; a GET whose connection broke before its reply was complete is repeated once on a new one
+(RFC 9110, section 9.2.2).
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import cast
+
+from nncache.bench.polling.replies import Reply, ReplyError, parse
+
+
+class Client:
+    """Asks one thing after the other over one connection.
+
+    Invariants:
+        C1  `tell` is called once for each `ask`, and never from within `ask`.
+        C2  Only the connection in `_connection` is listened to; any other was dropped.
+    """
+
+    __slots__ = ("_address", "_connection", "_is_again", "_opening", "_request", "_tasks", "_tell")
+
+    def __init__(
+        self, address: tuple[str, int], tasks: asyncio.TaskGroup, tell: Callable[[Reply | str], None]
+    ) -> None:
+        """Prepare to ask.
+
+        Args:
+            address: IP address and port of the server.
+            tasks: in which connections are opened.
+            tell: takes each reply, or what went wrong instead.
+        """
+        self._address = address
+        self._tasks = tasks
+        self._tell = tell
+        self._connection: _Connection | None = None  # open or being opened
+        self._opening: asyncio.Task[None] | None = None
+        self._request = b""  # the one that is on its way; empty if none is
+        self._is_again = False  # whether it was repeated
+
+    def ask(self, request: bytes) -> None:
+        """Send a request; the one before must have ended."""
+        assert not self._request, "one at a time"
+        self._request = request
+        self._is_again = False
+        connection = self._connection
+        if connection is None:
+            self._open()
+        else:
+            assert connection.transport is not None, "nothing is on its way, so it is open"
+            connection.transport.write(request)
+
+    def give_up(self, error: str) -> None:
+        """Wait no longer for the reply, and tell so."""
+        if self._request:
+            self._fail(error)
+
+    def close(self) -> None:
+        """Drop the connection and whatever is on its way; no callback is called any more."""
+        self._request = b""
+        self._drop()
+
+    def opened(self, connection: "_Connection") -> None:
+        """Send what the connection was opened for."""
+        if connection is self._connection and connection.transport is not None:
+            connection.transport.write(self._request)
+
+    def replied(self, connection: "_Connection", reply: Reply) -> None:
+        """Take a reply."""
+        if connection is not self._connection:
+            return
+        if not self._request:  # such as a 408 to a connection that was idle for too long
+            self._drop()
+            return
+        if not reply.keeps:
+            self._drop()
+        self._request = b""
+        self._tell(reply)
+
+    def broken(self, connection: "_Connection", error: str) -> None:
+        """Take what is no reply."""
+        if connection is self._connection:
+            self._drop()
+            if self._request:
+                self._fail(error)
+
+    def lost(self, connection: "_Connection", error: str) -> None:
+        """Go on without this connection."""
+        if connection is not self._connection:
+            return
+        self._drop()
+        if self._request and not self._is_again:
+            self._is_again = True
+            self._open()
+        elif self._request:
+            self._fail(error)
+
+    def _open(self) -> None:
+        connection = self._connection = _Connection(self)
+        self._opening = self._tasks.create_task(self._connect(connection))
+
+    async def _connect(self, connection: "_Connection") -> None:
+        host, port = self._address
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: connection, host, port)
+        except OSError as exc:
+            if connection is self._connection:
+                self._connection = None
+                self._fail(f"can't connect: {os.strerror(exc.errno) if exc.errno else exc}")
+
+    def _fail(self, error: str) -> None:
+        self._request = b""
+        self._drop()
+        self._tell(error)
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        if connection.transport is not None:
+            connection.transport.abort()
+        elif self._opening is not None:
+            self._opening.cancel()
+
+
+class _Connection(asyncio.Protocol):
+    """One TCP connection of a client."""
+
+    __slots__ = ("_client", "_held", "transport")
+
+    def __init__(self, client: Client) -> None:
+        self.transport: asyncio.Transport | None = None  # None until it is open
+        self._client = client
+        self._held = b""  # of a reply that is still to be completed
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's are of no common class
+        self._client.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the reply if it is complete."""
+        if self._held:
+            data = self._held + data
+        self._take(data, is_end=False)
+
+    def eof_received(self) -> None:
+        """Take a reply that the end completes; the transport closes itself then."""
+        if self._held:
+            self._take(self._held, is_end=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Say so."""
+        self._client.lost(self, "connection closed" if exc is None else f"connection lost: {exc}")
+
+    def _take(self, data: bytes, *, is_end: bool) -> None:
+        try:
+            reply = parse(data, is_end=is_end)
+        except ReplyError as exc:
+            self._client.broken(self, str(exc))
+            return
+        if reply is None:
+            self._held = data
+        else:
+            self._held = b""
+            self._client.replied(self, reply)

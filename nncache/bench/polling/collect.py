@@ -1,0 +1,104 @@
+"""The driver's part: send the tasks out, bring home what they saw, write it down."""
+
+import atexit
+import importlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+import nncache.bench
+from nncache.bench.polling.task import HOST, SEEN, Orders, make_task
+from nncache.bench.tables import HOSTS, POLLS, write
+
+BENCH: Final = Path(nncache.bench.__file__).parent
+
+
+class ExecutorError(Exception):
+    """Spark's Python workers can't run a task; the message says what they lack."""
+
+
+def prepare(spark: SparkSession, tasks: int) -> None:
+    """Bring the code to the executors and start their Python workers, so that polling can begin soon after.
+
+    Where the master is local they see the code where it lies, if only they start there; else it goes to them as a zip.
+
+    Raises:
+        ExecutorError: they can't import it.
+    """
+    context = spark.sparkContext
+    is_local = (context.master or "local").partition("[")[0] == "local"
+    if is_local and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # whatever `python3` on PATH is, it need not have our packages
+    if not is_local or _lacks(spark, tasks):
+        directory = Path(tempfile.mkdtemp(prefix="nncache-bench-"))
+        atexit.register(
+            shutil.rmtree, directory, ignore_errors=True
+        )  # executors fetch it from here when they like
+        context.addPyFile(str(zip_code(directory)))
+        lacks = _lacks(spark, tasks)
+        if lacks:
+            raise ExecutorError(f"Spark's Python workers can't poll: {lacks}")
+
+
+def collect(spark: SparkSession, orders: Orders, directory: Path) -> None:
+    """Let all tasks poll until the end; write polls.parquet and hosts.parquet.
+
+    Needs as many free slots as there are tasks, since all run at once (a barrier). Call `prepare` once before, and
+    leave a second or two from now to the beginning of the warm-up.
+
+    Args:
+        spark: where they run.
+        orders: what they do.
+        directory: of the mode.
+    """
+    numbers = spark.range(0, orders.tasks, 1, orders.tasks)
+    seen = numbers.mapInArrow(make_task(orders), from_arrow_schema(SEEN), barrier=True).toArrow()
+    is_poll = pc.is_null(seen.column(HOST))
+    directory.mkdir(parents=True, exist_ok=True)
+    pq.write_table(
+        seen.filter(is_poll).select(POLLS.names).cast(POLLS), directory / "polls.parquet", compression="zstd"
+    )
+    rows = seen.column(HOST).drop_null().to_pylist()
+    hosts = sorted((json.loads(row) for row in rows), key=lambda host: int(host["task"]))
+    write(hosts, HOSTS, directory / "hosts.parquet")
+
+
+def zip_code(directory: Path) -> Path:
+    """Return a zip of the package `nncache.bench` for `SparkContext.addPyFile`."""
+    file = directory / "bench.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for source in (BENCH.parent / "__init__.py", *sorted(BENCH.rglob("*.py"))):
+            archive.write(source, Path("nncache") / source.relative_to(BENCH.parent))
+    return file
+
+
+def _lacks(spark: SparkSession, tasks: int) -> str:
+    """Return why workers can't import a task; empty if they can."""
+
+    def attempt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            try:
+                importlib.import_module("nncache.bench.polling.task")
+            except ImportError as exc:
+                yield pa.RecordBatch.from_pydict({"lacks": [str(exc)]})
+
+    numbers = spark.range(0, tasks, 1, tasks)
+    try:
+        found = numbers.mapInArrow(attempt, "lacks string", barrier=True).toArrow()
+    except (PySparkException, Py4JJavaError) as exc:  # such as one of another version, or one without pyarrow
+        raise ExecutorError(f"Spark's Python workers don't run: {exc}") from exc
+    return "; ".join(sorted(set(found.column("lacks").to_pylist())))

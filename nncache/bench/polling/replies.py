@@ -1,0 +1,160 @@
+"""HTTP replies as a poller reads them: bytes in, values out, no socket.
+
+Made for small replies that arrive in one piece: one search of the head for each field that matters.
+Source: RFC 9112, sections 6 and 7.1 (length of a body, chunks); RFC 9211 (`Cache-Status`).
+"""
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from nncache.bench.tables import DENIED, FAILED
+
+MAX_HEAD_BYTES: Final = 64 * 1024
+
+_FILE_ID: Final = re.compile(rb'"fileId":\s*(\d{1,18})')
+_CACHE: Final = re.compile(rb";\s*(?:(hit)(?![\w=-])|fwd=([\w-]+)|(detail)=([\w-]+))")
+_HEX: Final = b"0123456789abcdefABCDEF"
+_NO_BODY: Final = frozenset((204, 304))
+
+
+class ReplyError(Exception):
+    """The server sent what is no HTTP/1 reply."""
+
+
+class Reply(NamedTuple):
+    """One whole reply.
+
+    Attributes:
+        served: how the server says that it came about: "hit", "miss", "bypass" and the like; "" if it says nothing.
+        keeps: whether the connection can take the next request.
+        head: its header fields, in lower case.
+    """
+
+    status: int
+    served: str
+    body: bytes
+    keeps: bool
+    head: bytes = b""
+
+    @property
+    def tag(self) -> bytes:
+        """Its `ETag`, in lower case as nncache makes it; empty if it has none."""
+        return _field(self.head, b"\r\netag:")
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether a wait was granted (`Preference-Applied`)."""
+        return b"\r\npreference-applied: wait=" in self.head
+
+
+def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
+    """Return the reply that the data are, None while some of it is still to come.
+
+    Args:
+        data: all that came since the request was sent.
+        is_end: nothing will follow, since the server closed the connection.
+
+    Raises:
+        ReplyError: this is none.
+    """
+    if data[:7] != b"HTTP/1."[: len(data)]:
+        raise ReplyError(f"no HTTP reply: {data[:20]!r}")
+    end = data.find(b"\r\n\r\n")
+    if end < 0:
+        if len(data) > MAX_HEAD_BYTES:
+            raise ReplyError(f"the head of the reply is longer than {MAX_HEAD_BYTES} bytes")
+        return None
+    head = data[: end + 2].lower()
+    if not head[9:12].isdigit():
+        raise ReplyError(f"no HTTP status: {head[:20]!r}")
+    status = int(head[9:12])
+    body, rest = _body(head, data, end + 4, status)
+    if body is None:
+        if rest is not None or not is_end:
+            return None
+        body = data[end + 4 :]  # neither length nor chunks: the end of the connection is its end
+    connection = _field(head, b"\r\nconnection:")
+    keeps = not rest and rest is not None and connection != b"close" and head[7:8] == b"1"
+    said = _field(head, b"\r\ncache-status:") or _field(head, b"\r\nx-cache-status:")
+    return Reply(status, _served(said) if said else "", body, keeps, head)
+
+
+def digest_of(status: int, body: bytes) -> int:
+    """Return what the column `digest` says of a reply."""
+    if status in {FAILED, DENIED}:
+        return 0
+    return int.from_bytes(blake2b(body, digest_size=8).digest(), signed=True)
+
+
+def file_id_of(body: bytes) -> int:
+    """Return the fileId that a FileStatus in JSON names, 0 if there is none."""
+    found = _FILE_ID.search(body)
+    return 0 if found is None else int(found[1])
+
+
+def _field(head: bytes, name: bytes) -> bytes:
+    """Return a field of a head in lower case; empty if it is missing."""
+    at = head.find(name)
+    if at < 0:
+        return b""
+    at += len(name)
+    return head[at : head.find(b"\r\n", at)].strip()
+
+
+def _body(head: bytes, data: bytes, at: int, status: int) -> tuple[bytes | None, bytes | None]:
+    """Return body and what follows it; (None, b"") while it is incomplete, (None, None) if only the end ends it."""
+    if status in _NO_BODY:
+        return b"", data[at:]
+    coding = _field(head, b"\r\ntransfer-encoding:")
+    if coding == b"chunked":
+        return _chunks(data, at)
+    if coding:
+        raise ReplyError(f"unknown Transfer-Encoding: {coding!r}")
+    length = _field(head, b"\r\ncontent-length:")
+    if not length:
+        return None, None
+    if not length.isdigit():
+        raise ReplyError(f"no Content-Length: {length!r}")
+    end = at + int(length)
+    return (data[at:end], data[end:]) if len(data) >= end else (None, b"")
+
+
+def _chunks(data: bytes, at: int) -> tuple[bytes | None, bytes]:
+    parts: list[bytes] = []
+    while (end := data.find(b"\r\n", at)) >= 0:
+        digits = data[at:end].partition(b";")[0].strip()
+        if not digits or digits.strip(_HEX):
+            raise ReplyError(f"no size of a chunk: {digits!r}")
+        size = int(digits, 16)
+        at = end + 2
+        if size == 0:
+            return _after_trailers(b"".join(parts), data, at)
+        if len(data) < at + size + 2:
+            break
+        parts.append(data[at : at + size])
+        at += size + 2
+    return None, b""
+
+
+def _after_trailers(body: bytes, data: bytes, at: int) -> tuple[bytes | None, bytes]:
+    while (end := data.find(b"\r\n", at)) >= 0:
+        if end == at:
+            return body, data[end + 2 :]
+        at = end + 2
+    return None, b""
+
+
+@lru_cache(maxsize=1024)
+def _served(said: bytes) -> str:
+    """Return in short what a `Cache-Status` of RFC 9211 says (its last member: the nearest cache), or nginx's own."""
+    if b";" not in said:
+        return said.decode("latin-1")
+    how, why = b"", b""
+    for hit, forwarded, detail, reason in _CACHE.findall(said):
+        if detail:
+            why = b"; " + reason
+        else:
+            how, why = hit or forwarded, b""
+    return (how + why if how else b"").decode("latin-1")

@@ -1,0 +1,272 @@
+"""When each poll is due, and what comes of it: an open loop.
+
+A poll is due at its time, however long the one before it takes; if that still awaits its reply, the next is sent as
+soon as it has come, and counts from when it was due all the same. So a server that stops for a second is seen to be
+late by all polls of that second, not by one for each poller.
+Source: Gil Tene, "How NOT to Measure Latency" (coordinated omission).
+"""
+
+import asyncio
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from socket import SOCK_STREAM
+from typing import Any, Final
+
+from nncache.bench.figures import SCHEDULE_S
+from nncache.bench.plan import Poller
+from nncache.bench.polling.client import Client
+from nncache.bench.polling.replies import Reply
+from nncache.bench.polling.rows import Rows
+
+TICK_S: Final = 0.001
+"""Polls are sent in lots of a thousandth of a second; the event loop's own timers are no finer."""
+
+REST_S: Final = 0.25
+"""The longest time between two looks at what has timed out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """Between which moments is polled.
+
+    Attributes:
+        begins_s: from where the pollers' phases count.
+        ends_s: no poll is due from here on.
+        timeout_s: a reply that takes longer, counted from when its poll was sent, is none.
+        grace_s: how long after the end replies are awaited.
+    """
+
+    begins_s: float
+    ends_s: float
+    timeout_s: float = 30.0
+    grace_s: float = 10.0
+
+
+def step_of(poller: Poller, period_s: float) -> float:
+    """Return the seconds between two polls of a poller."""
+    return period_s / len(poller.path_ids)
+
+
+class Turn:
+    """Where one poller stands.
+
+    Attributes:
+        poller: what it does.
+        client: its connection.
+        sent_s: when the poll that it awaits was sent.
+        awaits: whether it awaits one.
+        is_held: whether the next one is due, but waits for that.
+    """
+
+    __slots__ = (
+        "_count",
+        "_first_s",
+        "_requests",
+        "_step_s",
+        "awaits",
+        "client",
+        "due_s",
+        "is_held",
+        "next_s",
+        "path_id",
+        "poller",
+        "sent_s",
+    )
+
+    def __init__(self, poller: Poller, requests: tuple[bytes, ...], begins_s: float, period_s: float) -> None:
+        self.poller = poller
+        self.client: Client  # set by the schedule, which it answers to
+        self.awaits = False
+        self.is_held = False
+        self.path_id = 0  # of the poll that it awaits, like the next two
+        self.due_s = 0.0
+        self.sent_s = 0.0
+        self._requests = requests  # one for each path
+        self._step_s = step_of(poller, period_s)
+        self._first_s = begins_s + poller.phase_s
+        self._count = 0  # polls that were due
+        self.next_s = self._first_s  # when the next one is due
+
+    def skip_to(self, now_s: float) -> None:
+        """Leave out what would have been due before."""
+        while self.next_s < now_s:
+            self.advance()
+
+    def advance(self) -> bytes:
+        """Go on to the next poll and return its request."""
+        place = self._count % len(self._requests)
+        self.path_id = self.poller.path_ids[place]
+        self.due_s = self.next_s
+        self._count += 1
+        self.next_s = self._first_s + self._count * self._step_s  # no sum of steps, whose errors would grow
+        return self._requests[place]
+
+
+class Schedule:
+    """Runs all pollers of one process; all times are seconds on the clock that it is given.
+
+    Invariants:
+        S1  Each turn that has polls left either awaits a reply or is in `_coming`, or both.
+        S2  `_running` counts the turns that await something or have a poll due before `_ends_s`.
+    """
+
+    def __init__(
+        self,
+        pollers: Iterable[tuple[Poller, tuple[bytes, ...]]],
+        period_s: float,
+        times: Times,
+        *,
+        now: Callable[[], float],
+        rows: Rows,
+    ) -> None:
+        """Lay out the polls.
+
+        Args:
+            pollers: each with the requests for its paths.
+            period_s: from one poll of a path by a poller to the next.
+            times: between which moments.
+            now: the clock of these.
+            rows: takes what comes of the polls.
+        """
+        self._times = times
+        self._ends_s = times.ends_s
+        self._now = now
+        self._rows = rows
+        self._turns = [Turn(poller, requests, times.begins_s, period_s) for poller, requests in pollers]
+        self._coming: list[tuple[float, int, Turn]] = []  # a heap by due time
+        self._on_their_way: deque[tuple[float, Turn]] = deque()  # by the time they were sent
+        self._running = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._wakes_s = 0.0
+        self._finished = asyncio.Event()
+        self._bug: BaseException | None = None  # the first that a callback of the event loop met
+
+    async def run(self, server: tuple[str, int]) -> None:
+        """Poll until the end and, for replies, a little longer. Polls due before now are left out.
+
+        Args:
+            server: host and port.
+        """
+        loop = asyncio.get_running_loop()
+        ((*_, address), *_) = await loop.getaddrinfo(*server, type=SOCK_STREAM)  # once, not for each poller
+        host, port = str(address[0]), int(address[1])
+        loop.set_exception_handler(self._take_bug)
+        async with asyncio.TaskGroup() as tasks:
+            now_s = self._now()
+            for turn in self._turns:
+                turn.client = Client((host, port), tasks, self._taker(turn))
+                turn.skip_to(now_s)
+                if turn.next_s < self._ends_s:
+                    self._coming.append((turn.next_s, turn.poller.number, turn))
+            heapq.heapify(self._coming)
+            self._running = len(self._coming)
+            if self._running:
+                self._wake(now_s)
+                await self._wait()
+            for turn in self._turns:
+                turn.client.close()
+        if self._bug is not None:
+            raise self._bug
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(self._ends_s + self._times.grace_s - self._now()):
+                await self._finished.wait()
+        except TimeoutError:
+            self._give_up()
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _take_bug(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """End the run: what lost a callback would look like a server that does not answer."""
+        loop.default_exception_handler(context)
+        if self._bug is None:
+            self._bug = context.get("exception") or RuntimeError(context["message"])
+        self._finished.set()
+
+    def _give_up(self) -> None:
+        """Count what has not ended as failed."""
+        self._coming.clear()
+        for turn in self._turns:
+            turn.is_held = False
+            if turn.awaits:
+                turn.client.give_up("no reply before the end")
+            while turn.next_s < self._ends_s:
+                turn.advance()
+                self._rows.add_unsent(turn.poller.number, turn.path_id, turn.due_s, self._now())
+
+    def _wake(self, now_s: float) -> None:
+        """Send what is due, look after what has waited too long, and wake again in time."""
+        coming = self._coming
+        while coming and coming[0][0] <= now_s:
+            turn = coming[0][2]
+            if turn.awaits:
+                turn.is_held = True
+                heapq.heappop(coming)
+            else:
+                self._send(turn, is_own_fault=True)
+                if turn.next_s < self._ends_s:
+                    heapq.heapreplace(coming, (turn.next_s, turn.poller.number, turn))
+                else:
+                    heapq.heappop(coming)
+        while self._on_their_way:
+            sent_s, turn = self._on_their_way[0]
+            if turn.awaits and turn.sent_s == sent_s:
+                if now_s - sent_s < self._times.timeout_s:
+                    break
+                turn.client.give_up(f"no reply within {self._times.timeout_s:g} s")
+            self._on_their_way.popleft()
+        self._wake_at(min(coming[0][0], now_s + REST_S) if coming else now_s + REST_S)
+
+    def _wake_at(self, at_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._wakes_s = at_s
+        self._timer = asyncio.get_running_loop().call_later(max(at_s - self._now(), TICK_S), self._awake)
+
+    def _awake(self) -> None:
+        self._wake(self._now())
+
+    def _send(self, turn: Turn, *, is_own_fault: bool) -> None:
+        """Send a turn's next poll; if it is late, then for want of a reply or by our own fault."""
+        request = turn.advance()
+        turn.awaits = True
+        turn.sent_s = sent_s = self._now()
+        if is_own_fault and sent_s - turn.due_s > SCHEDULE_S:
+            self._rows.late += 1
+        self._on_their_way.append((sent_s, turn))
+        turn.client.ask(request)
+
+    def _taker(self, turn: Turn) -> Callable[[Reply | str], None]:
+        """Return what takes the replies to a turn's polls."""
+        number = turn.poller.number
+        now, add_reply, add_failure = self._now, self._rows.add_reply, self._rows.add_failure
+
+        def take(outcome: Reply | str) -> None:
+            turn.awaits = False
+            add = add_failure if isinstance(outcome, str) else add_reply
+            add(number, turn.path_id, turn.due_s, turn.sent_s, now(), outcome)  # type: ignore[arg-type]  # as chosen
+            if turn.is_held:
+                self._catch_up(turn)
+            elif turn.next_s >= self._ends_s:
+                self._end(turn)
+
+        return take
+
+    def _catch_up(self, turn: Turn) -> None:
+        """Send the poll that waited for a reply."""
+        self._send(turn, is_own_fault=False)
+        turn.is_held = turn.next_s < min(turn.sent_s, self._ends_s)  # due by now, too
+        if turn.sent_s <= turn.next_s < self._ends_s:
+            heapq.heappush(self._coming, (turn.next_s, turn.poller.number, turn))
+            if turn.next_s < self._wakes_s:
+                self._wake_at(turn.next_s)
+
+    def _end(self, turn: Turn) -> None:
+        assert not turn.is_held
+        self._running -= 1
+        if self._running == 0:
+            self._finished.set()

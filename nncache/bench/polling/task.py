@@ -1,0 +1,200 @@
+"""One Spark task: its share of the pollers, from beginning to end.
+
+Runs in a Python process of an executor, so it needs only the standard library, pyarrow and the bench package; with
+uvloop, if that is there, a poll costs about half the CPU.
+"""
+
+import asyncio
+import gc
+import json
+import resource
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from nncache.bench.plan import ROOT, Plan, Poller
+from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
+from nncache.bench.polling.conductor import Progress
+from nncache.bench.polling.rows import Rows
+from nncache.bench.polling.schedule import Schedule, Times
+from nncache.bench.polling.waiting import Waiting
+from nncache.bench.tables import POLLS
+from nncache.bench.workload import Workload
+
+try:
+    import uvloop
+except ImportError:  # an executor may go without
+    new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+else:
+    new_event_loop = uvloop.new_event_loop
+
+PROGRESS_S: Final = 0.25
+SPARE_FILES: Final = 100
+"""Open files that the process needs beside its pollers' connections."""
+
+HOST: Final = "host"
+"""A column beside those of `POLLS`: a task's last row has its row of `HOSTS` there, as JSON, and nothing else."""
+
+SEEN: Final = pa.schema([*(POLLS.field(name) for name in POLLS.names), pa.field(HOST, pa.string())])
+"""What a task yields."""
+
+
+class TaskError(Exception):
+    """A task can't poll; the message says what must be changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """What all tasks of one mode are given.
+
+    Attributes:
+        workload: what is polled.
+        seed: of its plan.
+        root: of its plan.
+        tasks: how many share the pollers; task n runs the pollers n, n + tasks, n + 2 tasks ...
+        server: that is polled, "host:port".
+        conductor: the driver's, "host:port".
+        zero_s: when the measured time begins, on the driver's clock.
+        warm_up_s: how long before that polling begins.
+        duration_s: of the measured time.
+        is_waiting: pollers wait for another answer in place of polling (`nncache.bench.polling.waiting`).
+    """
+
+    workload: Workload
+    seed: int
+    root: str = ROOT
+    tasks: int
+    server: str
+    conductor: str
+    zero_s: float
+    warm_up_s: float
+    duration_s: float
+    is_waiting: bool = False
+
+    def pollers(self, task: int) -> tuple[Poller, ...]:
+        """Return the pollers of a task."""
+        plan = Plan(self.workload, self.seed, self.root)
+        return tuple(plan.poller(number) for number in range(task, self.workload.pollers, self.tasks))
+
+    def requests(self, poller: Poller) -> tuple[bytes, ...]:
+        """Return what a poller sends, for each of its paths."""
+        plan = Plan(self.workload, self.seed, self.root)
+        return tuple(
+            f"GET /webhdfs/v1{plan.path(path_id)}?op=GETFILESTATUS&user.name={poller.caller} HTTP/1.1\r\n"
+            f"Host: {self.server}\r\nAccept: */*\r\n\r\n".encode("ascii")
+            for path_id in poller.path_ids
+        )
+
+
+def make_task(orders: Orders) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what `DataFrame.mapInArrow` runs on a table whose column `id` is the number of the task."""
+
+    def poll(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        numbers = [number for batch in batches for number in batch.column("id").to_pylist()]
+        for number in numbers:
+            yield from run(orders, number)
+
+    return poll
+
+
+def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
+    """Poll until the end, then yield what was seen, with the columns of `SEEN`.
+
+    Raises:
+        TaskError: the host allows too few open files, or the measured time has begun already.
+        ClockError: the conductor can't be reached.
+    """
+    pollers = orders.pollers(task)
+    allow_files(len(pollers) + SPARE_FILES)
+    offset = measure(orders.conductor)
+    gc.collect()
+    gc.freeze()  # what lives as long as the task need not be looked through in the middle of it
+    try:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            rows, cpu_s = runner.run(_poll(orders, task, pollers, offset))
+    finally:
+        gc.unfreeze()
+    offset = offset.then(measure(orders.conductor))
+    for batch in rows.batches(offset.error_s):
+        host = pa.nulls(batch.num_rows, pa.string())
+        yield pa.RecordBatch.from_arrays([*batch.columns, host], schema=SEEN)
+    yield _host_row(task, len(pollers), offset, cpu_s)
+
+
+def allow_files(count: int) -> None:
+    """Raise this process's limit of open files as far as it may.
+
+    Raises:
+        TaskError: that is not far enough.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < count:
+        raise TaskError(
+            f"{socket.gethostname()} allows a process {hard} open files, but {count} are needed: raise the hard limit "
+            "(ulimit -Hn) or run more tasks"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+async def _poll(
+    orders: Orders, task: int, pollers: tuple[Poller, ...], offset: ClockOffset
+) -> tuple[Rows, float]:
+    """Return what was seen, and the CPU seconds of the measured time."""
+    zero_s = orders.zero_s + offset.offset_s  # on this host's clock
+
+    def now() -> float:
+        return boottime() - zero_s
+
+    rows = Rows()
+    asking = ((poller, orders.requests(poller)) for poller in pollers)
+    times = Times(begins_s=-orders.warm_up_s, ends_s=orders.duration_s)
+    schedule: Schedule | Waiting
+    if orders.is_waiting:
+        schedule = Waiting(asking, times, now=now, rows=rows)
+    else:
+        schedule = Schedule(asking, orders.workload.real_period_s, times, now=now, rows=rows)
+    if now() > 0:
+        raise TaskError(
+            f"task {task} was ready {now():.1f} s after the measured time had begun: begin later, or warm up longer"
+        )
+    host, port = endpoint(orders.conductor)
+    conductor, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, host, port)
+    async with asyncio.TaskGroup() as tasks:
+        reporting = tasks.create_task(_report(conductor, rows, task))
+        cpu = tasks.create_task(_cpu_s(now, orders.duration_s))
+        await schedule.run(endpoint(orders.server))
+        cpu_s = await cpu
+        reporting.cancel()
+    conductor.write(Progress(rows.polls, rows.failed, rows.late).line(task))
+    conductor.close()
+    return rows, cpu_s
+
+
+async def _report(conductor: asyncio.WriteTransport, rows: Rows, task: int) -> None:
+    while True:
+        conductor.write(Progress(rows.polls, rows.failed, rows.late).line(task))
+        await asyncio.sleep(PROGRESS_S)
+
+
+async def _cpu_s(now: Callable[[], float], duration_s: float) -> float:
+    """Return the CPU seconds that this process uses from 0 to the end of the measured time."""
+    await asyncio.sleep(-now())
+    before_s = time.process_time()
+    await asyncio.sleep(duration_s - now())
+    return time.process_time() - before_s
+
+
+def _host_row(task: int, pollers: int, offset: ClockOffset, cpu_s: float) -> pa.RecordBatch:
+    row = {
+        "task": task,
+        "host": socket.gethostname(),
+        "pollers": pollers,
+        "clock_offset_s": offset.offset_s,
+        "clock_error_s": offset.error_s,
+        "cpu_s": cpu_s,
+    }
+    return pa.RecordBatch.from_pylist([{HOST: json.dumps(row)}], SEEN)

@@ -1,0 +1,140 @@
+"""Pollers that wait for another answer in place of polling: `Prefer: wait`.
+
+Each asks for its path's status, and then for another one than that, again and again: RFC 7240, section 4.3, with the
+`ETag` of the answer before. A wait that is not granted is asked for again after a pause.
+
+An answer to a wait that was granted speaks of the moment at which it was given, so in the rows it is a poll that was
+due, and sent, when it was answered. A 304 says what the answer before it said.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from socket import SOCK_STREAM
+from typing import Final
+
+from nncache.bench.plan import Poller
+from nncache.bench.polling.client import Client
+from nncache.bench.polling.replies import Reply
+from nncache.bench.polling.rows import Rows
+from nncache.bench.polling.schedule import Times
+
+WAIT_S: Final = 20
+"""For which is waited at most in one request."""
+
+PAUSE_S: Final = 1.0
+"""Before a wait that was not granted, or failed, is asked for again."""
+
+_LATE_S: Final = 10.0
+"""An answer that takes so much longer than the wait is none."""
+
+_UNCHANGED: Final = 304
+_UNKNOWN_TAG: Final = b'"none"'
+"""That of no status: the first answer comes at once."""
+
+
+@dataclass(eq=False)
+class _Waiter:
+    """One poller.
+
+    Attributes:
+        head: of its request, without the fields that say what it has and for how long it waits.
+        client: its connection.
+        tag: of the last answer.
+        said: that answer.
+        sent_s: when the request that is on its way was sent.
+        gives_up: ends that, if no answer comes.
+    """
+
+    poller: Poller
+    head: bytes
+    client: Client = field(init=False)
+    tag: bytes = _UNKNOWN_TAG
+    said: Reply | None = None
+    sent_s: float = 0.0
+    gives_up: asyncio.TimerHandle | None = None
+
+
+class Waiting:
+    """Runs all pollers of one process; all times are seconds on the clock that it is given."""
+
+    def __init__(
+        self,
+        pollers: Iterable[tuple[Poller, tuple[bytes, ...]]],
+        times: Times,
+        *,
+        now: Callable[[], float],
+        rows: Rows,
+    ) -> None:
+        """Lay them out.
+
+        Args:
+            pollers: each with the request for its path; one that has several waits for the first.
+            times: between which moments.
+            now: the clock of these.
+            rows: takes what comes of the waits.
+        """
+        self._pollers = tuple(pollers)
+        self._times = times
+        self._now = now
+        self._rows = rows
+
+    async def run(self, server: tuple[str, int]) -> None:
+        """Wait again and again until the end; what is on its way then is left.
+
+        Args:
+            server: host and port.
+        """
+        loop = asyncio.get_running_loop()
+        ((*_, address), *_) = await loop.getaddrinfo(*server, type=SOCK_STREAM)
+        host, port = str(address[0]), int(address[1])
+        async with asyncio.TaskGroup() as tasks:
+            waiters = list[_Waiter]()
+            for poller, (request, *_) in self._pollers:
+                waiter = _Waiter(poller, request.removesuffix(b"\r\n"))
+                waiter.client = Client((host, port), tasks, self._taker(waiter))
+                waiters.append(waiter)
+                self._ask_at(waiter, max(self._now(), self._times.begins_s + poller.phase_s))
+            await asyncio.sleep(self._times.ends_s - self._now())
+            for waiter in waiters:
+                if waiter.gives_up is not None:
+                    waiter.gives_up.cancel()
+                waiter.client.close()
+
+    def _ask_at(self, waiter: _Waiter, at_s: float) -> None:
+        """Ask then; `gives_up` is the timer until it does."""
+        loop = asyncio.get_running_loop()
+        waiter.gives_up = loop.call_later(max(0.0, at_s - self._now()), self._ask, waiter)
+
+    def _ask(self, waiter: _Waiter) -> None:
+        waiter.sent_s = self._now()
+        fields = b"Prefer: wait=%d\r\nIf-None-Match: %b\r\n\r\n" % (WAIT_S, waiter.tag)
+        waiter.gives_up = asyncio.get_running_loop().call_later(
+            WAIT_S + _LATE_S, waiter.client.give_up, f"no reply within {WAIT_S + _LATE_S:g} s"
+        )
+        waiter.client.ask(waiter.head + fields)
+
+    def _taker(self, waiter: _Waiter) -> Callable[[Reply | str], None]:
+        """Return what takes the answers to one."""
+        number, path_id = waiter.poller.number, waiter.poller.path_ids[0]
+
+        def take(outcome: Reply | str) -> None:
+            now_s = self._now()
+            assert waiter.gives_up is not None
+            waiter.gives_up.cancel()
+            if now_s >= self._times.ends_s:
+                return
+            if isinstance(outcome, str):
+                self._rows.add_failure(number, path_id, waiter.sent_s, waiter.sent_s, now_s, outcome)
+                self._ask_at(waiter, now_s + PAUSE_S)
+                return
+            at_s = now_s if outcome.is_applied else waiter.sent_s
+            if outcome.status == _UNCHANGED and waiter.said is not None:
+                outcome = waiter.said._replace(served=outcome.served, head=outcome.head)
+            else:
+                waiter.said = outcome
+            waiter.tag = outcome.tag or _UNKNOWN_TAG
+            self._rows.add_reply(number, path_id, at_s, at_s, now_s, outcome)
+            self._ask_at(waiter, now_s if outcome.is_applied else now_s + PAUSE_S)
+
+        return take

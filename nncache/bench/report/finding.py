@@ -1,0 +1,145 @@
+"""What a run found, in a sentence made from its figures."""
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import chain, repeat
+from typing import Final
+
+from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.report.rounding import counted, duration, number
+from nncache.bench.report.savings import all_calls_per_s, cores, foreign_upkeep_per_s, polls_asked_per_s
+
+Modes = tuple[ModeFigures, ...]
+
+SAVED: Final = (
+    "All calls are those that the NameNode answers for whatever reason: to read what has changed costs nncache about "
+    "as much however often is polled, so the more often is polled, the larger is the share that it saves. Where "
+    "a period was not run, or the generator could not keep its schedule, calls are computed from those at another one."
+)
+"""What must be known to read the chart of savings."""
+
+
+OTHERS: Final = (
+    "A client calls checkAccess over RPC 20 times a second, on time; the points are what it measures. The bars are the "
+    "NameNode's own means over all calls to its RPC port: through nncache, these are mostly the polls of the edits. "
+    "Polls over WebHDFS do not wait in the queue of the RPC server; they share its lock and its cores."
+)
+"""What must be known to read the chart of other clients."""
+
+
+def pollers_of(info: RunInfo) -> str:
+    """Return `10,000 pollers`."""
+    pollers = info.workload.get("pollers")
+    return counted(pollers, "poller") if isinstance(pollers, int) else "pollers"
+
+
+def workload_name(info: RunInfo) -> str:
+    """Return the workload's name."""
+    return str(info.workload.get("name", "unnamed workload"))
+
+
+def load(info: RunInfo, modes: Modes) -> str:
+    """Say in one sentence, without a full stop, how many calls of all kinds the NameNode answers, and its CPU."""
+    head = f"{pollers_of(info)}, {number(polls_asked_per_s(info, info.period_s))} polls/s"
+    if not modes:
+        return f"{head}: nothing was measured"
+    answers = f"{head}: the NameNode answers {_each(modes, all_calls_per_s, 'calls/s')}"
+    used = [cores(mode) for mode in modes]
+    if any(map(math.isnan, used)):
+        return answers
+    shares = ", ".join(f"{number(100 * each)} %" for each in used)
+    return f"{answers}, and uses {shares} of a core"
+
+
+def verdict(modes: Modes) -> str:
+    """Say in one sentence, without a full stop, that nncache does not pay at this load; empty if it does."""
+    direct, through = ([mode for mode in modes if mode.mode == name] for name in ("direct", "nncache"))
+    if not direct or not through or all_calls_per_s(through[0]) <= all_calls_per_s(direct[0]):
+        return ""
+    upkeep = sum(through[0].upkeep.values()) / through[0].duration_s
+    return (
+        f"At this load nncache costs the NameNode more calls than it saves: {number(all_calls_per_s(through[0]))} a "
+        f"second in place of {number(all_calls_per_s(direct[0]))}; {number(upkeep)} of them read what has changed, "
+        "however little is polled"
+    )
+
+
+def meanwhile(modes: Modes) -> str:
+    """Say what else of nncache was seen at the NameNode during direct polls; empty if nothing was."""
+    upkeep = foreign_upkeep_per_s(modes)
+    if not upkeep:
+        return ""
+    return (
+        f"A publisher or a proxy of nncache ran while polls went straight to the NameNode: its {number(upkeep)} calls "
+        "a second are left out of what is said of direct; their CPU is part of it"
+    )
+
+
+def cpu(info: RunInfo, modes: Modes) -> str:
+    """Say in one sentence, without a full stop, what the NameNode's answers cost it."""
+    known = [mode for mode in modes if "namenode" in mode.cpu_s]
+    if not known:
+        return f"CPU seconds by process in {info.duration_s:,g} s"
+    seconds = _each(known, lambda mode: mode.cpu_s["namenode"], "CPU seconds")
+    return f"In {info.duration_s:,g} s the NameNode takes {seconds}"
+
+
+def ways(info: RunInfo, modes: Modes) -> str:
+    """Say what the modes are to one who has never heard of them."""
+    known = {
+        "direct": "direct: it asks the NameNode itself.",
+        "nncache": "nncache: through its proxy, which answers from memory and reads from the NameNode what changes.",
+        "waiting": "waiting: through the same proxy, which holds each request until its answer differs (Prefer: wait); "
+        "each asks again at once, without a period.",
+        "nginx": f"nginx: through a cache that keeps each answer for {info.nginx_valid_s:g} s.",
+    }
+    said = [known[mode.mode] for mode in modes if mode.mode in known]
+    return " ".join(
+        [
+            f"Each poller asks for the status of its path every {info.period_s:g} s.",
+            *said,
+            "Calls are counted without those that make the changes, CPU with them.",
+            f"Wrong is an answer that had been untrue for more than {info.bound_s:g} s, or never was true.",
+        ]
+    )
+
+
+def freshness(modes: Modes) -> str:
+    """Say in one sentence, without a full stop, how late changes are seen, and how many answers were wrong."""
+    seen = [f"{duration(mode.lateness_s.p99)} {way(mode)}" for mode in modes if mode.lateness_s.count]
+    late = f"99 % of pollers see a change within {', '.join(seen)}" if seen else "No change was seen"
+    wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes)
+    return f"{late}; wrong answers: {wrong}" if wrong else late
+
+
+def schedule(modes: Modes) -> str:
+    """Name the modes whose generator fell behind; empty if none did."""
+    late = [mode.mode for mode in modes if not mode.kept_schedule]
+    return f"The generator did not keep its schedule: {', '.join(late)}" if late else ""
+
+
+def late_periods(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
+    """Say for each further poll period how late the generator was, in a sentence; nothing if it was not."""
+    return tuple(
+        f"At a poll period of {at.period_s:,g} s the generator was late: {'; '.join(late)}."
+        for at in also
+        if (late := [_lateness(mode) for mode in at.modes if not mode.kept_schedule])
+    )
+
+
+def way(mode: ModeFigures) -> str:
+    """Return `directly`, or through what, or how."""
+    return {"direct": "directly", "waiting": "by waiting"}.get(mode.mode, f"through {mode.mode}")
+
+
+def _each(modes: Iterable[ModeFigures], value: Callable[[ModeFigures], float], unit: str) -> str:
+    """Return a value of each mode; the first has the unit."""
+    units = chain([f" {unit}"], repeat(""))
+    return ", ".join(
+        f"{number(value(mode))}{one} {way(mode)}" for mode, one in zip(modes, units, strict=False)
+    )
+
+
+def _lateness(mode: ModeFigures) -> str:
+    late, unsent = mode.late_starts_s.p99, mode.due - mode.sent
+    return f"{way(mode)} by p99 {number(late * 1e3)} ms, {unsent:,} of {mode.due:,} polls not sent"

@@ -1,0 +1,176 @@
+"""The share of the NameNode's calls that a cache saves, measured and computed."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.report.rounding import ratio
+
+PERIODS: Final = (1.0, 5.0, 30.0)
+"""Poll periods of the table, seconds."""
+
+FORMULA: Final = (
+    "Computed: getFileInfo calls/s = changes/s \N{MULTIPLICATION SIGN} getFileInfo calls per change, both as measured "
+    "here, but at most one call for each poll; all other calls/s as measured here, since they depend on changes and on "
+    "time alone; calls/s direct = pollers \N{MULTIPLICATION SIGN} paths per poller / poll period; "
+    "saved = 1 - calls/s / calls/s direct. "
+    "This holds where calls come from changes and not from polls, so it says nothing of a cache with a time limit. "
+    "CPU is not computed: it is given where it was measured and all polls were sent, even if some were late."
+)
+"""How the computed rows are computed."""
+
+
+_WITHOUT_UPKEEP: Final = ("direct", "nginx")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """What one mode saves the NameNode at one poll period.
+
+    Attributes:
+        direct_calls_per_s: getFileInfo calls a second if every poll goes to the NameNode.
+        calls_per_s: the same through this mode.
+        direct_all_per_s: calls of all kinds a second, if every poll goes to the NameNode.
+        all_per_s: the same through this mode: polls of the edits, probes and the like included.
+        direct_cores: that the NameNode uses if every poll goes to it; NaN if that was not measured.
+        cores: the same through this mode.
+        is_measured: in this run, by a generator that kept its schedule; else computed by `FORMULA` from what was
+            measured at the run's own period.
+    """
+
+    mode: str
+    period_s: float
+    direct_calls_per_s: float
+    calls_per_s: float
+    direct_all_per_s: float
+    all_per_s: float
+    direct_cores: float
+    cores: float
+    is_measured: bool
+
+    @property
+    def share(self) -> float:
+        """Saved of the direct calls; below 0 if there were more; NaN if there is nothing to save."""
+        return 1 - ratio(self.calls_per_s, self.direct_calls_per_s)
+
+    @property
+    def share_of_all(self) -> float:
+        """The same of all calls."""
+        return 1 - ratio(self.all_per_s, self.direct_all_per_s)
+
+    @property
+    def share_of_cpu(self) -> float:
+        """The same of the NameNode's CPU."""
+        return 1 - ratio(self.cores, self.direct_cores)
+
+
+def calls_per_s(mode: ModeFigures) -> float:
+    """Return how many getFileInfo calls a second reached the NameNode."""
+    return ratio(mode.calls.get("getFileInfo", 0), mode.duration_s)
+
+
+def own_calls(mode: ModeFigures) -> dict[str, int]:
+    """Return by name the calls that the NameNode answered because of this mode, also those without any poll.
+
+    Only nncache needs upkeep. What is seen of it beside the others is that of a publisher or a proxy of nncache that
+    runs all the time, in front of a cluster of one's own.
+    """
+    upkeep = {} if mode.mode in _WITHOUT_UPKEEP else mode.upkeep
+    return {name: mode.calls.get(name, 0) + upkeep.get(name, 0) for name in (*mode.calls, *upkeep)}
+
+
+def foreign_upkeep_per_s(modes: tuple[ModeFigures, ...]) -> float:
+    """Return how many calls of upkeep a second were seen while polls went straight to the NameNode; 0 of none."""
+    direct = [mode for mode in modes if mode.mode == "direct"]
+    return sum(ratio(sum(mode.upkeep.values()), mode.duration_s) for mode in direct)
+
+
+def all_calls_per_s(mode: ModeFigures) -> float:
+    """Return how many calls a second the NameNode answered because of this mode."""
+    return ratio(sum(own_calls(mode).values()), mode.duration_s)
+
+
+def cores(mode: ModeFigures, process: str = "namenode") -> float:
+    """Return the CPU seconds a second of a process; NaN if they were not measured."""
+    return ratio(mode.cpu_s.get(process), mode.duration_s)
+
+
+def share_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
+    """Return the share of the direct getFileInfo calls that `mode` saves; NaN for `direct`, or without it."""
+    return _share_saved(calls_per_s, mode, modes)
+
+
+def share_of_calls_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
+    """Return the same of all calls."""
+    return _share_saved(all_calls_per_s, mode, modes)
+
+
+def share_of_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
+    """Return the same of the NameNode's CPU."""
+    return _share_saved(cores, mode, modes)
+
+
+def _share_saved(
+    measure: Callable[[ModeFigures], float], mode: ModeFigures, modes: tuple[ModeFigures, ...]
+) -> float:
+    direct = next((measure(each) for each in modes if each.mode == "direct"), math.nan)
+    return math.nan if mode.mode == "direct" else 1 - ratio(measure(mode), direct)
+
+
+def polls_asked_per_s(info: RunInfo, period_s: float) -> float:
+    """Return how many polls a second the workload asks for at a poll period; NaN if it does not say."""
+    pollers, paths = info.workload.get("pollers"), info.workload.get("paths_per_poller", 1)
+    if not isinstance(pollers, int | float) or not isinstance(paths, int | float):
+        return math.nan
+    return ratio(pollers * paths, period_s)
+
+
+def savings(
+    modes: tuple[ModeFigures, ...],
+    info: RunInfo,
+    also: tuple[AtPeriod, ...] = (),
+    periods: tuple[float, ...] = PERIODS,
+) -> tuple[Saving, ...]:
+    """Return what each cache saves at each of the periods and at those that were run, by period and mode.
+
+    Caches with a time limit (nginx), and clients that wait and have no period, have measured rows only.
+    """
+    run = {**{at.period_s: at.modes for at in also}, info.period_s: modes}
+    others = {period for period in periods if not any(math.isclose(period, at) for at in run)}
+    rows = []
+    for period in sorted({*run, *others}):
+        kept = {mode.mode: calls_per_s(mode) for mode in run.get(period, ()) if mode.kept_schedule}
+        for mode in modes:
+            is_measured = "direct" in kept and mode.mode in kept
+            by_period_alone = mode.mode in {"nginx", "waiting"}
+            if mode.mode == "direct" or not mode.sent or (by_period_alone and not is_measured):
+                continue
+            direct = kept["direct"] if is_measured else polls_asked_per_s(info, period)
+            # The calls of the run are changes/s times calls per change, also where nothing changed.
+            calls = kept[mode.mode] if is_measured else min(calls_per_s(mode), direct)
+            there = {each.mode: each for each in run.get(period, ())}
+            rows.append(
+                Saving(
+                    mode=mode.mode,
+                    period_s=period,
+                    direct_calls_per_s=direct,
+                    calls_per_s=calls,
+                    direct_all_per_s=all_calls_per_s(there["direct"]) if is_measured else direct,
+                    all_per_s=(
+                        all_calls_per_s(there[mode.mode])
+                        if is_measured
+                        else calls + all_calls_per_s(mode) - calls_per_s(mode)
+                    ),
+                    direct_cores=_cores_of_all(there.get("direct")),
+                    cores=_cores_of_all(there.get(mode.mode)),
+                    is_measured=is_measured,
+                )
+            )
+    return tuple(rows)
+
+
+def _cores_of_all(mode: ModeFigures | None) -> float:
+    """Return the NameNode's cores if all polls were sent; NaN else."""
+    return math.nan if mode is None or mode.sent < mode.due else cores(mode)

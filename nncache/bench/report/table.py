@@ -1,0 +1,149 @@
+"""The report of a run as Markdown, and as text for a terminal."""
+
+import io
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import jinja2
+from markupsafe import Markup
+from rich.console import Console
+from rich.markdown import Markdown
+
+from nncache.bench.checks import Check
+from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
+from nncache.bench.report.finding import (
+    OTHERS,
+    SAVED,
+    freshness,
+    late_periods,
+    load,
+    meanwhile,
+    pollers_of,
+    schedule,
+    verdict,
+    ways,
+    workload_name,
+)
+from nncache.bench.report.rounding import NONE, duration, number, percent, ratio
+from nncache.bench.report.savings import (
+    FORMULA,
+    all_calls_per_s,
+    calls_per_s,
+    cores,
+    savings,
+    share_of_calls_saved,
+    share_of_cpu_saved,
+    share_saved,
+)
+from nncache.proxy.audit_judge import AUDIT_OUTCOMES
+
+WIDTH: Final = 120
+"""Columns of a terminal."""
+
+MOST_WRONG: Final = 100
+"""Wrong answers that are listed for each mode."""
+
+PROOF: Final = "miss; no-grant"
+"""The reply to a caller whose right to see the path had to be proven first, by a call of its own."""
+
+TABLES: Final = ("polls", "changes", "counters", "hosts")
+"""The tables of each mode (bench/tables.py), to which the report links."""
+
+_ESCAPES: Final = str.maketrans(
+    {**{sign: f"\\{sign}" for sign in r"\`*_[]|#~"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+
+
+def markdown(value: object) -> Markup:
+    """Return the text of a value so that Markdown shows it as it is, on one line; `Markup` stays as it is."""
+    return value if isinstance(value, Markup) else Markup(_printable(str(value)).translate(_ESCAPES))  # noqa: S704 - escaped
+
+
+def as_text(
+    info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...], also: tuple[AtPeriod, ...] = ()
+) -> str:
+    """Return figures, savings and checks for a terminal, no wider than `WIDTH`, with a line feed at the end."""
+    file = io.StringIO()
+    source = as_markdown(info, modes, checks, also, is_brief=True)
+    Console(file=file, width=WIDTH, color_system=None).print(Markdown(source, hyperlinks=False))
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def as_markdown(
+    info: RunInfo,
+    modes: tuple[ModeFigures, ...],
+    checks: tuple[Check, ...],
+    also: tuple[AtPeriod, ...] = (),
+    limits: tuple[str, ...] = (),
+    *,
+    is_brief: bool = False,
+) -> str:
+    """Return the whole report (report.md.j2); a brief one ends after the checks, and has no charts."""
+    return _TEMPLATES.get_template("report.md.j2").render(
+        info=info,
+        name=workload_name(info),
+        names=lambda table: sorted({name for mode in modes for name in getattr(mode, table)}),
+        modes=modes,
+        pollers=pollers_of(info),
+        finding=load(info, modes),
+        ways=ways(info, modes),
+        saved=SAVED,
+        about_others=OTHERS,
+        freshness=freshness(modes),
+        schedule=schedule(modes),
+        verdict=verdict(modes),
+        meanwhile=meanwhile(modes),
+        savings=savings(modes, info, also),
+        notes=(FORMULA, *late_periods(also)),
+        checks=checks,
+        missed=sum(not check.is_met for check in checks),
+        wrong=[(mode, answer) for mode in modes for answer in mode.wrong[:MOST_WRONG]],
+        wrong_count=sum(mode.wrong_count for mode in modes),
+        limits=limits,
+        command=[Markup(_printable(line)) for line in info.command.splitlines()],  # noqa: S704 - set as code
+        files=[Markup(f"{quote(mode.mode, safe='')}/{table}.parquet") for mode in modes for table in TABLES],  # noqa: S704 - quoted
+        is_brief=is_brief,
+    )
+
+
+def _printable(text: str) -> str:
+    """Return the text on one line, and without control characters."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _count(value: int | None) -> str:
+    return NONE if value is None else f"{value:,}"
+
+
+def _ms(times: Quantiles, name: str) -> str:
+    return number(getattr(times, name) * 1e3) if times.count else NONE
+
+
+def _alarm(value: str, is_bad: object) -> str:
+    """Make bad news bold."""
+    return Markup(f"**{value}**") if is_bad else value  # noqa: S704 - a number or a word of ours
+
+
+_TEMPLATES: Final = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    finalize=markdown,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters.update(
+    number=number, percent=percent, duration=duration, count=_count, ms=_ms, alarm=_alarm
+)
+_TEMPLATES.globals.update(
+    ratio=ratio,
+    calls_per_s=calls_per_s,
+    all_calls_per_s=all_calls_per_s,
+    cores=cores,
+    share_saved=share_saved,
+    share_of_calls_saved=share_of_calls_saved,
+    share_of_cpu_saved=share_of_cpu_saved,
+    proof=PROOF,
+    audit_outcomes=AUDIT_OUTCOMES,
+)

@@ -1,0 +1,114 @@
+"""The least that Python can do: one answer for one head, by a dict, on uvloop.
+
+    python -m nncache.bench.request_cost.floor HOST PORT NAMENODE
+
+Asks the NameNode once for each head that it has not seen, and keeps the reply for ever.
+"""
+
+import asyncio
+import http.client
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, cast
+
+import uvloop
+
+from nncache.bench.servers.progress import PAGE_TIMEOUT_S, Progress
+from nncache.bench.servers.running import Running, server
+
+_PROGRESS: Final = "/progress"
+_PROGRESS_START: Final = f"GET {_PROGRESS} ".encode()
+
+
+@dataclass(slots=True)
+class State:
+    """What all connections share: replies by their heads, and counts."""
+
+    namenode: tuple[str, int]
+    known: dict[bytes, bytes] = field(default_factory=dict)
+    answered: int = 0
+    connections: int = 0
+
+    def reply(self, head: bytes) -> bytes:
+        """Return the reply to a head that is not known: once for each, while nothing is measured yet."""
+        if head.startswith(_PROGRESS_START):
+            counts = f"{self.answered} {self.connections}"
+            return f"HTTP/1.1 200 OK\r\nContent-Length: {len(counts)}\r\n\r\n{counts}".encode()
+        reply = self.known[head] = ask(head, self.namenode)
+        return reply
+
+
+class Floor(asyncio.Protocol):
+    """One connection."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take note."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no instance of it
+        self._state.connections += 1
+
+    def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
+        """Count one less."""
+        self._state.connections -= 1
+
+    def data_received(self, data: bytes) -> None:
+        """Answer."""
+        assert self._transport is not None
+        state = self._state
+        state.answered += 1
+        self._transport.write(state.known.get(data) or state.reply(data))
+
+
+def ask(head: bytes, namenode: tuple[str, int]) -> bytes:
+    """Return the NameNode's reply with a length, in place of chunks or of an end of the connection (Hadoop 3.4.1)."""
+    with socket.create_connection(namenode) as sock, sock.makefile("rb") as reader:
+        sock.sendall(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        start, _, body = reader.read().partition(b"\r\n\r\n")
+    fields = [line for line in start.split(b"\r\n") if not line.lower().startswith(b"connection")]
+    if b"transfer-encoding: chunked" in map(bytes.lower, fields):
+        body = body.split(b"\r\n")[1]  # it is one chunk
+    framing = b"transfer-encoding", b"content-length"
+    kept = [line for line in fields if not line.lower().startswith(framing)]
+    return b"\r\n".join((*kept, b"Content-Length: %d" % len(body))) + b"\r\n\r\n" + body
+
+
+async def serve(host: str, port: int, namenode: tuple[str, int]) -> None:
+    """Serve for ever."""
+    state = State(namenode)
+    loop = asyncio.get_running_loop()
+    listener = await loop.create_server(lambda: Floor(state), host, port, backlog=4096)
+    await listener.serve_forever()
+
+
+@contextmanager
+def floor(namenode: str) -> Iterator[Running]:
+    """Run it before a NameNode ("host:port"), in a process of its own."""
+
+    def command(_place: Path, address: str) -> tuple[str, ...]:
+        host, _, port = address.rpartition(":")
+        return sys.executable, "-m", "nncache.bench.request_cost.floor", host, port, namenode
+
+    with server("floor", command) as running:
+        yield replace(running, progress=lambda: _progress(running.address))
+
+
+def _progress(address: str) -> Progress:
+    connection = http.client.HTTPConnection(address, timeout=PAGE_TIMEOUT_S)
+    try:
+        connection.request("GET", _PROGRESS)
+        answered, connections = connection.getresponse().read().split()
+        return Progress(answered=int(answered), connections=int(connections))
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    namenode_host, _, namenode_port = sys.argv[3].rpartition(":")
+    uvloop.run(serve(sys.argv[1], int(sys.argv[2]), (namenode_host, int(namenode_port))))

@@ -1,0 +1,117 @@
+"""What servers use up, by their own word and the operating system's."""
+
+import json
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psutil
+
+_TIMEOUT_S: Final = 60.0  # a NameNode that is overloaded is slow to say so
+_RPC_METHODS: Final = {
+    "IsFileClosedNumOps": "isFileClosed",
+    "GetEditsFromTxidNumOps": "upkeep:getEditsFromTxid",
+    "RollEditLogNumOps": "upkeep:rollEditLog",
+    "MsyncNumOps": "upkeep:msync",
+}
+"""Of RpcDetailedActivity (Hadoop 3.5.0, RpcDetailedMetrics); what was never called is not there."""
+
+_ACTIVITY: Final = {"FileInfoOps": "getFileInfo", "GetListingOps": "upkeep:getListing"}
+"""Of NameNodeActivity (Hadoop 3.5.0, NameNodeMetrics); WebHDFS calls are counted like RPC calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What has been counted so far: by (source, name, unit)."""
+
+    values: Mapping[tuple[str, str, str], float]
+
+    def since(self, before: "Sample") -> list[dict[str, object]]:
+        """Return the rows of the table `counters`: what was added since; of memory, what there is."""
+        return [
+            {
+                "source": source,
+                "name": name,
+                "value": value if unit == "bytes" else value - before.values.get((source, name, unit), 0.0),
+                "unit": unit,
+            }
+            for (source, name, unit), value in sorted(self.values.items())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class NameNodeAt:
+    """A NameNode whose use is counted.
+
+    Attributes:
+        http: "host:port" of its WebHDFS and JMX.
+        superuser: as whom files may be changed.
+        pid: its process, if it is one of this host; else what it says of itself counts.
+        rpc: "host:port" of its RPC server; None if that is not known.
+    """
+
+    http: str
+    superuser: str
+    pid: int | None = None
+    rpc: str | None = None
+
+
+def sample(
+    namenode: NameNodeAt, processes: Mapping[str, int], upkeep: Callable[[], Mapping[str, float]]
+) -> Sample:
+    """Look at all counters now.
+
+    Args:
+        namenode: is asked over JMX.
+        processes: by source, the process whose CPU and memory count, with its children.
+        upkeep: calls to the NameNode that it does not count itself, by name: probes over JMX.
+    """
+    values: dict[tuple[str, str, str], float] = {}
+    said = beans(namenode.http, "Hadoop:service=NameNode,name=*")
+    for name, calls in {**_calls(said), **upkeep()}.items():
+        values["namenode", name, "calls"] = calls
+    for source, pid in processes.items():
+        values[source, "cpu", "s"], values[source, "resident", "bytes"] = use_of(pid)
+    if namenode.pid is not None:
+        values["namenode", "cpu", "s"], values["namenode", "resident", "bytes"] = use_of(namenode.pid)
+    else:
+        (system,) = beans(namenode.http, "java.lang:type=OperatingSystem")
+        values["namenode", "cpu", "s"] = system["ProcessCpuTime"] / 1e9
+    return Sample(values)
+
+
+def use_of(pid: int) -> tuple[float, int]:
+    """Return the CPU seconds (user and system) so far and resident bytes of a process and its children."""
+    process = psutil.Process(pid)
+    cpu_s, resident = _own_use_of(process)
+    for child in process.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            its_cpu_s, its_resident = _own_use_of(child)
+            cpu_s, resident = cpu_s + its_cpu_s, resident + its_resident
+    return cpu_s, resident
+
+
+def _own_use_of(process: psutil.Process) -> tuple[float, int]:
+    times = process.cpu_times()
+    return times.user + times.system, process.memory_info().rss
+
+
+def _calls(said: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Return how often the NameNode was called, by name."""
+    calls: dict[str, float] = {}
+    for bean in said:
+        if bean["name"] == "Hadoop:service=NameNode,name=NameNodeActivity":
+            calls |= {name: float(bean[key]) for key, name in _ACTIVITY.items()}
+        elif bean["name"].startswith("Hadoop:service=NameNode,name=RpcDetailedActivityForPort"):
+            for key, name in _RPC_METHODS.items():
+                calls[name] = calls.get(name, 0.0) + float(bean.get(key, 0.0))
+    return calls
+
+
+def beans(http: str, query: str) -> list[dict[str, Any]]:
+    """Return what a NameNode says of itself over JMX."""
+    with urllib.request.urlopen(f"http://{http}/jmx?qry={query}", timeout=_TIMEOUT_S) as reply:
+        found: list[dict[str, Any]] = json.load(reply)["beans"]
+    return found

@@ -1,0 +1,118 @@
+"""nncache as its operators run it: filters, publisher and proxy, each a process."""
+
+import asyncio
+import json
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from nncache.bench.at_once import at_once
+from nncache.bench.servers.progress import PAGE_TIMEOUT_S, of_nncache
+from nncache.bench.servers.running import Running
+from nncache.connecting import connect
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.proxy.audit_judge import AuditOutcome
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Daemon, Proxy, Publisher
+
+_NAMESERVICE: Final = "ns1"
+
+AUDIT_SHARE: Final = 0.05
+"""Of the hits of a measured proxy, compared with the NameNode's own answers: at most one for 100 forwarded calls."""
+
+AUDITING: Final = ("--audit-share", str(AUDIT_SHARE))
+"""Arguments of a proxy that does."""
+
+
+class Channel(StrEnum):
+    """How changes come to the proxy."""
+
+    ZOOKEEPER = "zookeeper"  # a publisher reads the edits, ZooKeeper carries them
+    DIRECT = "direct"  # the proxy reads the edits itself
+
+
+@contextmanager
+def nncache(
+    cluster: Cluster, globs: Sequence[str], channel: Channel, proxy_flags: Sequence[str] = ()
+) -> Iterator[Running]:
+    """Run a proxy whose cache is open; what it takes is removed at the end.
+
+    Args:
+        cluster: with a ZooKeeper, if that is the channel.
+        globs: of the paths that may be answered from memory.
+        channel: see there. With ZooKeeper the proxy is registered there, and found by name.
+        proxy_flags: further arguments of the proxy.
+    """
+    namenode = cluster.namenodes[0]
+    common = [
+        *("--nameservice", _NAMESERVICE),
+        *("--namenode-http", namenode.http),
+        *("--namenode-rpc", namenode.rpc),
+    ]
+    with ExitStack() as running:
+        daemons: dict[str, Daemon] = {}
+        place: dict[str, str] = {}  # of the service registry
+        if channel is Channel.ZOOKEEPER:
+            assert cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
+            name = uuid.uuid4().hex[:12]
+            filters_path = f"/filters-{name}"
+            place = {"zookeeper": cluster.zookeeper.address, "registry_root": f"/registry-{name}"}
+            common += ["--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}"]
+            asyncio.run(_add_filters(cluster, filters_path, globs))
+            publisher = running.enter_context(Publisher(*common, "--filters-path", filters_path))
+            publisher.await_publishing()
+            daemons["publisher"] = publisher
+        else:
+            folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-")))
+            settings = (
+                f'channel = "direct"\nglob = {json.dumps(list(globs))}\n'  # JSON's strings are TOML's, too
+            )
+            (folder / "proxy.toml").write_text(settings, encoding="utf-8")
+            common += ["--config", str(folder / "proxy.toml")]
+        registering = ("--registry", "--registry-root", place["registry_root"]) if place else ()
+        proxy = running.enter_context(Proxy(*common, *registering, *proxy_flags))
+        proxy.await_gate()
+        if channel is Channel.ZOOKEEPER:
+            proxy.process.await_that(
+                lambda: proxy.metrics()["nncache_channel_filters"] == len(globs), "does not have all filters"
+            )
+            proxy.process.await_that(lambda: proxy.metrics()["nncache_registered"] == 1, "has not registered")
+        daemons["proxy"] = proxy
+        yield Running(
+            address=_registered(place) if place else proxy.address,
+            processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
+            upkeep=lambda: _probes(daemons),
+            progress=lambda: of_nncache(proxy.metrics(PAGE_TIMEOUT_S)),
+            audited=lambda: audited(proxy.metrics(PAGE_TIMEOUT_S)),
+            metrics=lambda: proxy.metrics(PAGE_TIMEOUT_S),
+        )
+
+
+def _registered(place: Mapping[str, str]) -> str:
+    """Return the address of the proxy that has registered, as any client finds it."""
+    with connect(**place) as proxies:
+        return urlsplit(proxies.url()).netloc
+
+
+async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> None:
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+        store = FilterStore(hdfs, path)
+        filters = (Filter(f"f{number:05}", glob, cluster.superuser) for number, glob in enumerate(globs))
+        await at_once(store.add(each) for each in filters)
+
+
+def _probes(daemons: Mapping[str, Daemon]) -> dict[str, float]:
+    probes = (daemon.metrics()["nncache_namenode_probes_total"] for daemon in daemons.values())
+    return {"upkeep:probe (JMX)": sum(probes)}
+
+
+def audited(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return how many answers a proxy has compared with the NameNode's own, by outcome, from its metrics."""
+    return {str(each): metrics[f'nncache_audit_total{{outcome="{each}"}}'] for each in AuditOutcome}

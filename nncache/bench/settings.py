@@ -1,0 +1,103 @@
+"""What one run of the benchmark is to do."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from nncache.bench.plan import ROOT
+from nncache.bench.servers.nncache import Channel
+from nncache.bench.workload import Workload
+
+WARM_UP_S: Final = 10.0
+"""Seconds of polls before a mode is measured, if two polls fit into them."""
+
+ALSO_S: Final = 30.0
+"""Measured seconds at each further poll period, if two polls fit into them."""
+
+
+def warm_up_for(period_s: float) -> float:
+    """Return how many seconds of polls fill a cache: each path has been asked for twice."""
+    return max(WARM_UP_S, 2 * period_s)
+
+
+class Mode(StrEnum):
+    """Whom the pollers ask."""
+
+    DIRECT = "direct"  # the NameNode itself
+    NNCACHE = "nncache"
+    WAITING = "waiting"  # nncache, by clients that wait for another answer in place of polling
+    NGINX = "nginx"  # proxy_cache with a time limit
+
+
+NOT_BY_PERIOD: Final = frozenset({Mode.WAITING, Mode.NGINX})
+"""Modes for which another poll period is another time limit, or none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A cluster of one's own, instead of one that the run starts.
+
+    Attributes:
+        namenode: "host:port" of its active NameNode's WebHDFS.
+        superuser: as whom the files are made and changed below `RunSettings.root`, which must not exist yet.
+        servers: "host:port" of what stands before it, by mode; their filters must match `root`/*/*/*/*/_SUCCESS*.
+    """
+
+    namenode: str
+    superuser: str
+    servers: dict[Mode, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """One run.
+
+    Attributes:
+        modes: in this order, all against the same NameNode.
+        duration_s: of the measured time of each mode.
+        warm_up_s: polls and changes of each mode before it, which are not counted.
+        jvm_warm_up_s: polls of the NameNode before the first mode: its JVM compiles what is hot.
+        nginx_valid_s: for how long nginx keeps an answer.
+        bound_s: the age above which an answer is wrong: the proxy's max_staleness_s.
+        master: of Spark.
+        directory: where tables, charts and report go.
+        root: the directory in HDFS whose children have the modes' files.
+        elsewhere: the cluster, if it is one's own.
+        also_periods_s: other poll periods, at which direct and nncache are run for a short time after that.
+        variant: what is added to the names of the modes' directories in HDFS.
+        lead_s: from the order to poll until the warm-up begins: the tasks read the order and work out their polls.
+    """
+
+    workload: Workload
+    seed: int
+    modes: tuple[Mode, ...]
+    duration_s: float
+    warm_up_s: float
+    jvm_warm_up_s: float
+    channel: Channel
+    nginx_valid_s: int
+    bound_s: float
+    hadoop: str
+    master: str
+    directory: Path
+    command: str
+    root: str = ROOT
+    elsewhere: Elsewhere | None = None
+    also_periods_s: tuple[float, ...] = ()
+    variant: str = ""
+    lead_s: float = 4.0
+
+    def at_period(self, period_s: float) -> "RunSettings":
+        """Return the short run at another poll period, with files and results of its own."""
+        name = f"period-{period_s:g}s"
+        return replace(
+            self,
+            workload=replace(self.workload, period_s=period_s * self.workload.time_factor),
+            modes=tuple(mode for mode in self.modes if mode not in NOT_BY_PERIOD),
+            duration_s=max(min(ALSO_S, self.duration_s), 2 * period_s),
+            warm_up_s=max(min(WARM_UP_S, self.warm_up_s), 2 * period_s),
+            directory=self.directory / name,
+            also_periods_s=(),
+            variant=f"-{name}",
+        )

@@ -1,0 +1,1 @@
+"""What clients that wait with `Prefer: wait` see, and what they cost."""

@@ -1,0 +1,177 @@
+"""Load by wrk, which asks what a script of it says.
+
+`apt-get install wrk`. A script is Lua; its function `request` returns the bytes of the next request.
+"""
+
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from nncache.testbed.errors import MissingToolError, TestbedError
+
+_TIMEOUT_S: Final = 20.0
+"""After which wrk counts a request as failed."""
+_LONGEST_S: Final = 600
+"""After which a load ends by itself."""
+_END_S: Final = 60.0
+_COUNTED: Final = re.compile(r"(\d+) requests in ([\d.]+)(m?s|m)")
+_MEDIAN: Final = re.compile(r"50%\s+([\d.]+)(us|ms|s)")
+_ERRORS: Final = re.compile(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)")
+_REFUSED: Final = re.compile(r"Non-2xx or 3xx responses: (\d+)")
+_UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_STOP: Final = """
+local to_come = %d
+response = function(status)
+  if status ~= 200 and status ~= 404 then
+    print("status " .. status)
+    os.exit(1)
+  end
+  to_come = to_come - 1
+  if to_come == 0 then os.exit(0) end
+end
+"""
+_HOLD: Final = """
+local asked, begins_by, unheld = 0, os.time() + %d, request
+request = function()
+  asked = asked + 1
+  if asked == 2 then  -- wrk looks at the first before it connects
+    local gate = io.open("%s")
+    while gate == nil and os.time() < begins_by do
+      io.popen("sleep 0.1"):close()  -- os.execute would undo what wrk does with signals
+      gate = io.open("%s")
+    end
+    request = unheld
+  end
+  return unheld()
+end
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the clients saw.
+
+    Attributes:
+        failed: lost connections, timeouts and replies of another status than 2xx and 3xx.
+        p50_s: of a request.
+    """
+
+    requests: int
+    failed: int
+    p50_s: float
+
+
+class Load:
+    """Load that goes on until the end of the block.
+
+    Attributes:
+        counted: what the clients saw; None before the end.
+    """
+
+    def __init__(self) -> None:
+        self.counted: Counted | None = None
+
+
+def find_wrk() -> str:
+    """Return the program.
+
+    Raises:
+        MissingToolError: wrk is not installed.
+    """
+    program = shutil.which("wrk")
+    if program is None:
+        raise MissingToolError("wrk is missing: apt-get install wrk")
+    return program
+
+
+def let_open(connections: int) -> None:
+    """Let wrk and the servers have as many connections as they need.
+
+    Raises:
+        TestbedError: the operating system does not allow it.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    least = connections * 5 // 4
+    if hard != resource.RLIM_INFINITY and hard < least:
+        raise TestbedError(f"at most {hard} files may be open here, {least} are needed: ulimit -n {least}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def ask_for(address: str, script: str, *, connections: int, seconds: int, scheme: str = "http") -> Counted:
+    """Load a server for so long."""
+    with _command(address, script, connections, seconds, scheme) as command:
+        return parse_wrk(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def ask_times(address: str, script: str, *, connections: int, requests: int, within_s: int) -> None:
+    """Ask until so many requests are answered, each with 200 or 404.
+
+    Raises:
+        TestbedError: a reply has another status, or they are not answered in time.
+    """
+    with _command(address, script + _STOP % requests, connections, within_s) as command:
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if _COUNTED.search(done.stdout):  # the time was over
+        raise TestbedError(f"{address} has not answered {requests:,} requests in {within_s} s")
+    if done.returncode:
+        raise TestbedError(f"{address} has not answered {requests:,} requests: {done.stdout + done.stderr}")
+
+
+@contextmanager
+def loading(address: str, script: str, *, connections: int) -> Iterator[Load]:
+    """Load a server until the end of the block."""
+    load = Load()
+    with (
+        _command(address, script, connections, _LONGEST_S) as command,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
+    ):
+        try:
+            yield load
+            process.send_signal(signal.SIGINT)  # it sums up
+            said, _ = process.communicate(timeout=_END_S)
+        except BaseException:
+            process.kill()
+            raise
+    load.counted = parse_wrk(said)
+
+
+def held(script: str, gate: Path, longest_s: int) -> str:
+    """Return the script, asking for nothing until the file `gate` exists: all connections are begun meanwhile.
+
+    A server that is busy with some connections takes others late.
+    """
+    return script + _HOLD % (longest_s, gate, gate)
+
+
+def parse_wrk(said: str) -> Counted:
+    """Read wrk's summary.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    counted, middle = _COUNTED.search(said), _MEDIAN.search(said)
+    if counted is None or middle is None:
+        raise ValueError(f"wrk said something else: {said}")
+    errors, refused = _ERRORS.search(said), _REFUSED.search(said)
+    failed = sum(map(int, errors.groups())) if errors else 0
+    failed += int(refused[1]) if refused else 0
+    return Counted(int(counted[1]), failed, float(middle[1]) * _UNITS[middle[2]])
+
+
+@contextmanager
+def _command(
+    address: str, script: str, connections: int, seconds: int, scheme: str = "http"
+) -> Iterator[Sequence[str]]:
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
+        file.write(script)
+        file.flush()
+        command = [find_wrk(), "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"]
+        yield [*command, f"--timeout={_TIMEOUT_S:.0f}s", "-s", file.name, f"{scheme}://{address}/"]

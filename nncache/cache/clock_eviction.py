@@ -1,0 +1,261 @@
+"""A bound on memory that keeps what is asked for often, and charges each caller for it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from math import inf
+from typing import Any, Final, Generic, NewType, TypeVar
+
+from nncache.cache.sizes import ACCOUNT_BYTES, text_bytes
+
+Caller = NewType("Caller", str)
+"""Whom the NameNode would see asking: an opaque key made by the front end."""
+
+NEWCOMERS_PART: Final = 8
+"""One part in so many of all bytes is for items that were not asked for since they came."""
+
+WINDOW: Final = 8
+"""Settled items compared when one has to go; also the most newcomers that one eviction lets settle."""
+
+UNREFERENCED_WEIGHT: Final = 8
+"""How many times heavier an item weighs that was not asked for since the hand last passed."""
+
+
+class Account:
+    """What one caller takes. It holds the caller's name once for everything kept for them.
+
+    Attributes:
+        ended_at: when the caller's rights ended: no proof of before is good.
+    """
+
+    __slots__ = ("bytes", "caller", "ended_at")
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.bytes = 0
+        self.ended_at = -inf
+
+    @property
+    def cost(self) -> int:
+        """Bytes of the account itself."""
+        return ACCOUNT_BYTES + text_bytes(self.caller)
+
+
+class Kept(ABC):
+    """Something that takes memory.
+
+    Attributes:
+        account: of the caller for whom it is kept.
+        referenced: asked for since it came, or since the hand last passed; readers set it.
+        circle: where it is held; None once it is let go.
+        place: its index there.
+    """
+
+    __slots__ = ("account", "circle", "place", "referenced")
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.referenced = False
+        self.circle: Circle[Any] | None = None
+        self.place = 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is held."""
+        return self.circle is not None
+
+    @property
+    @abstractmethod
+    def cost(self) -> int:
+        """Bytes it takes; the same from when it is taken in until it is let go, but for `Ring.recost`."""
+
+
+KeptT = TypeVar("KeptT", bound=Kept)
+
+
+class Circle(Generic[KeptT]):
+    """Items in a list without gaps, and a hand that goes round it.
+
+    A list costs 9 bytes an item and never stops the loop to be rehashed, as a dict of a million does.
+
+    Invariant K1: each item's `circle` and `place` say where it is.
+    """
+
+    __slots__ = ("bytes", "hand", "items")
+
+    def __init__(self) -> None:
+        self.items: list[KeptT] = []
+        self.bytes = 0
+        self.hand = 0  # index of the item to be looked at next
+
+    def add(self, item: KeptT, cost: int) -> None:
+        """Take an item in."""
+        item.circle, item.place = self, len(self.items)
+        self.items.append(item)
+        self.bytes += cost
+
+    def remove(self, item: KeptT, cost: int) -> None:
+        """Let an item go; the newest takes its place."""
+        newest = self.items.pop()
+        if newest is not item:
+            self.items[item.place] = newest
+            newest.place = item.place
+        if self.hand >= len(self.items):
+            self.hand = 0
+        item.circle = None
+        self.bytes -= cost
+
+    def take_at_hand(self, cost: int) -> KeptT:
+        """Let the item at the hand go; the hand passes by the newest, which takes its place."""
+        item, is_newest = self.items[self.hand], self.hand == len(self.items) - 1
+        self.remove(item, cost)
+        if not is_newest:
+            self.pass_by()
+        return item
+
+    def pass_by(self) -> None:
+        """Move the hand on: what it leaves behind is looked at again after all others."""
+        self.hand = self.hand + 1 if self.hand + 1 < len(self.items) else 0
+
+    def bring_to_hand(self, item: KeptT) -> None:
+        """Let an item change places with the one at the hand."""
+        other = self.items[self.hand]
+        self.items[self.hand], self.items[item.place] = item, other
+        item.place, other.place = other.place, item.place
+
+    def window(self) -> list[KeptT]:
+        """Return the item at the hand and some others, spread evenly, since neighbours are alike."""
+        number = len(self.items)
+        apart = max(1, number // WINDOW)
+        return [self.items[(self.hand + n * apart) % number] for n in range(min(WINDOW, number))]
+
+
+class Ring(Generic[KeptT]):
+    """Items of all callers, and which of them goes when there is no room.
+
+    A reader only sets `item.referenced`, so a hit costs one attribute, not a move in a list as with LRU.
+    Newcomers settle when they were asked for again, or while there is room. One that was not asked for goes
+    before anything settled does, so that reading very many paths once, or in turn, pushes nothing out that is in
+    use. Of settled items the hand compares a few and takes the one whose caller holds most, where an item that
+    was not asked for weighs more: the greediest caller loses, and among one caller's items the idle ones.
+    Source: second chance ("CLOCK"), with a probationary part as in segmented LRU.
+
+    Invariants:
+        R1  `bytes` is the sum of the costs of the items held and of their accounts.
+        R2  An account is held if and only if an item of it is, and `Account.bytes` is the sum of these.
+    """
+
+    __slots__ = ("_accounts", "_newcomers", "_settled", "bytes")
+
+    def __init__(self) -> None:
+        self._newcomers: Circle[KeptT] = Circle()
+        self._settled: Circle[KeptT] = Circle()
+        self._accounts: dict[Caller, Account] = {}
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._newcomers.items) + len(self._settled.items)
+
+    def __iter__(self) -> Iterator[KeptT]:
+        """Go through the items held, the newcomers first."""
+        yield from self._newcomers.items
+        yield from self._settled.items
+
+    def __contains__(self, item: KeptT) -> bool:
+        return item.circle is self._newcomers or item.circle is self._settled
+
+    def at(self, number: int) -> KeptT:
+        """Return one of the items held, from 0 to `len(ring)` - 1; which one that is may change with each call."""
+        newcomers = self._newcomers.items
+        return newcomers[number] if number < len(newcomers) else self._settled.items[number - len(newcomers)]
+
+    def account(self, caller: Caller) -> Account:
+        """Return the caller's account, for an item that is about to be taken in."""
+        return self._accounts.get(caller) or Account(caller)
+
+    def find_account(self, caller: Caller) -> Account | None:
+        """Return the caller's account; None if nothing is held for them."""
+        return self._accounts.get(caller)
+
+    def add(self, item: KeptT) -> None:
+        """Take an item in, and put it in the account that its caller has by now."""
+        cost = item.cost
+        account = item.account = self._accounts.setdefault(item.account.caller, item.account)
+        self._newcomers.add(item, cost)
+        if not account.bytes:
+            self.bytes += account.cost
+        account.bytes += cost
+        self.bytes += cost
+
+    def remove(self, item: KeptT) -> None:
+        """Let an item go; one that is not held is no error."""
+        if (circle := item.circle) is not None:
+            cost = item.cost
+            circle.remove(item, cost)
+            self._charge(item.account, -cost)
+
+    def recost(self, item: KeptT, before: int) -> None:
+        """Take note that an item which is held costs something else than `before`."""
+        assert item.circle is not None
+        difference = item.cost - before
+        item.circle.bytes += difference
+        self._charge(item.account, difference)
+
+    def take(self) -> KeptT | None:
+        """Remove and return the item that has to go for the others; None if there is none. Costs O(1)."""
+        newcomers, settled = self._newcomers, self._settled
+        for _ in range(WINDOW):
+            if newcomers.bytes * NEWCOMERS_PART <= self.bytes or not newcomers.items:
+                break
+            item = newcomers.items[newcomers.hand]
+            if not item.referenced:
+                return self._take(newcomers, item)
+            self._settle_next()
+        if settled.items:
+            return self._take(settled, max(settled.window(), key=_weight))
+        return self._take(newcomers, newcomers.items[newcomers.hand]) if newcomers.items else None
+
+    def settle(self) -> None:
+        """Let the oldest newcomer settle although it was not asked for again: there is room. Costs O(1)."""
+        if self._newcomers.items and self._newcomers.bytes * NEWCOMERS_PART > self.bytes:
+            self._settle_next()
+
+    def _settle_next(self) -> None:
+        cost = self._newcomers.items[self._newcomers.hand].cost
+        self._settled.add(self._newcomers.take_at_hand(cost), cost)
+
+    def _take(self, circle: Circle[KeptT], item: KeptT) -> KeptT:
+        circle.bring_to_hand(item)
+        cost = item.cost
+        circle.take_at_hand(cost)
+        self._charge(item.account, -cost)
+        if circle.items and circle is self._settled:
+            circle.items[circle.hand].referenced = False
+            circle.pass_by()
+        return item
+
+    def _charge(self, account: Account, cost: int) -> None:
+        self.bytes += cost
+        account.bytes += cost
+        if not account.bytes:
+            del self._accounts[account.caller]
+            self.bytes -= account.cost
+
+    def check(self) -> None:
+        """Assert K1, R1 and R2; for tests."""
+        sums: dict[Account, int] = {}
+        for circle in (self._newcomers, self._settled):
+            assert all(item.circle is circle for item in circle.items)
+            assert [item.place for item in circle.items] == list(range(len(circle.items)))
+            assert circle.bytes == sum(item.cost for item in circle.items)
+            assert circle.hand == 0 or circle.hand < len(circle.items)
+            for item in circle.items:
+                sums[item.account] = sums.get(item.account, 0) + item.cost
+        assert sums == {account: account.bytes for account in self._accounts.values()}
+        assert all(caller == account.caller for caller, account in self._accounts.items())
+        assert self.bytes == sum(sums.values()) + sum(account.cost for account in sums)
+
+
+def _weight(item: Kept) -> int:
+    return item.account.bytes * (1 if item.referenced else UNREFERENCED_WEIGHT)

@@ -1,0 +1,105 @@
+"""Why a path is or is not answered from memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+
+from nncache.cache.entries import Entry
+from nncache.cache.store import Forgotten
+from nncache.hadoop.paths import ROOT
+
+GRANTS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryView:
+    """What is known of a path.
+
+    Attributes:
+        age_s: seconds since the NameNode last gave this reply.
+        replied_at: when the NameNode first gave it, by the proxy's clock. No two entries of a path have the same.
+        since_txid: nothing after this transaction has changed the path.
+        is_settled: whether every caller with a grant may see it, not only those to whom the NameNode has replied.
+    """
+
+    kind: str
+    status: int
+    age_s: float
+    replied_at: float
+    since_txid: int
+    is_settled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastForgotten:
+    """The last change that cost this path, or a directory above it, something."""
+
+    path: str
+    change: str
+    txid: int | None
+    age_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """All that the cache knows of one path.
+
+    Attributes:
+        answer: `hit` if a caller with a grant is answered from memory now, else the reason why not.
+        stream_closed_because: why the NameNode's changes are not being read, when they are not.
+        now: seconds of the proxy's clock, as all that ends in `_at` or is called `as_of`.
+        gate_age_s: seconds since all changes were last known to be applied; None: never.
+        seen_as_of: what a reply given before that may show is applied, acknowledged or not; None: nothing.
+        granted: callers proven to traverse the path's directory, at most `GRANTS_SHOWN` of them.
+        grants: how many there are.
+    """
+
+    path: str
+    now: float
+    answer: str
+    matches_filter: bool
+    stream_open: bool
+    stream_closed_because: str | None
+    term: int | None
+    gate_open: bool
+    gate_age_s: float | None
+    seen_as_of: float | None
+    covered_txid: int
+    in_two_step_write: bool
+    questions_under_way: int
+    entry: EntryView | None
+    grants: int
+    granted: tuple[str, ...]
+    last_forgotten: LastForgotten | None
+
+
+def finite(seconds: float) -> float | None:
+    """Return a time or a duration as JSON can hold it; None for one that never was."""
+    return seconds if math.isfinite(seconds) else None
+
+
+def view_of(entry: Entry, now: float, *, seen_as_of: float) -> EntryView:
+    """Describe an entry."""
+    return EntryView(
+        kind=entry.kind.value,
+        status=entry.reply.status,
+        age_s=now - entry.confirmed_at,
+        replied_at=entry.replied_at,
+        since_txid=entry.since_txid,
+        is_settled=seen_as_of >= entry.replied_at,
+    )
+
+
+def last_forgotten(remembered: MutableMapping[str, Forgotten], path: str, now: float) -> LastForgotten | None:
+    """Find the latest change that cost the path or a directory above it something."""
+    found = [(remembered[place], place) for place in list(remembered) if _is_at_or_below(path, place)]
+    if not found:
+        return None
+    forgotten, place = max(found, key=lambda pair: pair[0].at)
+    return LastForgotten(path=place, change=forgotten.change, txid=forgotten.txid, age_s=now - forgotten.at)
+
+
+def _is_at_or_below(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip(ROOT) + ROOT)

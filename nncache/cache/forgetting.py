@@ -1,0 +1,96 @@
+"""What each change makes the cache forget.
+
+`hadoop/changes.py` and `hadoop/effects.py` say what an event or a call can have changed; here stands what that costs.
+Nothing is ever updated or moved from one path to another: a moved tree can differ from what it was
+(storage policy, erasure coding), so the only safe answer is to forget.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from nncache.cache.store import Forgotten, Store
+from nncache.cache.windows import TwoStepWindows
+from nncache.hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Closed,
+    EverythingUnknown,
+    FileTouched,
+    Footprint,
+    LineTouched,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from nncache.hadoop.paths import ROOT, parent
+
+
+def forget(change: Footprint, store: Store, windows: TwoStepWindows, *, now: float, txid: int | None) -> None:
+    """Forget what the change makes stale, and tell the two-step writes of events (`txid` not None)."""
+    forget_epoch = store.forget_epoch
+    match change:
+        case Appeared(path) | Vanished(path):
+            _forget_place(store, path)
+        case Moved(source, path):
+            _forget_place(store, source)
+            _forget_place(store, path)
+            if store.forget_epoch != forget_epoch:
+                store.note_forgotten(Forgotten(source, type(change).__name__, txid, now))
+        case Touched(path) | Opened(path) | Closed(path):
+            store.forget_status(path)
+        case FileTouched(path):
+            store.forget_status(path, spares_directory=True)
+        case LineTouched(line, path):  # noted at the top, where `explain` looks for all of it
+            store.forget_line(line, path)
+        case AccessChanged(path) | SubtreeUnknown(path):
+            store.forget_subtree(path)
+        case EverythingUnknown():
+            path = ROOT
+            store.forget_all()
+        case _:
+            assert_never(change)
+    store.watches.apply(change, is_event=txid is not None)
+    store.counters.changes += 1
+    if store.forget_epoch != forget_epoch:
+        store.note_forgotten(Forgotten(path, type(change).__name__, txid, now))
+    _grant(windows, change)
+    if txid is not None:
+        _tell(windows, change, txid)
+
+
+def _tell(windows: TwoStepWindows, change: Footprint, txid: int) -> None:
+    """Tell the two-step writes of an event."""
+    match change:
+        case Appeared(path) | Moved(_, path):
+            windows.appeared(path, txid)
+        case Opened(path):
+            windows.opened(path, txid)
+        case Closed(path):
+            windows.closed(path)
+        case _:
+            return
+
+
+def _grant(windows: TwoStepWindows, change: Footprint) -> None:
+    """Tell the two-step writes at and below which paths callers may have more rights now."""
+    match change:
+        case Moved(source, path):
+            windows.may_be_granted(source)
+            windows.may_be_granted(path)
+        case Appeared(path) | Vanished(path) | AccessChanged(path) | SubtreeUnknown(path):
+            windows.may_be_granted(path)
+        case LineTouched(_, path):  # any part of it may have been made
+            windows.may_be_granted(path)
+        case EverythingUnknown():
+            windows.may_be_granted(ROOT)
+        case _:
+            return
+
+
+def _forget_place(store: Store, path: str) -> None:
+    """Forget a path that came, went or was replaced, and its parent's status, which has no event."""
+    store.forget_subtree(path)
+    store.forget_status(parent(path) or ROOT)

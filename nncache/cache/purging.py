@@ -1,0 +1,51 @@
+"""What an operator may have forgotten on purpose: a path, all below it, or what a filter matches.
+
+A purge is a change like those of the edits (`MetadataCache.apply`): entries and rights go, and replies under way are
+not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from nncache.hadoop.change import SubtreeUnknown, Touched
+from nncache.hadoop.glob_syntax import Component, Literal, parse_glob
+from nncache.hadoop.paths import ROOT
+
+Purge: TypeAlias = Touched | SubtreeUnknown
+
+
+def purge_of_path(path: str, *, is_subtree: bool) -> Purge:
+    """Return the change that forgets a canonical path's own status, or that and everything at and below it.
+
+    A right belongs to a directory: it goes with the subtree of that, or of one above.
+    """
+    return SubtreeUnknown(path) if is_subtree else Touched(path)
+
+
+def purges_of_glob(glob: str) -> tuple[Purge, ...]:
+    """Return the changes that forget all that a glob may match, in the order of their paths.
+
+    More than that goes: everything below the directory in whose name, or below which, the first wildcard stands.
+    To look for what matches would hold the event loop for as long as there are entries.
+
+    Raises:
+        GlobError: it is none.
+    """
+    exact, subtrees = set[str](), set[str]()
+    for components in parse_glob(glob):
+        names = tuple(_literal_names(components))
+        path = ROOT + "/".join(names)
+        (exact if len(names) == len(components) else subtrees).add(path)
+    return tuple(
+        SubtreeUnknown(path) if path in subtrees else Touched(path) for path in sorted(exact | subtrees)
+    )
+
+
+def _literal_names(components: tuple[Component, ...]) -> Iterator[str]:
+    """Yield the names at the beginning that hold no wildcard."""
+    for component in components:
+        if not all(isinstance(token, Literal) for token in component):
+            return
+        yield "".join(token.char for token in component if isinstance(token, Literal))

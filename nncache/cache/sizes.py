@@ -1,0 +1,50 @@
+"""What the cache's objects take of the process's memory.
+
+Bytes of CPython 3.11 on 64 bits, with the rounding of its allocator (16 bytes) and the table slots that hold the
+object; a text's are those of the interpreter that runs. `tests/cache/test_store.py` compares them with what an
+interpreter takes, `make bench-memory` with the resident memory of a process.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+_ASCII_HEADER: Final = sys.getsizeof("")
+_WIDE_HEADER: Final = sys.getsizeof(chr(0x6578)) - 2 * 2  # without the character and the zero after it
+_BYTES_HEADER: Final = sys.getsizeof(b"")
+
+ENTRY_BYTES: Final = 290
+"""The object (144), its numbers (96), its places in the directory's table (16 to 44) and in the ring (9)."""
+REPLY_BYTES: Final = 64
+"""A reply that no other entry shares, without its text."""
+FIELD_BYTES: Final = 64
+"""One header field of such a reply, without its text: a pair and its place in the tuple."""
+WITNESSES_BYTES: Final = 232
+"""A set of witnesses, while it is small."""
+WITNESS_BYTES: Final = 110
+"""A digest (64) and its place in the set."""
+GRANT_BYTES: Final = 224
+"""The object, its numbers, its places in the directory's table and in the ring."""
+HIT_BYTES: Final = 240
+"""The object (144), its number, its places in the table of heads (24 to 70) and in the ring; its key apart."""
+ACCOUNT_BYTES: Final = 112
+"""The object, its number and its place in the table of callers; the name apart."""
+DIRECTORY_BYTES: Final = 560
+"""The object, its place in the table above it, and the tables of its entries and grants while they are small."""
+TICKET_BYTES: Final = 400
+"""The object, its numbers and its places in the directory and among the flights; its path apart."""
+
+
+def text_bytes(text: str) -> int:
+    """Return what a string takes: CPython gives all its characters the width of the widest."""
+    if text.isascii():
+        return _ASCII_HEADER + len(text)
+    widest = max(text)
+    width = 1 if widest <= "\xff" else 2 if widest <= "\uffff" else 4
+    return _WIDE_HEADER + width * (len(text) + 1)
+
+
+def blob_bytes(blob: bytes) -> int:
+    """Return what a bytes object takes."""
+    return _BYTES_HEADER + len(blob)

@@ -1,0 +1,296 @@
+"""The connection to ZooKeeper, made again and again.
+
+It distrusts silence, by its own clock: see `coordination/session_expiry.py`.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from typing import Final, assert_never
+
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.kazoo_client import (
+    Attempted,
+    Client,
+    ClientEvent,
+    ClientId,
+    Closed,
+    Connected,
+    Distrusted,
+    Ended,
+    Expired,
+    LoginFailed,
+    Suspended,
+)
+from nncache.coordination.login import Login
+from nncache.coordination.session_expiry import SessionExpiry
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.tls import tls_of
+
+_log = logging.getLogger(__name__)
+
+CLOSE_S: Final = 2.0
+"""How long `close` may take; a ZooKeeper that does not answer is not waited for."""
+
+_TICK_S: Final = 0.25  # between two looks at the clock while there is no connection
+_RESTART_S: Final = 1.0  # before another client takes the place of one that has failed
+_LOGIN_AGAIN_S: Final = 5.0  # before another client tries to log in
+_SESSION_BITS: Final = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class Connection:
+    """Keeps one client connected from `start` to `close`, and takes another one when its session is past hope.
+
+    Invariants:
+        N1  At most one client is in use; what the others tell counts for nothing.
+        N2  From `start` to `close`, the timer runs whenever there is no connection.
+        N3  A session that was given up is closed at the next connection, in case that ZooKeeper still holds it: its
+            ephemeral znodes go then, and not only when it expires.
+    """
+
+    def __init__(
+        self,
+        settings: ZooKeeperSettings,
+        clock: Callable[[], float],
+        *,
+        log_name: str,
+        on_connected: Callable[[], None],
+        login: Login | None = None,
+    ) -> None:
+        """Prepare one; with a `login` each client logs in with it.
+
+        Raises:
+            SettingError: a file for TLS cannot be used.
+        """
+        self.timeout_s = settings.zookeeper_session_timeout_s
+        self.name = f"ZooKeeper at {', '.join(settings.zookeeper)}"
+        self.connections = 0  # counts; also the id of the present one
+        self.sessions = 0  # counts
+        self.sessions_given_up = 0  # counts
+        self.session_id = 0  # 0: there is none
+        self._hosts = ",".join(settings.zookeeper)
+        self._clock = clock
+        self._label = f"{log_name}: " if log_name else ""  # of each line in the log
+        self._on_connected = on_connected
+        self._login = login
+        self._tls = tls_of(settings)
+        self._distrust: set[str] = set()  # what the log has said of servers with which TLS fails
+        self._login_failure = ""  # of the last login; "" after one that has not failed
+        self._client: Client | None = None  # the one in use
+        self._leaving: set[Client] = set()  # the others, as long as anything is left of them
+        self._client_id: ClientId | None = None  # of the present session
+        self._orphan: ClientId | None = None  # a session that was given up
+        self._connected = asyncio.Event()
+        self._expiry = SessionExpiry(self.timeout_s)
+        self._lost_at = 0.0  # since when there is no connection
+        self._failure = "not started"  # why there is none, as far as is known
+        self._is_told = False  # the log has said that there has been none for long
+        self._replace_at = math.inf  # when to replace a client that has failed
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self._connected.is_set()
+
+    @property
+    def is_login_failing(self) -> bool:
+        """Whether the last login failed, and none has succeeded since."""
+        return bool(self._login_failure)
+
+    def start(self) -> None:
+        """Begin to connect; returns at once."""
+        self._failure = "no answer yet"
+        self._lost_at = self._clock()
+        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login, tls=self._tls)
+        self._tick()
+
+    async def close(self) -> None:
+        """Close the session, within CLOSE_S; there is no connection from now on."""
+        self._lose(self._clock(), "closed")
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._client is not None:
+            self._leaving.add(self._client)
+            self._client = None
+        self._end_session()
+        leaving = tuple(self._leaving)
+        for client in leaving:
+            client.retire()
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                for client in leaving:
+                    await client.wait_closed()
+        except TimeoutError:
+            _log.warning("%scould not close the session with %s in time", self._label, self.name)
+
+    def client(self) -> Client:
+        """Return the client, which is connected.
+
+        Raises:
+            ConnectionLostError: there is no connection.
+        """
+        if self._client is None or not self.is_connected:
+            raise ConnectionLostError(self.complaint)
+        return self._client
+
+    @property
+    def complaint(self) -> str:
+        """Why nothing can be asked while there is no connection."""
+        return f"no connection to {self.name}: {self._failure}"
+
+    async def wait(self) -> None:
+        """Return when there is a connection."""
+        await self._connected.wait()
+
+    def _hear(self, client: Client, event: ClientEvent) -> None:
+        if client is not self._client:
+            self._hear_leaving(client, event)
+            return
+        now = self._clock()
+        match event:
+            case Connected(client_id):
+                self._take(client_id, now)
+            case Suspended():
+                _log.warning("%slost the connection to %s", self._label, self.name)
+                self._lose(now, "the connection was lost")
+            case Expired():
+                _log.warning("%s%s has ended session %s", self._label, self.name, self._shown_session())
+                self._lose(now, "the session has expired")
+                self._end_session()
+            case Attempted(failure) | Distrusted(failure):
+                self._attempted(failure, now, is_distrusted=isinstance(event, Distrusted))
+            case LoginFailed(why):
+                self._refused(why)
+            case Ended():
+                if self.is_connected:
+                    _log.warning("%slost the connection to %s: %s", self._label, self.name, self._failure)
+                elif self._login is not None and not self._login_failure:
+                    self._refused(self._failure)  # said by a server that wants SASL (enforce.auth.schemes)
+                self._lose(now, self._failure)
+                self._replace_at = now + (_LOGIN_AGAIN_S if self._login_failure else _RESTART_S)
+            case Closed():
+                pass
+            case _:
+                assert_never(event)
+
+    def _hear_leaving(self, client: Client, event: ClientEvent) -> None:
+        match event:
+            case Connected() | Ended():  # it can be closed now; if there was no orphan, that is a new session
+                client.retire()
+            case Closed():
+                self._leaving.discard(client)
+            case Suspended() | Expired() | Attempted() | Distrusted() | LoginFailed():
+                pass
+            case _:
+                assert_never(event)
+
+    def _refused(self, why: str) -> None:
+        """Say once what is wrong with the login and what to do; it may pass, so that another client tries again."""
+        assert self._login is not None
+        self._login.doubt()
+        failure = f"the login as {self._login.who} failed: {why}"
+        if failure != self._login_failure:
+            _log.warning(
+                "%s%s: %s; it is tried again every %g s: see zookeeper_sasl, that the servers' JAAS configuration and "
+                "authProvider know this user, and the servers' own logs",
+                self._label,
+                self.name,
+                failure,
+                _LOGIN_AGAIN_S,
+            )
+        self._failure = self._login_failure = failure
+
+    def _attempted(self, failure: str, now: float, *, is_distrusted: bool) -> None:
+        """Take note of a server that was reached, if there is no failure, or of one that was not."""
+        if failure:
+            self._expiry.not_reached()
+        else:
+            self._expiry.reached(now)
+        self._failure = failure or self._login_failure or "it is there, and grants no session"
+        if is_distrusted and failure not in self._distrust:  # said of each server, though another one may do
+            self._distrust.add(failure)
+            _log.warning("%sZooKeeper at %s; it is tried again", self._label, failure)
+
+    def _take(self, client_id: ClientId, now: float) -> None:
+        is_new = client_id != self._client_id
+        self.connections += 1
+        self.sessions += is_new
+        self.session_id, self._client_id = client_id[0], client_id
+        _log.info(
+            "%sconnected to %s after %.1f s, with %s session %s",
+            self._label,
+            self.name,
+            now - self._lost_at,
+            "a new" if is_new else "the same",
+            self._shown_session(),
+        )
+        self._expiry.connected()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._is_told = False
+        self._login_failure = ""
+        self._distrust.clear()
+        self._connected.set()
+        self._close_orphan()
+        self._on_connected()
+
+    def _lose(self, now: float, why: str) -> None:
+        self._failure = why
+        if not self.is_connected:
+            return
+        self._connected.clear()
+        self._lost_at = now
+        self._expiry.lost(now)
+        self._tick()
+
+    def _end_session(self) -> None:
+        self._expiry.ended()
+        self.session_id, self._client_id = 0, None
+
+    def _tick(self) -> None:
+        """Look at the clock, and again a little later."""
+        self._timer = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+        now = self._clock()
+        if self._expiry.is_over(now) or now >= self._replace_at:
+            self._restart(now)
+        elif not self._is_told and now - self._lost_at > self.timeout_s:
+            self._is_told = True
+            _log.warning("%sstill %s", self._label, self.complaint)
+
+    def _restart(self, now: float) -> None:
+        """Put another client in the place of this one, and ask for a new session."""
+        self._replace_at = math.inf
+        if self._client_id is not None:
+            self._is_told = True
+            self.sessions_given_up += 1
+            _log.warning(
+                "%sabandoning session %s after %.1f s: %s",
+                self._label,
+                self._shown_session(),
+                now - self._lost_at,
+                self.complaint,
+            )
+            self._orphan = self._client_id
+            self._end_session()
+        if self._client is not None:
+            self._leaving.add(self._client)
+            self._client.retire()
+        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login, tls=self._tls)
+
+    def _close_orphan(self) -> None:
+        """Take up the session that was given up, in order to close it."""
+        if self._orphan is None:
+            return
+        closer = Client(
+            self._hosts, self.timeout_s, self._hear, resume=self._orphan, login=self._login, tls=self._tls
+        )
+        self._orphan = None
+        self._leaving.add(closer)
+        asyncio.get_running_loop().call_later(self.timeout_s, closer.retire)
+
+    def _shown_session(self) -> str:
+        """Return the session's id as ZooKeeper's own logs have it."""
+        return f"0x{self.session_id & _SESSION_BITS:x}"

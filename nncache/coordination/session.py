@@ -1,0 +1,242 @@
+"""A session with ZooKeeper for asyncio, over kazoo.
+
+The real thing behind `coordination/zookeeper.py`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar
+
+from kazoo.client import KazooClient
+from kazoo.interfaces import IAsyncResult
+
+from nncache.coordination import translation
+from nncache.coordination.acl import OPEN, Acl
+from nncache.coordination.connection import Connection
+from nncache.coordination.errors import (
+    ConnectionLostError,
+    NodeExistsError,
+    NoNodeError,
+    NotAllowedError,
+    UnknownCallError,
+)
+from nncache.coordination.login import Login
+from nncache.coordination.many_reads import AT_ONCE, Reply, send_many_reads
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.watches import Watcher, Watches, WatchHandle
+from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
+
+_T = TypeVar("_T")
+_Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
+_Pending: TypeAlias = "asyncio.Future[IAsyncResult | None]"
+
+
+class Session:
+    """The ZooKeeper of `nncache.coordination.zookeeper`, for as long as it is entered.
+
+    Entering does not wait for a connection; it connects by itself, again and again. Leaving closes the session, in 2
+    seconds at most. One task may enter it and another leave it, on one event loop.
+
+    Every call ends within the session's timeout, `get_many` within that time for each hundred znodes.
+    """
+
+    def __init__(
+        self,
+        settings: ZooKeeperSettings,
+        clock: Callable[[], float],
+        *,
+        log_name: str = "",
+        login: Login | None = None,
+    ) -> None:
+        """Prepare a session; `log_name` tells in the log whose it is, and each connection logs in with `login`."""
+        self._connection = Connection(
+            settings,
+            clock,
+            log_name=log_name,
+            on_connected=self._on_connected,
+            login=login,
+        )
+        self._watches = Watches(self)
+        self._counters = SessionStats()
+        self._reads_many = True  # until a server, before ZooKeeper 3.6, has no such call
+
+    async def __aenter__(self) -> Self:
+        self._connection.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._connection.close()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self._connection.is_connected
+
+    @property
+    def connection_id(self) -> int:
+        """Counts up with every connection, and with every session; 0 before the first."""
+        return self._connection.connections
+
+    @property
+    def session_id(self) -> int:
+        """The present session's id; 0 without one."""
+        return self._connection.session_id
+
+    def stats(self) -> SessionStats:
+        """Return the figures."""
+        return replace(
+            self._counters,
+            is_connected=self.is_connected,
+            is_login_failing=self._connection.is_login_failing,
+            connections=self._connection.connections,
+            sessions=self._connection.sessions,
+            sessions_given_up=self._connection.sessions_given_up,
+        )
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._connection.wait()
+        except TimeoutError as exc:
+            raise ConnectionLostError(self._connection.complaint) from exc
+
+    async def get(self, path: str) -> Znode:
+        """Return a znode. Raises NoNodeError, NotAllowedError."""
+        return await self.read(path, None)
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return many znodes, in few calls; None for those that are not there."""
+        found: list[Znode | None] = []
+        for start in range(0, len(paths), AT_ONCE):
+            found += await self._chunk(paths[start : start + AT_ONCE])
+        return tuple(found)
+
+    async def children(self, path: str, watcher: Watcher | None = None) -> tuple[str, ...]:
+        """Return the names of the children, in no order; with a watcher, set a watch on them.
+
+        Raises:
+            NoNodeError, NotAllowedError: and no watch is set.
+        """
+        return tuple(await self._call(path, lambda kazoo: kazoo.get_children_async(path, watcher)))
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out all of the operations or none; see ZooKeeper.commit."""
+        if not operations:
+            return
+        where = operations[0].path
+        results = await self._call(where, lambda kazoo: translation.begin_transaction(kazoo, operations))
+        refusal = translation.refusal(operations, results)
+        if refusal is not None:
+            self._counters.writes_refused += 1
+            raise refusal
+        self._counters.writes += 1
+
+    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+        """See that a znode is there, and those above it; see ZooKeeper.ensure."""
+        missing: list[str] = []
+        while path and not await self._is_there(path):
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        for absent in reversed(missing):
+            try:
+                await self.commit([Create(absent, b"", acl=acl)])
+            except NodeExistsError:
+                continue  # another client has made it meanwhile
+
+    async def acl(self, path: str) -> ZnodeAcl:
+        """Return a znode's ACL; see ZooKeeper.acl."""
+        return translation.znode_acl(await self._call(path, lambda kazoo: kazoo.get_acls_async(path)))
+
+    async def set_acl(self, path: str, acl: Acl, version: int) -> None:
+        """Replace the ACL of this version; see ZooKeeper.set_acl."""
+        entries = translation.kazoo_acl(acl)
+        await self._call(path, lambda kazoo: kazoo.set_acls_async(path, entries, version))
+
+    def watch(self, path: str) -> WatchHandle:
+        """Return a look at the data of a path."""
+        return self._watches.look(path)
+
+    async def read(self, path: str, watcher: Watcher | None) -> Znode:
+        """Return a znode; see WatchedReads."""
+        return translation.znode(path, await self._call(path, partial(_send_get, path, watcher=watcher)))
+
+    async def exists(self, path: str, watcher: Watcher | None) -> bool:
+        """Tell whether a znode is there; see WatchedReads."""
+        return await self._call(path, lambda kazoo: kazoo.exists_async(path, watcher)) is not None
+
+    async def _is_there(self, path: str) -> bool:
+        try:
+            return await self.exists(path, None)
+        except NotAllowedError:
+            return True  # only what is there can be forbidden (ZOOKEEPER-2590)
+
+    async def _call(self, path: str, send: _Send) -> Any:  # noqa: ANN401 - kazoo has no types
+        """Make a call and return kazoo's value, in time."""
+        self._counters.calls += 1
+        try:
+            return self._value(path, await self._in_time(path, self._reply(send)))
+        except ConnectionLostError:
+            self._counters.calls_failed += 1
+            raise
+
+    async def _reply(self, send: _Send) -> IAsyncResult | None:
+        return await (await self._begin(send))
+
+    async def _begin(self, send: _Send) -> _Pending:
+        return await self._connection.client().begin(send)
+
+    async def _chunk(self, paths: Sequence[str]) -> list[Znode | None]:
+        if not self._reads_many:
+            return [await self._found(path) for path in paths]
+        try:
+            replies = await self._call(paths[0], partial(send_many_reads, paths=paths))
+        except UnknownCallError:
+            self._reads_many = False
+            raise
+        return [self._read(path, reply) for path, reply in zip(paths, replies, strict=True)]
+
+    def _read(self, path: str, reply: Reply) -> Znode | None:
+        if not isinstance(reply, Exception):
+            return translation.znode(path, reply)
+        failure = translation.failure(path, reply)
+        if isinstance(failure, NoNodeError):
+            return None
+        raise failure from reply
+
+    async def _found(self, path: str) -> Znode | None:
+        try:
+            return await self.read(path, None)
+        except NoNodeError:
+            return None
+
+    async def _in_time(self, path: str, answer: Awaitable[_T]) -> _T:
+        timeout_s = self._connection.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await answer
+        except TimeoutError as exc:
+            raise ConnectionLostError(
+                f"{path}: no answer from {self._connection.name} in {timeout_s:g} s"
+            ) from exc
+
+    def _value(self, path: str, reply: IAsyncResult | None) -> Any:  # noqa: ANN401 - kazoo has no types
+        if reply is None:
+            raise ConnectionLostError(
+                f"{path}: the connection to {self._connection.name} was lost before an answer came"
+            )
+        if reply.exception is not None:
+            raise translation.failure(path, reply.exception) from reply.exception
+        return reply.value
+
+    def _on_connected(self) -> None:
+        self._watches.reconnected()
+
+
+def _send_get(path: str, kazoo: KazooClient, watcher: Watcher | None = None) -> IAsyncResult:
+    return kazoo.get_async(path, watcher)

@@ -1,0 +1,121 @@
+"""Settings: where ZooKeeper is, and how long it may be silent."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nncache.net.addresses import split_address
+from nncache.net.setting_error import SettingError
+
+_ROOT = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperSettings:
+    """One ZooKeeper ensemble, and the place in its tree.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    zookeeper: tuple[str, ...] = field(
+        default=(),
+        metadata={"help": "Addresses of the ZooKeeper servers, host:port each."},
+    )
+    zookeeper_root: str = field(
+        default="/HDFSInotifyRoot",
+        metadata={"help": "Znode below which the nameservices are; publishers and readers must agree on it."},
+    )
+    zookeeper_session_timeout_s: float = field(
+        default=6.0,
+        metadata={
+            "help": "ZooKeeper session timeout in seconds; the server may grant another "
+            "(at least two of its ticks)."
+        },
+    )
+
+    zookeeper_tls: bool = field(
+        default=False,
+        metadata={
+            "help": "Whether zookeeper are secure ports (secureClientPort): TLS 1.2 or 1.3. A certificate must name "
+            "the host as zookeeper does."
+        },
+    )
+    zookeeper_ca: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the certificate authorities that vouch for the servers of ZooKeeper, as their "
+            "ssl.trustStore holds; one that is replaced is read when the next connection is made. Empty: those of the "
+            "operating system."
+        },
+    )
+    zookeeper_certificate: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the certificate that is shown to ZooKeeper, with its chain, where the servers' "
+            "ssl.clientAuth wants one; in ACLs it is x509:SUBJECT. A file that is replaced is read when the next "
+            "connection is made."
+        },
+    )
+    zookeeper_key: str = field(
+        default="",
+        metadata={"help": "PEM file of the key of zookeeper_certificate, without a password, mode 0400."},
+    )
+
+    zookeeper_sasl: Literal["none", "kerberos", "digest"] = field(
+        default="none",
+        metadata={
+            "help": "How to log in at ZooKeeper: kerberos, as principal, to servers that are zookeeper/HOST with "
+            "HOST as zookeeper names it; digest, with zookeeper_sasl_user and zookeeper_password_file; none."
+        },
+    )
+    zookeeper_sasl_user: str = field(
+        default="nncache",
+        metadata={
+            "help": "User to log in as with zookeeper_sasl digest; user_NAME in the servers' JAAS file."
+        },
+    )
+    zookeeper_password_file: str = field(
+        default="",
+        metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."},
+    )
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether ZooKeeper knows who this is."""
+        return self.zookeeper_sasl != "none" or bool(self.zookeeper_certificate)
+
+    def __post_init__(self) -> None:
+        for address in self.zookeeper:
+            try:
+                split_address(address)
+            except ValueError as exc:
+                where, slash, below = address.partition("/")
+                allowed = f"must be host:port, {where}; /{below} belongs in zookeeper_root"
+                is_chroot = slash and "://" not in address
+                raise SettingError("zookeeper", address, allowed if is_chroot else str(exc)) from exc
+        for key in ("zookeeper_ca", "zookeeper_certificate", "zookeeper_key"):
+            if getattr(self, key) and not self.zookeeper_tls:
+                raise SettingError(key, getattr(self, key), "needs zookeeper_tls = true")
+        if bool(self.zookeeper_certificate) != bool(self.zookeeper_key):
+            raise SettingError(
+                "zookeeper_key" if self.zookeeper_certificate else "zookeeper_certificate",
+                "none",
+                "must be given too: a certificate needs its key",
+            )
+        if self.zookeeper_sasl == "digest" and not self.zookeeper_password_file:
+            raise SettingError(
+                "zookeeper_password_file",
+                "none",
+                "must name the file with the password of zookeeper_sasl_user",
+            )
+        if not _ROOT.fullmatch(self.zookeeper_root):
+            raise SettingError(
+                "zookeeper_root", self.zookeeper_root, "must be an absolute path such as /HDFSInotifyRoot"
+            )
+        if not 0 < self.zookeeper_session_timeout_s <= 3600:  # noqa: PLR2004 - an hour
+            raise SettingError(
+                "zookeeper_session_timeout_s",
+                self.zookeeper_session_timeout_s,
+                "must be more than 0 seconds, at most 3600",
+            )

@@ -1,0 +1,54 @@
+"""Do several things at the same time, and end together."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, TypeVar
+
+_ItemT = TypeVar("_ItemT")
+
+AT_ONCE: Final = 16
+"""Works of `each_bounded` at the same time, unless it is given another number."""
+
+AGAIN_S: Final = 1.0
+"""Seconds after which work that did not end when it was cancelled is cancelled again."""
+
+
+async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
+    """Run all; return when all have ended. The first error ends the others, and is raised.
+
+    Two things differ from a bare asyncio.TaskGroup of Python 3.11: the error comes as it is, not in a group, and a
+    cancellation that meets an error is not lost (the group would raise the error, and its task live on).
+    """
+    failures: list[Exception] = []
+
+    async def guarded(work: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await work()
+        except Exception as exc:  # noqa: BLE001 - raised below
+            failures.append(exc)
+
+    async with asyncio.TaskGroup() as tasks:
+        running = {tasks.create_task(guarded(work)) for work in works}
+        try:
+            while running and not failures:
+                _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            while running:
+                for task in running:
+                    task.cancel()
+                _, running = await asyncio.wait(running, timeout=AGAIN_S)
+    if failures:
+        raise failures[0]
+
+
+async def each_bounded(
+    items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[None]], *, at_once: int = AT_ONCE
+) -> None:
+    """Act on all items, `at_once` of them at a time; the first failure ends the others and is raised."""
+    waiting = iter(items)
+
+    async def work() -> None:
+        for item in waiting:
+            await act(item)
+
+    await run_all(*[work] * at_once)

@@ -1,0 +1,115 @@
+"""Between kazoo's values and exceptions and this room's."""
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+from kazoo import exceptions as kazoo_errors
+from kazoo.client import KazooClient
+from kazoo.interfaces import IAsyncResult
+from kazoo.protocol.states import ZnodeStat
+from kazoo.security import ACL, Id
+
+from nncache.coordination.acl import Acl, AclEntry, Right
+from nncache.coordination.errors import (
+    BadVersionError,
+    ConnectionLostError,
+    CoordinationError,
+    NodeExistsError,
+    NoNodeError,
+    NotAllowedError,
+    NotEmptyError,
+    UnknownCallError,
+    ZnodeError,
+)
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZnodeAcl
+
+_NOT_REACHED = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
+"""What ZooKeeper says of the operations before and after the one that made it refuse a transaction."""
+
+
+def znode(path: str, reply: tuple[bytes | None, ZnodeStat]) -> Znode:
+    """Return a reply to getData."""
+    data, stat = reply
+    return Znode(
+        path=path,
+        data=data or b"",  # a znode can be made with no data at all
+        version=stat.version,
+        created_zxid=stat.czxid,
+        children=stat.numChildren,
+        owner_session=stat.ephemeralOwner,
+        created_ms=stat.ctime,
+    )
+
+
+def znode_acl(reply: tuple[Sequence[ACL], ZnodeStat]) -> ZnodeAcl:
+    """Return a reply to getACL."""
+    entries, stat = reply
+    return ZnodeAcl(
+        tuple(AclEntry(entry.id.scheme, entry.id.id or "", Right(entry.perms)) for entry in entries),
+        stat.aversion,
+    )
+
+
+def kazoo_acl(acl: Acl) -> list[ACL]:
+    """Return an ACL as kazoo takes it."""
+    return [ACL(int(entry.rights), Id(entry.scheme, entry.id)) for entry in acl]
+
+
+def failure(path: str, error: Exception) -> CoordinationError:
+    """Return what an exception of kazoo is in this room's words."""
+    match error:
+        case kazoo_errors.NoNodeError():
+            return NoNodeError(path)
+        case kazoo_errors.NodeExistsError():
+            return NodeExistsError(path)
+        case kazoo_errors.BadVersionError():
+            return BadVersionError(path)
+        case kazoo_errors.NotEmptyError():
+            return NotEmptyError(path)
+        case kazoo_errors.NoAuthError():
+            return NotAllowedError(path)
+        case (
+            kazoo_errors.NoChildrenForEphemeralsError()
+            | kazoo_errors.QuotaExceededError()
+            | kazoo_errors.BadArgumentsError()
+            | kazoo_errors.MarshallingError()
+        ):
+            return ZnodeError(path, f"ZooKeeper refuses it ({type(error).__name__})")
+        case kazoo_errors.InvalidACLError():
+            return ZnodeError(
+                path,
+                "ZooKeeper refuses its ACL: the servers need an authProvider for each scheme in it, and must have "
+                "authenticated this client (zookeeper_sasl, or zookeeper_certificate and the servers' ssl.clientAuth)",
+            )
+        case kazoo_errors.UnimplementedError():
+            return UnknownCallError(f"{path}: the ZooKeeper server does not have this call")
+        case kazoo_errors.SessionClosedRequireSaslError():
+            return ConnectionLostError(f"{path}: ZooKeeper wants a login by SASL: set zookeeper_sasl")
+        case _:
+            return ConnectionLostError(f"{path}: {type(error).__name__}: {error}")
+
+
+def begin_transaction(kazoo: KazooClient, operations: Sequence[Operation]) -> IAsyncResult:
+    """Send a transaction; its reply is for `refusal`."""
+    transaction = kazoo.transaction()
+    for operation in operations:
+        match operation:
+            case Create(path, data, ephemeral, acl):
+                transaction.create(path, data, acl=kazoo_acl(acl), ephemeral=ephemeral)
+            case SetData(path, data, version):
+                transaction.set_data(path, data, version)
+            case Delete(path, version):
+                transaction.delete(path, version)
+            case Check(path, version):
+                transaction.check(path, version)
+            case _:
+                assert_never(operation)
+    return transaction.commit_async()
+
+
+def refusal(operations: Sequence[Operation], results: Sequence[Any]) -> CoordinationError | None:
+    """Return why a transaction was not carried out, None if it was."""
+    for operation, result in zip(operations, results, strict=True):
+        if isinstance(result, Exception) and not isinstance(result, _NOT_REACHED):
+            return failure(operation.path, result)
+    return None

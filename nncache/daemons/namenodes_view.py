@@ -1,0 +1,29 @@
+"""The NameNodes as operators see them."""
+
+from nncache.hadoop.election_view import HaState, NameNode
+from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.pool import NameNodePool
+
+
+def namenodes_view(pool: NameNodePool) -> tuple[dict[str, object], ...]:
+    """Return the addresses, namespaces and state of each, as JSON."""
+    return tuple(
+        about_namenode(each, pool.namespace_check(each)) | {"state": state_word(pool.state_of(each))}
+        for each in pool.namenodes
+    )
+
+
+def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, object]:
+    """Return the addresses of a NameNode, and the namespace that each serves; None while that is not known."""
+    over_http, over_rpc = check.over_http, check.over_rpc
+    return {
+        "http": namenode.http,
+        "rpc": namenode.rpc,
+        "namespace_over_http": None if over_http is None else str(over_http),
+        "namespace_over_rpc": None if over_rpc is None else str(over_rpc),
+    }
+
+
+def state_word(state: HaState | None) -> str:
+    """Return what a NameNode is, in one word."""
+    return "unreachable" if state is None else state.name.lower()

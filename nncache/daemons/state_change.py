@@ -1,0 +1,43 @@
+"""A change of a daemon's state that its log tells of."""
+
+from dataclasses import dataclass
+
+from nncache.hadoop.election_view import Active
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """One line.
+
+    Attributes:
+        text: what happened, what follows from it, and of what is bad what to do.
+        is_bad: a bad state begins; the end of one is no longer bad.
+    """
+
+    text: str
+    is_bad: bool = False
+
+
+def about_active(
+    before: Active | None, now: Active | None, *, is_first: bool, why_none: str, without: str
+) -> tuple[StateChange, ...]:
+    """Return the line about who is active, if that has changed.
+
+    Args:
+        before: the active NameNode that was known.
+        now: the one that is known.
+        is_first: nothing was logged yet.
+        why_none: what each NameNode says, if none is known to be active.
+        without: what happens while none is known.
+    """
+    if not is_first and _identity(before) == _identity(now):
+        return ()
+    if now is None:
+        why = f": {why_none}" if why_none else ""
+        what_to_do = "see that one NameNode is active and that namenode_http names them all"
+        return (StateChange(f"no active NameNode is known{why}; {without}; {what_to_do}", is_bad=True),)
+    return (StateChange(f"NameNode {now.namenode.http} is active (term {now.term})"),)
+
+
+def _identity(active: Active | None) -> object:
+    return None if active is None else (active.namenode, active.term)

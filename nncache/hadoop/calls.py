@@ -1,0 +1,207 @@
+"""What a WebHDFS request asks for.
+
+There are two readers, because a misreading costs differently. `parse_plain` decides what the cache may answer: it takes
+only what every release reads in the same way. `parse_call` decides what a forwarded request may have changed: it never
+refuses, reads as loosely as any release might, and says where it is not certain.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import unquote_plus
+
+from nncache.hadoop.operations import Operation, operation
+from nncache.hadoop.paths import (
+    InvalidPathError,
+    canonical,
+    decode_loosely,
+    decode_target_path,
+    has_dot_segments,
+    is_cacheable,
+    percent_decode,
+)
+from nncache.hadoop.users import read_claimed_user
+
+PREFIX: Final = "/webhdfs/v1"
+# Methods that write nothing. Others, also unknown ones, may.
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+MAX_PARAMETERS: Final = 1_000
+"""Parameters of a query that are read; what says more than that is not certain."""
+
+ABSOLUTE_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+"""How a target in absolute-form begins (RFC 9112, section 3.2.2)."""
+
+_DOAS: Final = "doas"
+_PLAIN_NAMES: Final = frozenset({"op", "user.name", _DOAS, "delegation"})
+_USER_NAMES: Final = frozenset({"user.name", _DOAS})
+_PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._$@/:-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A WebHDFS request, read pessimistically."""
+
+    method: str  # upper-case
+    op: Operation | None  # None: unknown, missing, or not certain
+    path: str | None  # canonical; None: not certain
+    as_requested: str | None  # decoded, with its slashes as they came; None exactly when `path` is
+    arguments: Mapping[str, tuple[str, ...]]  # names lower-cased and decoded; all values, in their order
+    is_certain: (
+        bool  # False: part of the query could not be read, so there may be more in it than `arguments`
+    )
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the method promises to change nothing (it may still set an access time)."""
+        return self.method in SAFE_METHODS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusRequest:
+    """A GETFILESTATUS that every release reads in the same way, but perhaps for whom its `doas` asks."""
+
+    path: str  # canonical
+    as_requested: str  # as a 404 quotes it
+    user_name: str | None
+    doas: str | None
+    delegation: str | None
+    doas_may_be_ignored: bool = False
+    """It is spelled in another case, as Knox's `doAs`: 3.5.0 reads it, 3.4.1 without Kerberos does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainArguments:
+    """The query of a plain GETFILESTATUS."""
+
+    user_name: str | None
+    doas: str | None
+    delegation: str | None
+    doas_may_be_ignored: bool = False
+
+
+def parse_call(method: str, target: str) -> Call:
+    """Read any request line whatsoever; never raises.
+
+    A target may be in origin-form or absolute-form. With a fragment nothing of it is certain: each reader cuts it
+    elsewhere.
+    """
+    upper = method.upper()
+    if "#" in target:
+        return Call(
+            method=upper,
+            op=None,
+            path=None,
+            as_requested=None,
+            arguments=MappingProxyType({}),
+            is_certain=False,
+        )
+    absolute = ABSOLUTE_FORM.match(target)
+    spelled, _, query = target[absolute.end() if absolute else 0 :].partition("?")
+    as_requested = _loose_path(spelled)
+    arguments, is_certain = _loose_query(query)
+    named = {value.upper() for value in arguments.get("op", ())}
+    return Call(
+        method=upper,
+        op=operation(upper, named.pop()) if len(named) == 1 and is_certain else None,
+        path=None if as_requested is None else canonical(as_requested),
+        as_requested=as_requested,
+        arguments=MappingProxyType(arguments),
+        is_certain=is_certain,
+    )
+
+
+def parse_plain(target: str) -> StatusRequest | None:
+    """Read the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
+
+    Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at
+    most once, with plain values and nothing else, names of users no longer than a file's may be. Names of users may be
+    escaped, and `doas` may be spelled in any case, as Knox does. No other name may: 3.5.0 does not read `OP`, and
+    3.4.1 not `USER.NAME`, and no client sends them.
+    """
+    spelled, _, query = target.partition("?")
+    arguments = plain_arguments(query)
+    return None if arguments is None else plain_request(spelled, arguments)
+
+
+def plain_arguments(query: str) -> PlainArguments | None:
+    """Read the query of such a target; None unless it is plain."""
+    arguments: dict[str, str] = {}
+    in_other_case = False
+    for parameter in query.split("&"):
+        name, _, spelled = parameter.partition("=")
+        if name not in _PLAIN_NAMES and name.lower() == _DOAS:
+            name, in_other_case = _DOAS, True
+        if name not in _PLAIN_NAMES or name in arguments:
+            return None
+        value = _value(name, spelled)
+        if value is None:
+            return None
+        arguments[name] = value
+    if arguments.get("op", "").upper() != "GETFILESTATUS":
+        return None
+    return PlainArguments(
+        arguments.get("user.name"), arguments.get(_DOAS), arguments.get("delegation"), in_other_case
+    )
+
+
+def _value(name: str, spelled: str) -> str | None:
+    """Return the value of a plain parameter; None if it is not plain."""
+    if name in _USER_NAMES:
+        return read_claimed_user(spelled)
+    return spelled if _PLAIN_VALUE.fullmatch(spelled) else None
+
+
+def plain_request(spelled: str, arguments: PlainArguments) -> StatusRequest | None:
+    """Put what stands before the query of such a target, and what was read of the query, together; None: as above."""
+    if not spelled.startswith(PREFIX):
+        return None
+    try:
+        as_requested = decode_target_path(spelled[len(PREFIX) :])
+        path = canonical(as_requested)
+    except InvalidPathError:
+        return None
+    if not is_cacheable(path):
+        return None
+    return StatusRequest(
+        path=path,
+        as_requested=as_requested,
+        user_name=arguments.user_name,
+        doas=arguments.doas,
+        delegation=arguments.delegation,
+        doas_may_be_ignored=arguments.doas_may_be_ignored,
+    )
+
+
+def _loose_path(spelled: str) -> str | None:
+    """Give the path as requested; None where readers could differ: another prefix, bad escapes, dot segments."""
+    if not spelled.startswith(PREFIX):
+        return None
+    try:
+        decoded = decode_loosely(spelled[len(PREFIX) :])
+    except InvalidPathError:
+        return None
+    return None if has_dot_segments(decoded) else decoded
+
+
+def _loose_query(query: str) -> tuple[dict[str, tuple[str, ...]], bool]:
+    """Give the parameters that can be read, the first `MAX_PARAMETERS` at most, and whether that was all of them."""
+    arguments: dict[str, list[str]] = {}
+    parameters = query.split("&", MAX_PARAMETERS)
+    is_certain = len(parameters) <= MAX_PARAMETERS
+    for parameter in parameters[:MAX_PARAMETERS]:
+        name, _, value = parameter.partition("=")
+        try:
+            key, decoded = _form_decode(name).lower(), _form_decode(value)
+        except InvalidPathError:
+            is_certain = False
+            key, decoded = unquote_plus(name).lower(), unquote_plus(value)
+        if key:
+            arguments.setdefault(key, []).append(decoded)
+    return {key: tuple(values) for key, values in arguments.items()}, is_certain
+
+
+def _form_decode(text: str) -> str:
+    return percent_decode(text.replace("+", " "))

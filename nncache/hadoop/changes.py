@@ -1,0 +1,115 @@
+"""What an event makes stale: the one table.
+
+`hadoop/effects.py` says the same of calls. Source: the measured table "What each event can have changed" (Hadoop 3.4.1
+and 3.5.0). Where something is not certain the answer is the larger one: a change too many costs a call to the NameNode,
+one too few is a stale answer.
+"""
+
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from nncache.hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from nncache.hadoop.events import (
+    Append,
+    Close,
+    Create,
+    Event,
+    MetadataKind,
+    MetadataUpdate,
+    Rename,
+    Truncate,
+    Unlink,
+    XAttr,
+    XAttrNamespace,
+)
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.paths import (
+    ROOT,
+    InvalidPathError,
+    canonical,
+)
+
+# hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses; what else the NameNode
+# keeps in its own two namespaces is rare, and nothing is assumed of it.
+_OWN_NAMESPACES: Final = frozenset({XAttrNamespace.SYSTEM, XAttrNamespace.RAW})
+
+
+def changes_of_event(event: Event) -> tuple[Change, ...]:
+    """Say what an event makes stale."""
+    try:
+        return _changes_of_event(event)
+    except InvalidPathError:
+        return tuple(dict.fromkeys(_changes_at_odd_paths(event)))
+
+
+def _changes_at_odd_paths(event: Event) -> Iterator[Change]:
+    """Say it of an event with a path that is not canonical, and cannot be made so.
+
+    Over RPC any user can make a name that holds a NUL, and no cache keeps such a name or what is below it: of such a
+    path only the directory that holds the first such name can be stale.
+    """
+    match event:
+        case Rename(source=source, destination=destination):
+            yield _change_at(source, Vanished)
+            yield _change_at(destination, Appeared)
+        case _:
+            yield _change_at(event.path, Touched)
+
+
+def _change_at(path: str, kind: type[Vanished | Appeared | Touched]) -> Change:
+    if not path.startswith(ROOT):
+        return EverythingUnknown(f"event with an unreadable path: {path!r}")
+    readable, nul, _ = path.partition("\0")
+    return Touched(canonical(readable[: readable.rindex(ROOT) + 1])) if nul else kind(canonical(path))
+
+
+def _changes_of_event(event: Event) -> tuple[Change, ...]:
+    match event:
+        case Create(path=path, kind=FileType.FILE):
+            return Appeared(canonical(path)), Opened(canonical(path))
+        case Create(path=path):
+            return (Appeared(canonical(path)),)
+        case Close(path=path):
+            return (Closed(canonical(path)),)
+        case Append(path=path):
+            return (Opened(canonical(path)),)
+        case Truncate(path=path):
+            return (Touched(canonical(path)),)
+        case Unlink(path=path):
+            return (Vanished(canonical(path)),)
+        case Rename(source=source, destination=destination):
+            return moved(canonical(source), canonical(destination))
+        case MetadataUpdate(path=path, kind=kind, xattrs=xattrs):
+            return _changes_of_metadata(canonical(path), kind, xattrs)
+        case _:
+            assert_never(event)
+
+
+def moved(source: str, destination: str) -> tuple[Change, ...]:
+    """Say it of a rename, also of a path to itself."""
+    # The old rename API logs a rename of a path to itself.
+    return () if source == destination else (Moved(source, destination),)
+
+
+def _changes_of_metadata(path: str, kind: MetadataKind, xattrs: tuple[XAttr, ...]) -> tuple[Change, ...]:
+    match kind:
+        case MetadataKind.PERMS | MetadataKind.OWNER | MetadataKind.ACLS:
+            return (AccessChanged(path),)
+        case MetadataKind.TIMES | MetadataKind.REPLICATION:
+            return (Touched(path),)
+        case MetadataKind.XATTRS:
+            own = any(xattr.namespace in _OWN_NAMESPACES for xattr in xattrs)
+            return (SubtreeUnknown(path),) if own else ()
+        case _:
+            assert_never(kind)

@@ -1,0 +1,29 @@
+"""Read what a Hadoop daemon's `/conf` answers: its effective configuration.
+
+Pure. Source: org.apache.hadoop.conf.ConfServlet of Hadoop 3.4.1 and 3.5.0, asked with `Accept: application/json`.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+TARGET: Final = "/conf?format=json"
+
+
+class _Property(msgspec.Struct, frozen=True):
+    key: str
+    value: str | None = None
+
+
+class _Conf(msgspec.Struct, frozen=True):
+    properties: tuple[_Property, ...]
+
+
+def parse_conf(body: bytes) -> Mapping[str, str] | None:
+    """Return the values by name; None if this is no configuration."""
+    try:
+        conf = msgspec.json.decode(body, type=_Conf)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return {each.key: each.value for each in conf.properties if each.value is not None}

@@ -1,0 +1,181 @@
+"""What a cluster's configuration says about its NameNodes.
+
+Source: org.apache.hadoop.hdfs.DFSUtil, DFSUtilClient and HAUtil, 3.5.0.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+from nncache.net.addresses import split_address
+from nncache.net.setting_error import SettingError
+
+DEFAULT_NAMESERVICE: Final = "default"
+"""Of a cluster that has no `dfs.nameservices`."""
+
+_RPC_KEY: Final = "dfs.namenode.rpc-address"
+_RPC_PORT: Final = 8020
+_PRINCIPAL_KEY: Final = "dfs.namenode.kerberos.principal"
+_POLICY_KEY: Final = "dfs.http.policy"
+_POLICIES: Final[Mapping[str, frozenset[bool]]] = {
+    "HTTP_ONLY": frozenset({False}),
+    "HTTP_AND_HTTPS": frozenset({False, True}),
+    "HTTPS_ONLY": frozenset({True}),
+}
+"""By policy, whether the web server can be asked with TLS (True), and without (org.apache.hadoop.http.HttpConfig)."""
+
+_WEB_KEYS: Final[Mapping[bool, tuple[str, str]]] = {
+    False: ("dfs.namenode.http-address", "0.0.0.0:9870"),
+    True: ("dfs.namenode.https-address", "0.0.0.0:9871"),
+}
+"""With TLS or not: the address's key, and its default."""
+
+_WILDCARDS: Final = frozenset({"0.0.0.0", "::", "0:0:0:0:0:0:0:0"})  # noqa: S104 - not listened on: recognised
+
+
+_Suffix: TypeAlias = tuple[str, ...]
+
+
+class Values(Protocol):
+    """`nncache.hadoop.configuration.Configuration`."""
+
+    def get(self, name: str) -> str | None:
+        """Return a value."""
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a comma-separated value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredNameNodes:
+    """The NameNodes of a nameservice, "host:port" each, both lists in the same order; "" for no principal.
+
+    Attributes:
+        tls: `http` are HTTPS addresses.
+    """
+
+    nameservice: str
+    http: tuple[str, ...]
+    rpc: tuple[str, ...]
+    principal: str = ""
+    tls: bool = False
+
+
+def configured_nameservice(values: Values) -> str:
+    """Return the nameservice that the clients of this configuration use.
+
+    Raises:
+        SettingError: it says several, and not which.
+    """
+    nameservices = values.names("dfs.nameservices")
+    if not nameservices:
+        return DEFAULT_NAMESERVICE
+    authority = urlsplit(values.get("fs.defaultFS") or "").netloc
+    own = values.names("dfs.internal.nameservices")
+    for name in (authority, values.get("dfs.nameservice.id")):
+        if name in nameservices:
+            return name
+    for names in (own, nameservices):
+        if len(names) == 1:
+            return names[0]
+    several = ", ".join(own or nameservices)
+    raise SettingError("dfs.nameservices", several, "are several; say with nameservice which one is meant")
+
+
+def configured_namenodes(
+    values: Values, nameservice: str | None = None, *, tls: bool | None = None
+) -> ConfiguredNameNodes:
+    """Return where the NameNodes of a nameservice (None: of the clients' own) are.
+
+    With `tls` their HTTPS addresses are wanted, with False those of plain HTTP; None: HTTPS where there is no other.
+
+    Raises:
+        SettingError: the configuration does not say, or says that they do not serve what is wanted.
+    """
+    is_tls = _with_tls(values, wanted=tls)
+    known = values.names("dfs.nameservices")
+    if nameservice is None:
+        nameservice = configured_nameservice(values)
+    elif known and nameservice not in known:
+        raise SettingError("nameservice", nameservice, f"must be one of dfs.nameservices: {', '.join(known)}")
+    if nameservice not in known:
+        return _together(nameservice, [_rpc(values, ())], values, is_tls=is_tls)
+    ids = values.names(f"dfs.ha.namenodes.{nameservice}")
+    suffixes: list[_Suffix] = [(nameservice, each) for each in ids] or [(nameservice,)]
+    return _together(nameservice, [_rpc(values, suffix) for suffix in suffixes], values, is_tls=is_tls)
+
+
+def _with_tls(values: Values, *, wanted: bool | None) -> bool:
+    """Return whether HTTPS addresses are meant."""
+    policy = values.get(_POLICY_KEY) or "HTTP_ONLY"
+    served = _POLICIES.get(policy)
+    if served is None:
+        raise SettingError(_POLICY_KEY, policy, f"must be one of {', '.join(_POLICIES)}")
+    if wanted is None:
+        return False not in served
+    if wanted not in served:
+        text = str(wanted).lower()
+        raise SettingError("namenode_tls", text, f"does not fit dfs.http.policy, which is {policy}")
+    return wanted
+
+
+def _together(
+    nameservice: str, rpc: Sequence[tuple[_Suffix, str]], values: Values, *, is_tls: bool
+) -> ConfiguredNameNodes:
+    http = tuple(_web(values, suffix, address, is_tls=is_tls) for suffix, address in rpc)
+    suffixed = f"{_PRINCIPAL_KEY}.{nameservice}"
+    principal = values.get(suffixed) or values.get(_PRINCIPAL_KEY) or ""
+    return ConfiguredNameNodes(nameservice, http, tuple(address for _, address in rpc), principal, is_tls)
+
+
+def _rpc(values: Values, suffix: _Suffix) -> tuple[_Suffix, str]:
+    """Return the RPC address of one NameNode, with the suffix of its keys."""
+    key = ".".join((_RPC_KEY, *suffix))
+    address = values.get(key)
+    if address is not None:
+        return suffix, _with_port(key, address, _RPC_PORT)
+    if len(suffix) > 1:  # of a pair each has its own
+        raise SettingError(key, "absent", "must be host:port of that NameNode")
+    default = values.get("fs.defaultFS") or "file:///"
+    url = urlsplit(default)
+    known = values.names("dfs.nameservices")
+    if suffix and (
+        len(known) > 1 or url.netloc in known
+    ):  # fs.defaultFS is no address, or that of another one
+        name = suffix[0]
+        raise SettingError(
+            key,
+            "absent",
+            f"must be host:port of the NameNode of {name}; if it has several, dfs.ha.namenodes.{name} must name them "
+            "(nn1,nn2), and each needs addresses of its own",
+        )
+    if url.scheme != "hdfs" or not url.netloc:
+        raise SettingError("fs.defaultFS", default, f"names no NameNode, and {key} is absent")
+    return suffix, _with_port("fs.defaultFS", url.netloc, _RPC_PORT)
+
+
+def _web(values: Values, suffix: _Suffix, rpc: str, *, is_tls: bool) -> str:
+    """Return the HTTP or HTTPS address; on the RPC address's host if it is a wildcard."""
+    every, default = _WEB_KEYS[is_tls]
+    keys = (".".join((every, *suffix)), every)
+    key, address = next(
+        ((key, found) for key in keys if (found := values.get(key)) is not None), (every, default)
+    )
+    host, port = split_address(_with_port(key, address, 0))
+    return f"{rpc.rpartition(':')[0]}:{port}" if host in _WILDCARDS else address
+
+
+def _with_port(key: str, address: str, port: int) -> str:
+    """Return host:port, with this port if there is none.
+
+    Raises:
+        SettingError: it is no address.
+    """
+    if port and ":" not in address.rpartition("]")[2]:
+        address = f"{address}:{port}"
+    try:
+        split_address(address)
+    except ValueError as error:
+        raise SettingError(key, address, str(error)) from error
+    return address

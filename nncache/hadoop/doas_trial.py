@@ -1,0 +1,92 @@
+"""Try whether this service may act for others at a NameNode: one `doas`.
+
+What is asked changes nothing: the home directory of a user, who need not exist.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from nncache.hadoop import conf_page
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.namenode_web import NameNodeWeb
+from nncache.hadoop.proxy_users import is_about_hosts, whom_to_try
+from nncache.hadoop.remote_exception import parse_remote_exception
+
+_HOME: Final = f"{PREFIX}/?op=GETHOMEDIRECTORY"
+
+
+class _Home(msgspec.Struct, frozen=True, rename="pascal"):
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of it.
+
+    Attributes:
+        name: what the NameNode calls this service.
+        user: for whom it has tried to act.
+        refusal: why it may not, in the NameNode's words; "" if it may.
+        is_proof: a refusal is that of each user, or of each whom the rules name; else some user may be allowed.
+    """
+
+    name: str
+    user: str
+    refusal: str
+    is_proof: bool
+
+    @property
+    def to_do(self) -> str:
+        """What lets it act."""
+        key = f"hadoop.proxyuser.{self.name}"
+        return (
+            f"set {key}.hosts to this host, and {key}.groups or .users to whom the clients are, in core-site.xml of "
+            "the NameNodes, and run hdfs dfsadmin -refreshSuperUserGroupsConfiguration"
+        )
+
+
+async def try_doas(session: aiohttp.ClientSession, address: str, web: NameNodeWeb) -> Trial | None:
+    """Try it with a session that logs in; None: the NameNode does not say.
+
+    Raises:
+        aiohttp.ClientError, OSError: it does not answer; KerberosError: there is no login.
+    """
+    base = web.url(address)
+    own = _home_of(await _got(session, base + _HOME, web))
+    if own is None:
+        return None
+    status, body = await _got(session, base + conf_page.TARGET, web)
+    values: Mapping[str, str] | None = conf_page.parse_conf(body) if status == HTTPStatus.OK else None
+    user, is_proof = whom_to_try(own, values)
+    status, body = await _got(session, f"{base}{_HOME}&doas={quote(user, safe='')}", web)
+    if status == HTTPStatus.OK:
+        return Trial(own, user, "", is_proof)
+    remote = parse_remote_exception(body)
+    if status != HTTPStatus.FORBIDDEN or remote is None:
+        return None
+    return Trial(own, user, remote.message, is_proof or is_about_hosts(remote.message))
+
+
+async def _got(session: aiohttp.ClientSession, url: str, web: NameNodeWeb) -> tuple[int, bytes]:
+    async with session.get(
+        URL(url, encoded=True), allow_redirects=False, ssl=web.ssl, headers={"Accept": "application/json"}
+    ) as reply:
+        return reply.status, await reply.read()
+
+
+def _home_of(got: tuple[int, bytes]) -> str | None:
+    """Return the last part of a home directory, which is the name of its user."""
+    status, body = got
+    if status != HTTPStatus.OK:
+        return None
+    try:
+        return msgspec.json.decode(body, type=_Home).path.rpartition("/")[2] or None
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,323 @@
+"""Match canonical paths against many globs at once.
+
+All globs of a set share one automaton. Its states are worked out when a path first needs them and remembered, so
+matching costs one dictionary look-up per character of the path, whether there are ten globs or a thousand.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.hadoop.glob_syntax import (
+    AnyChar,
+    AnyString,
+    Component,
+    EitherOf,
+    GlobError,
+    Literal,
+    OneOf,
+    Token,
+    parse_glob,
+)
+
+__all__ = ["Glob", "GlobError", "GlobSet", "GlobSetStats", "compile_glob"]
+
+DEFAULT_MAX_STEPS: Final = 100_000
+"""Remembered steps of a set's automaton; about 100 bytes each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """One glob, read."""
+
+    text: str
+    alternatives: tuple[tuple[Component, ...], ...]  # flat globs, as components; () is the root's
+
+    def matches(self, path: str) -> bool:
+        """Tell whether a canonical path matches. A `GlobSet` that is kept is much cheaper."""
+        return GlobSet({"": self}).matches(path)
+
+
+def compile_glob(glob: str) -> Glob:
+    """Read a glob.
+
+    Raises:
+        GlobError: where and why it is none, or is one that Hadoop would misread (see `nncache.hadoop.glob_syntax`).
+    """
+    return Glob(glob, parse_glob(glob))
+
+
+@dataclass(frozen=True, slots=True)
+class GlobSetStats:
+    """How much a set has worked so far."""
+
+    remembered_steps: int  # entries of the automaton now
+    worked_out_steps: int  # entries made, ever
+    visited_nodes: int  # nodes looked at while making them, ever
+    forgotten: int  # times that the automaton was forgotten because it was full
+
+
+class _Node:
+    """A place in the globs; the globs share the nodes of their common beginnings."""
+
+    __slots__ = ("either", "jumps", "literals", "loops", "names", "string", "tests")
+
+    def __init__(self, *, loops: bool = False) -> None:
+        self.loops = loops  # stays here on any character but "/" and a line feed
+        self.literals: dict[str, _Node] = {}  # by the next character
+        self.tests = _NO_TESTS  # by what the next character must be; never "/"
+        self.string: _Node | None = None  # behind a "*"
+        self.either = _NO_EITHER  # behind alternatives; reached by the jumps of their ends
+        self.jumps: tuple[_Node, ...] = ()  # reached without a character
+        self.names: frozenset[str] = frozenset()  # the globs that end here
+
+
+_NO_TESTS: Final[dict[AnyChar | OneOf, _Node]] = {}
+"""Of most nodes, which have none: thousands of globs are as many as a hundred thousand nodes."""
+
+_NO_EITHER: Final[dict[EitherOf, _Node]] = {}
+
+
+class _State:
+    """The nodes that are reached by one beginning of a path."""
+
+    __slots__ = ("names", "nodes", "stays", "steps")
+
+    def __init__(self, nodes: frozenset[_Node], *, stays: bool) -> None:
+        self.nodes = nodes
+        self.stays = stays  # any character but "/" and a line feed leads back to it
+        self.steps: dict[str, _State] = {}  # by the next character
+        self.names = frozenset[str]().union(*(node.names for node in nodes))
+
+
+class GlobSet:
+    """Named globs, matched together.
+
+    Invariants:
+        I1  A remembered step leads to the state of exactly the nodes that the character leads to.
+        I2  At most `max_steps` steps are remembered.
+    """
+
+    def __init__(self, globs: Mapping[str, str | Glob], *, max_steps: int = DEFAULT_MAX_STEPS) -> None:
+        """Build the set from globs by name; a text is read first and may raise GlobError."""
+        self._max_steps = max_steps
+        self._worked_out = 0
+        self._visited = 0
+        self._forgotten = 0
+        self._remembered = 0
+        self._root_names: frozenset[str] = frozenset()  # the globs that match "/"
+        self._first = _Node()  # before the first "/"
+        self._globs = dict(globs)
+        for name, glob in globs.items():
+            self._add(name, _read(glob))
+        self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
+        self._asked_last = "/"
+        self._names_last = self._root_names
+        self._start = self._state((self._first,))
+        self._dead = self._state(())
+
+    def followed_by(self, globs: Mapping[str, str | Glob]) -> "GlobSet":
+        """Return a set of these globs: this very set, grown, if all of its own are among them, else another one.
+
+        Growing costs what the others cost. What was asked of the set before is worked out again.
+
+        Raises:
+            GlobError: a text is no glob; nothing was changed.
+        """
+        if not self._globs.items() <= globs.items():
+            return GlobSet(globs, max_steps=self._max_steps)
+        new = {name: _read(glob) for name, glob in globs.items() if name not in self._globs}
+        for name, glob in new.items():
+            self._add(name, glob)
+        self._globs = dict(globs)
+        self._restart()
+        return self
+
+    def matches(self, path: str) -> bool:
+        """Tell whether some glob matches this canonical path."""
+        return bool(self.names_matching(path))
+
+    def names_matching(self, path: str) -> frozenset[str]:
+        """Give the names of all globs that match this canonical path."""
+        if path != self._asked_last:  # often asked about again at once
+            self._asked_last = path
+            self._names_last = self._root_names if path == "/" else self._walk_to(path).names
+        return self._names_last
+
+    def may_match_below(self, path: str) -> bool:
+        """Tell whether some glob could match a path below this canonical path."""
+        return self._walk(path if path == "/" else path + "/") is not self._dead
+
+    def may_concern(self, path: str) -> bool:
+        """Tell whether some glob matches this canonical path or its parent, or could match a path below it.
+
+        When a path comes or goes, what can have changed is its own status, its parent's, and all below it.
+        """
+        if path == "/":
+            return self.matches(path) or self.may_match_below(path)
+        last_slash = path.rindex("/")
+        above = self._walk(path[:last_slash])
+        if above is self._dead:
+            return False
+        state = self._walk(path[last_slash:], above)
+        names_above = above.names if last_slash else self._root_names
+        return bool(names_above or state.names) or self._walk("/", state) is not self._dead
+
+    def lowest_concern(self, path: str) -> str | None:
+        """Give the lowest of a canonical path and its ancestors that `may_concern`; None if not even the root does.
+
+        All above it may concern as well. One walk answers for all: O(length).
+        """
+        if not self.may_concern("/"):
+            return None
+        state, names_above = self._start, self._root_names
+        length = start = 0  # of the lowest so far; of the next name, with its slash
+        while start < len(path) and path != "/":
+            end = path.find("/", start + 1)
+            end = len(path) if end < 0 else end
+            state = self._walk(path[start:end], state)
+            if not (names_above or state.names or self._walk("/", state) is not self._dead):
+                break
+            names_above = state.names
+            length = start = end
+        return path[:length] or "/"
+
+    def stats(self) -> GlobSetStats:
+        """Give the work done so far."""
+        return GlobSetStats(self._remembered, self._worked_out, self._visited, self._forgotten)
+
+    def _walk(self, path: str, state: _State | None = None) -> _State:
+        """Go on from a state, or from the start; nothing leads away from the dead state."""
+        state = state or self._start
+        dead = self._dead
+        for char in path:
+            if state is dead:
+                break
+            state = state.steps.get(char) or self._step(state, char)
+        return state
+
+    def _walk_to(self, path: str) -> _State:
+        """Go to a canonical path from the start; of the last name, which is often long, no more than can matter."""
+        begin = path.rindex("/") + 1
+        state, last = self._walk(path[:begin]), path[begin:]
+        if "\n" in last:
+            return self._walk(last, state)
+        for char in last:
+            if state.stays:
+                break
+            state = state.steps.get(char) or self._step(state, char)
+        return state
+
+    def _step(self, state: _State, char: str) -> _State:
+        if self._remembered >= self._max_steps:
+            self._forget()
+        self._remembered += 1
+        self._worked_out += 1
+        self._visited += len(state.nodes)
+        is_any = char not in "/\n"
+        reached: list[_Node] = []
+        for node in state.nodes:
+            if char in node.literals:
+                reached.append(node.literals[char])
+            if is_any and node.loops:
+                reached.append(node)
+            if char != "/":
+                reached += (
+                    after
+                    for test, after in node.tests.items()
+                    if (test.accepts(char) if isinstance(test, OneOf) else is_any)
+                )
+        following = self._state(reached)
+        state.steps[char] = following
+        return following
+
+    def _state(self, nodes: Iterable[_Node]) -> _State:
+        """Give the state of these nodes and all that are reached from them without a character."""
+        key = _closure(nodes)
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = _State(key, stays=_stays(key))
+        return state
+
+    def _forget(self) -> None:
+        """Restart the automaton. A walk under way goes on from the state it holds."""
+        self._restart()
+        self._forgotten += 1
+
+    def _restart(self) -> None:
+        for state in self._states.values():
+            state.steps.clear()
+        self._states = {self._start.nodes: self._start, self._dead.nodes: self._dead}
+        self._remembered = 0
+        self._asked_last, self._names_last = "/", self._root_names
+
+    def _add(self, name: str, glob: Glob) -> None:
+        for components in glob.alternatives:
+            if not components:
+                self._root_names |= {name}
+                continue
+            node = self._first
+            for component in components:
+                node = _literally(node, "/")
+                node = _follow(node, component)
+            node.names |= {name}
+
+
+def _closure(nodes: Iterable[_Node]) -> frozenset[_Node]:
+    """Return the nodes, and those that are reached from them without a character."""
+    found: set[_Node] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += node.jumps
+    return frozenset(found)
+
+
+def _stays(nodes: frozenset[_Node]) -> bool:
+    """Whether any character but "/" and a line feed leads from these nodes to just these; behind a "*" at an end."""
+    if any(node.tests or node.literals.keys() - {"/"} for node in nodes):
+        return False
+    return _closure(node for node in nodes if node.loops) == nodes
+
+
+def _follow(node: _Node, tokens: Component) -> _Node:
+    for token in tokens:
+        node = _after(node, token)
+    return node
+
+
+def _after(node: _Node, token: Token) -> _Node:
+    """Give the node behind a token, made if there is none."""
+    match token:
+        case Literal(char):
+            return _literally(node, char)
+        case AnyString():
+            if node.string is None:
+                node.string = _Node(loops=True)
+                node.jumps += (node.string,)
+            return node.string
+        case EitherOf(alternatives):
+            behind = node.either.get(token)
+            if behind is None:
+                node.either = node.either or {}
+                behind = node.either[token] = _Node()
+                for alternative in alternatives:
+                    _follow(node, alternative).jumps += (behind,)
+            return behind
+        case _:
+            node.tests = node.tests or {}
+            return node.tests.setdefault(token, _Node())
+
+
+def _literally(node: _Node, char: str) -> _Node:
+    """Give the node behind a character, made if there is none."""
+    after = node.literals.get(char)
+    if after is None:
+        after = node.literals[char] = _Node()
+    return after
+
+
+def _read(glob: str | Glob) -> Glob:
+    return compile_glob(glob) if isinstance(glob, str) else glob

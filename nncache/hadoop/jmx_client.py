@@ -1,0 +1,184 @@
+"""Ask one NameNode over JMX what it is and how far its log has come.
+
+With the name of the service's user, which any NameNode with simple authentication accepts; without a name it answers
+401 where `hadoop.http.authentication.simple.anonymous.allowed` is false. `nncache.hadoop.jmx` reads the replies.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from urllib.parse import quote
+
+import aiohttp
+from yarl import URL
+
+from nncache.hadoop.election_view import Answer, Journal, NameNode
+from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError, TlsError
+from nncache.hadoop.jmx import (
+    BLOCK_POOL_QUERY,
+    CLUSTER_QUERY,
+    JOURNAL_QUERY,
+    STARTED_QUERY,
+    STATUS_QUERY,
+    parse_block_pool,
+    parse_cluster_id,
+    parse_last_txid,
+    parse_started_ms,
+    parse_status,
+)
+from nncache.hadoop.kerberos.web_guard import see_guarded
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.server_kind import HttpReply, ServerKind, kind_of_reply
+from nncache.net.answer_timeout import AnswerTimeout, answer_timeout
+from nncache.net.http_failure import tls_error_of, why_unanswered
+
+MAX_REPLY_BYTES = 1024 * 1024
+
+_WHAT_TO_DO: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: (
+        "its web server wants Kerberos, or another authentication: give this service an identity with --principal and "
+        "--keytab"
+    ),
+    HTTPStatus.NOT_FOUND: "it is an HTTP server, and no NameNode's: is it the right port in namenode_http?",
+    HTTPStatus.FORBIDDEN: (
+        "name a user with --user who may see it (dfs.cluster.administrators, where "
+        "hadoop.security.instrumentation.requires.admin is set)"
+    ),
+}
+
+_WHO_ELSE: dict[ServerKind, str] = {
+    ServerKind.HADOOP_RPC: (
+        "name the HTTP address in namenode_http; are namenode_http and namenode_rpc the wrong way round?"
+    ),
+    ServerKind.PROXY: "name the NameNode itself in namenode_http, not a proxy in front of it",
+}
+
+_FIRST_BYTES = 4096
+"""Of a reply that is not the one wanted: enough to see what answers."""
+
+_log = logging.getLogger(__name__)
+
+
+class JmxClient:
+    """Any number of NameNodes, over the connections of one HTTP session."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        clock: Callable[[], float],
+        *,
+        timeout_s: float,
+        user: str,
+        wants_guard: bool = False,
+        web: NameNodeWeb = PLAIN,
+    ) -> None:
+        """Ask over this session, as `web` says.
+
+        With `wants_guard` only those that ask who is there are believed (`web_guard.py`).
+        """
+        self._session = session
+        self._clock = clock
+        self._user = user
+        self._as_user = f"&user.name={quote(user, safe='')}"
+        self._timeout_s = timeout_s  # for all the questions that make one answer
+        self._wants_guard = wants_guard
+        self._web = web
+        self._guarded: dict[NameNode, int] = {}  # those that ask who is there, in which life of their process
+        self._namespaces: dict[
+            NameNode, tuple[int, Namespace]
+        ] = {}  # what each said, in which life of its process
+
+    async def ask(self, namenode: NameNode) -> Answer:
+        """Ask when its process started, what it is, how far its log has come, and when it started again.
+
+        Only the same start before and after shows that one process said all this, and only the order shows that
+        the log had come so far when it was what it says it is. A NameNode that says what it is but not how far
+        its log has come gives an answer all the same, without a journal.
+
+        Raises:
+            JmxUnavailableError: No answer in time; a TlsError if TLS is in the way.
+            MalformedReplyError: Not an answer to be trusted, or two processes gave parts of it.
+            KerberosError: It is asked with Kerberos, and there is no ticket for it; or it believes anybody.
+        """
+        try:
+            async with answer_timeout(self._timeout_s) as deadline:
+                started_ms = await self._ask_started(namenode)
+                if self._wants_guard and self._guarded.get(namenode) != started_ms:
+                    await see_guarded(self._session, namenode.http, self._web)
+                    self._guarded[namenode] = started_ms
+                status = parse_status(await self._get(namenode, STATUS_QUERY))
+        except TimeoutError as exc:
+            raise self._is_silent(namenode) from exc
+        answer = status.answer(started_ms, self._known_namespace(namenode, started_ms))
+        try:
+            async with AnswerTimeout(deadline.due):
+                journal = await self._ask_journal(namenode)
+                namespace = answer.namespace or await self._ask_namespace(namenode)
+                started_again_ms = await self._ask_started(namenode)
+        except (TimeoutError, HadoopError) as error:
+            _log.debug("cannot read the last transaction id of %s: %s", namenode.http, error)
+            return answer
+        if started_again_ms != started_ms:
+            raise MalformedReplyError(f"{namenode.http} was restarted between two questions")
+        if namespace is not None:
+            self._namespaces[namenode] = started_ms, namespace
+        return replace(answer, namespace=namespace, journal=journal)
+
+    def _known_namespace(self, namenode: NameNode, started_ms: int) -> Namespace | None:
+        """Return what this very process has said before; it cannot change."""
+        said_in, namespace = self._namespaces.get(namenode, (None, None))
+        return namespace if said_in == started_ms else None
+
+    async def _ask_started(self, namenode: NameNode) -> int:
+        return parse_started_ms(await self._get(namenode, STARTED_QUERY))
+
+    async def _ask_journal(self, namenode: NameNode) -> Journal | None:
+        asked_at = self._clock()
+        body = await self._get(namenode, JOURNAL_QUERY)
+        try:
+            return Journal(last_txid=parse_last_txid(body), asked_at=asked_at)
+        except MalformedReplyError as error:  # of another release, perhaps
+            _log.debug("cannot read the last transaction id of %s: %s", namenode.http, error)
+            return None
+
+    async def _ask_namespace(self, namenode: NameNode) -> Namespace | None:
+        try:
+            cluster_id = parse_cluster_id(await self._get(namenode, CLUSTER_QUERY))
+            return Namespace(cluster_id, parse_block_pool(await self._get(namenode, BLOCK_POOL_QUERY)))
+        except MalformedReplyError as error:
+            _log.debug("cannot read the namespace of %s: %s", namenode.http, error)
+            return None
+
+    async def _get(self, namenode: NameNode, query: str) -> bytes:
+        url = URL(f"{self._web.url(namenode.http)}{query}{self._as_user}", encoded=True)
+        try:
+            async with self._session.get(url, allow_redirects=False, ssl=self._web.ssl) as reply:
+                if reply.status != HTTPStatus.OK:
+                    raise await self._refused(namenode, reply)
+                body = bytearray()
+                async for chunk in reply.content.iter_any():
+                    body += chunk
+                    if len(body) > MAX_REPLY_BYTES:
+                        raise MalformedReplyError(f"JMX of {namenode.http} answers too much")
+                return bytes(body)
+        except TimeoutError as exc:
+            raise self._is_silent(namenode) from exc
+        except (aiohttp.ClientError, OSError) as exc:
+            kind = JmxUnavailableError if tls_error_of(exc) is None else TlsError
+            raise kind(f"JMX of {namenode.http}: {why_unanswered(exc)}") from exc
+
+    async def _refused(self, namenode: NameNode, reply: aiohttp.ClientResponse) -> MalformedReplyError:
+        """Return what is wrong with a reply that is no 200."""
+        fields = {name.lower(): value for name, value in reply.headers.items()}
+        body = await reply.content.read(_FIRST_BYTES)
+        kind = kind_of_reply(HttpReply(reply.status, fields, body))
+        if kind in _WHO_ELSE:
+            return MalformedReplyError(f"{namenode.http} {kind.value}: {_WHO_ELSE[kind]}")
+        advice = _WHAT_TO_DO.get(reply.status, "")
+        says = f"/jmx of {namenode.http} answers {reply.status} to user {self._user}"
+        return MalformedReplyError(f"{says}: {advice}" if advice else says)
+
+    def _is_silent(self, namenode: NameNode) -> JmxUnavailableError:
+        return JmxUnavailableError(f"JMX of {namenode.http}: no answer in {self._timeout_s:g} s")

@@ -1,0 +1,261 @@
+"""Speak GSS-API: the one place that knows PyPI's gssapi.
+
+It is imported when it is first needed, since only secured clusters need it. Everything here blocks, and what may ask
+the KDC blocks for up to 50 s when that is silent: `nncache.hadoop.kerberos.threads` carries it.
+Traps of gssapi 1.12 with MIT krb5 1.20 (measured): a Credentials object keeps the ticket that it was made with, so
+a new one is made for each new ticket; `step` may return after a refusal, and raise when the context is next used.
+"""
+
+import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from types import ModuleType
+from typing import Any, Final, Protocol
+
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.advice import with_advice
+from nncache.hadoop.kerberos.principal import Principal
+
+TO_INSTALL: Final = (
+    "Kerberos needs PyPI's gssapi: pip install '.[kerberos]' in nncache's source, which on Debian needs "
+    "apt-get install gcc python3-dev libkrb5-dev krb5-user"
+)
+
+_SPNEGO: Final = "1.3.6.1.5.5.2"  # RFC 4178
+
+
+_NO_CACHE: Final = "No credentials cache found"
+"""What MIT krb5 says, too, when a keytab has no key of the principal, or is none."""
+
+
+class _NoKeyError(KerberosError):
+    """There is neither a ticket nor a key."""
+
+
+class Mechanism(Enum):
+    """How a GSS context is negotiated."""
+
+    KERBEROS = "kerberos"  # as Hadoop RPC and ZooKeeper want it
+    SPNEGO = "spnego"  # as HTTP wants it
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What was got for a principal.
+
+    Attributes:
+        credentials: gssapi's own object; contexts begin with it.
+        lifetime_s: seconds for which it is still valid; 0 when it is not.
+    """
+
+    credentials: object
+    lifetime_s: float
+
+
+def see_installed() -> None:
+    """Raise KerberosError, which says what to install, if GSS-API is not there."""
+    _gssapi()
+
+
+def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> Ticket:
+    """Get a ticket with the key in a keytab, and keep it in this credential cache. Asks the KDC.
+
+    Raises:
+        KerberosError: There is none; says what to do.
+    """
+    try:
+        return _ticket(principal, {"client_keytab": keytab, "ccache": cache})
+    except _NoKeyError as exc:
+        raise KerberosError(
+            f"no Kerberos ticket for {principal}: the keytab {keytab} holds no key of it (klist -kt {keytab} shows "
+            "which it has): set principal to one of those, or export the keytab again"
+        ) from exc
+
+
+def ticket_from_cache(principal: Principal | None, cache: str) -> Ticket:
+    """Return the ticket that lies in a credential cache.
+
+    Raises:
+        KerberosError: There is none; says what to do.
+    """
+    return _ticket(principal, {"ccache": cache})
+
+
+def _ticket(principal: Principal | None, store: dict[str, str]) -> Ticket:
+    gssapi = _gssapi()
+    with _explained(f"no Kerberos ticket for {principal or 'the ticket cache'}"):
+        name = None
+        if principal is not None:
+            name = gssapi.Name(str(principal), gssapi.NameType.kerberos_principal)
+        mechanisms = [_mechanism(gssapi, each) for each in Mechanism]
+        made = gssapi.Credentials(name=name, usage="initiate", mechs=mechanisms, store=store)
+        return Ticket(made, float(made.lifetime or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Who has shown a valid ticket for this service.
+
+    Attributes:
+        initiator: their principal, with its realm.
+        service: the principal for which the ticket is.
+        reply: the token that shows the client who the service is.
+    """
+
+    initiator: str
+    service: str
+    reply: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A token that shows nothing of anybody; `why` is for logs."""
+
+    why: str
+
+
+def accept(token: bytes, keytab: str) -> Accepted | Refused:
+    """Judge the token of a client (SPNEGO, or Kerberos alone), by any key of the keytab, which is read each time.
+
+    A token that needs a second step, or has come before, is refused. `Accepted.service` is still to be looked at.
+
+    Raises:
+        KerberosError: gssapi is not installed.
+    """
+    gssapi = _gssapi()
+    error = gssapi.exceptions.GSSError
+    try:
+        credentials = gssapi.Credentials(usage="accept", store={"keytab": keytab})
+        context = gssapi.SecurityContext(creds=credentials, usage="accept")
+        reply = context.step(token)
+        if not context.complete:  # raises what `step` may have kept to itself
+            return Refused("it does not say at once who is there")
+        initiator, service = str(context.initiator_name), str(context.target_name)
+    except error as exc:
+        return Refused(_said(exc))
+    return Accepted(initiator, service, bytes(reply or b""))
+
+
+def see_key(service: Principal, keytab: str) -> None:
+    """Return if the keytab holds a key of this principal. Asks no KDC.
+
+    Raises:
+        KerberosError: It does not, or it is no keytab.
+    """
+    gssapi = _gssapi()
+    try:
+        name = gssapi.Name(str(service), gssapi.NameType.kerberos_principal)
+        gssapi.Credentials(name=name, usage="accept", store={"keytab": keytab})
+    except gssapi.exceptions.GSSError as exc:
+        raise KerberosError(_said(exc)) from None
+
+
+class GssContext:
+    """One negotiation with one server, as the one who begins. `step` may ask the KDC; nothing else does."""
+
+    def __init__(self, ticket: Ticket, mechanism: Mechanism) -> None:
+        self._ticket = ticket
+        self._mechanism = mechanism
+        self._context: Any = None  # made at the first step, which says with whom
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether both sides have shown who they are."""
+        return self._context is not None and bool(self._context.complete)
+
+    def step(self, server: Principal, challenge: bytes | None) -> bytes:
+        """Return the next token for this server; empty where it needs none. `challenge` is what it said last.
+
+        Raises:
+            KerberosError: The KDC gives no ticket for the server, or the server's token is not right.
+        """
+        gssapi = _gssapi()
+        with _explained(f"no Kerberos context with {server}"):
+            if self._context is None:
+                flag = gssapi.RequirementFlag
+                self._context = gssapi.SecurityContext(
+                    name=_server_name(gssapi, server),
+                    creds=self._ticket.credentials,
+                    usage="initiate",
+                    mech=_mechanism(gssapi, self._mechanism),
+                    flags=[
+                        flag.mutual_authentication,
+                        flag.integrity,
+                        flag.confidentiality,
+                        flag.replay_detection,
+                        flag.out_of_sequence_detection,
+                    ],
+                )
+            token = self._context.step(challenge)
+            _ = self._context.complete  # raises what `step` may have kept to itself
+            return bytes(token or b"")
+
+    def wrap(self, data: bytes, *, encrypts: bool) -> bytes:
+        """Return the data with a checksum, and encrypted if asked for."""
+        with _explained("the Kerberos context cannot protect data"):
+            wrapped = self._context.wrap(data, encrypts)
+            if encrypts and not wrapped.encrypted:
+                raise KerberosError("the Kerberos context does not encrypt, and the server asks for it")
+            return bytes(wrapped.message)
+
+    def unwrap(self, data: bytes, *, is_encrypted: bool) -> bytes:
+        """Return what the server has wrapped.
+
+        Raises:
+            KerberosError: It is not from that server, or out of order, or not encrypted where it must be.
+        """
+        with _explained("the Kerberos context does not accept what the server sent"):
+            unwrapped = self._context.unwrap(data)
+            if is_encrypted and not unwrapped.encrypted:
+                raise KerberosError("the server sends what is not encrypted, and privacy was agreed upon")
+            return bytes(unwrapped.message)
+
+
+def _server_name(gssapi: ModuleType, server: Principal) -> object:
+    if server.realm:
+        return gssapi.Name(str(server), gssapi.NameType.kerberos_principal)
+    return gssapi.Name(f"{server.service}@{server.host}", gssapi.NameType.hostbased_service)
+
+
+def _mechanism(gssapi: ModuleType, mechanism: Mechanism) -> object:
+    if mechanism is Mechanism.KERBEROS:
+        return gssapi.MechType.kerberos
+    return gssapi.OID.from_int_seq(_SPNEGO)
+
+
+class _GssError(Protocol):
+    """gssapi.exceptions.GSSError."""
+
+    maj_code: int
+    min_code: int
+
+    def get_all_statuses(self, code: int, is_maj: bool) -> Sequence[str]:  # noqa: FBT001 - gssapi's own
+        """Return the texts of a code."""
+        ...
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Have an error of GSS-API say what could not be done and what to do."""
+    try:
+        yield
+    except _gssapi().exceptions.GSSError as exc:
+        said = _said(exc)
+        kind = _NoKeyError if said == _NO_CACHE else KerberosError
+        raise kind(f"{what}: {with_advice(said)}") from None
+
+
+def _said(exc: _GssError) -> str:
+    """Return the mechanism's words; the general ones say "Unspecified GSS failure" to nearly everything."""
+    silence = {"Success", "Unknown error"}
+    words = [text for text in exc.get_all_statuses(exc.min_code, is_maj=False) if text not in silence]
+    return ", ".join(filter(None, words)) or ", ".join(exc.get_all_statuses(exc.maj_code, is_maj=True))
+
+
+def _gssapi() -> ModuleType:
+    try:
+        return importlib.import_module("gssapi")
+    except ImportError as exc:
+        raise KerberosError(f"{TO_INSTALL} ({exc})") from exc

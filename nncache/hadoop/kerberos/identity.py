@@ -1,0 +1,221 @@
+"""The service's own Kerberos identity: who it is, and a context for each connection."""
+
+import asyncio
+import base64
+import socket
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Final, NoReturn
+
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos import gss, memory_cache
+from nncache.hadoop.kerberos.gss import GssContext, Mechanism, Ticket
+from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
+from nncache.hadoop.kerberos.settings import KerberosSettings
+from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.tickets import CachedTickets, KeytabTickets, Source, Tickets, TicketStats
+from nncache.net import secret_file
+from nncache.net.setting_error import SettingError
+
+_KEY: Final = "the key of principal, a keytab"
+
+KEEP_S: Final = 10.0
+"""Between two looks whether the ticket is to be renewed."""
+
+_KEEP_TIMEOUT_S: Final = 3.0
+
+_NEGOTIATE: Final = "Negotiate "
+
+_CHECK_S: Final = 3.0
+"""To check a server's token, which asks no KDC unless that token is none of Kerberos."""
+
+
+class Initiator:
+    """One context with one server; its steps run in a thread. `nncache.hadoop.rpc.wire` and SPNEGO use it."""
+
+    def __init__(self, context: GssContext, threads: KdcThreads, due: float) -> None:
+        self._context = context
+        self._threads = threads
+        self._due = due  # loop time by which the KDC must have answered
+
+    @property
+    def context(self) -> GssContext:
+        """The context itself, to protect data with once it is complete."""
+        return self._context
+
+    def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
+        """Return a future of the next token; it fails with KerberosError."""
+        left_s = max(0.0, self._due - asyncio.get_running_loop().time())
+        return self._step(server, challenge, left_s)
+
+    def check(self, server: Principal, token: bytes) -> "asyncio.Future[bytes]":
+        """Return a future that fails with KerberosError if the server's last token is not its own.
+
+        The server may have taken its own time, so this has another deadline than what the KDC is asked for.
+        """
+        return self._step(server, token, _CHECK_S)
+
+    def _step(self, server: Principal, challenge: bytes | None, timeout_s: float) -> "asyncio.Future[bytes]":
+        return self._threads.call(
+            partial(self._context.step, server, challenge),
+            timeout_s=timeout_s,
+            what=f"no Kerberos context with {server}",
+        )
+
+
+class Negotiation:
+    """One login at one web server (RFC 4559): what is sent there, and whether what comes back proves who it is."""
+
+    def __init__(self, initiator: Initiator, server: Principal, token: bytes) -> None:
+        self._initiator = initiator
+        self._server = server
+        self.field = f"{_NEGOTIATE}{base64.b64encode(token).decode('ascii')}"
+        """The value of an Authorization field; usable once."""
+
+    async def see_proven(self, fields: Iterable[str]) -> None:
+        """Return if one of these WWW-Authenticate fields holds the server's own token.
+
+        Raises:
+            KerberosError: None does, or it was not made with the key of that server.
+        """
+        tokens = [field.strip() for field in fields]
+        tokens = [field for field in tokens if field.lower().startswith(_NEGOTIATE.lower())]
+        if not tokens:
+            raise KerberosError(
+                f"it does not prove that it is {self._server}: its reply has no WWW-Authenticate: Negotiate TOKEN"
+            )
+        try:
+            token = base64.b64decode(tokens[0][len(_NEGOTIATE) :], validate=True)
+            await self._initiator.check(self._server, token)
+        except (ValueError, KerberosError) as exc:
+            raise KerberosError(f"it does not prove that it is {self._server}: {exc}") from exc
+        if not self._initiator.context.is_complete:
+            raise KerberosError(f"it does not prove that it is {self._server}: its token is not the last one")
+
+
+class KerberosIdentity:
+    """A principal of this service. Use it on one event loop."""
+
+    def __init__(
+        self,
+        name: str,
+        tickets: Tickets,
+        *,
+        threads: KdcThreads | None = None,
+        namenode_principal: Principal | None = None,
+        may_fall_back: bool = False,
+    ) -> None:
+        self.name = name
+        """As messages name it."""
+        self.namenode_principal = namenode_principal
+        """What the NameNodes must be; None: what they say they are."""
+        self.may_fall_back = may_fall_back
+        """Whether a NameNode that only has SIMPLE authentication is asked all the same."""
+        self._tickets = tickets
+        self._threads = threads or KdcThreads()
+
+    async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Initiator:
+        """Return what begins a context with some server. The KDC has `timeout_s` for all that it is asked.
+
+        Raises:
+            KerberosError: There is no valid ticket.
+        """
+        due = asyncio.get_running_loop().time() + timeout_s
+        ticket = await self._tickets.get(timeout_s)
+        return Initiator(GssContext(ticket, mechanism), self._threads, due)
+
+    async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
+        """Begin a login at the web server on this host, which must prove its name.
+
+        Raises:
+            KerberosError: There is no ticket for that server.
+        """
+        initiator = await self.initiator(Mechanism.SPNEGO, timeout_s)
+        server = Principal("HTTP", host.strip("[]").lower())
+        token = await initiator.step(server, None)
+        return Negotiation(initiator, server, token)
+
+    async def keep_ticket(self) -> NoReturn:
+        """Keep a ticket at hand until cancelled, also while no connection is made: the KDC may be away when one is."""
+        while True:
+            with suppress(KerberosError):  # the log has it, and the next connection says it again
+                await self._tickets.get(_KEEP_TIMEOUT_S)
+            await asyncio.sleep(KEEP_S)
+
+    def stats(self) -> TicketStats:
+        """Return how its ticket stands."""
+        return self._tickets.stats()
+
+    def doubt(self) -> None:
+        """Take it that a server has refused this identity: tickets are got again before they are used again."""
+        self._tickets.doubt()
+
+
+def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> KerberosIdentity | None:
+    """Return the identity that the settings name; None where they name none.
+
+    Raises:
+        SettingError: The keytab cannot be used, or gssapi is not installed.
+    """
+    if not settings.has_identity:
+        return None
+    try:
+        gss.see_installed()
+    except KerberosError as exc:
+        key = "principal" if settings.principal else "ticket_cache"
+        raise SettingError(key, getattr(settings, key), str(exc)) from exc
+    principal = _own_principal(settings.principal)
+    threads = KdcThreads()
+    tickets: Tickets
+    if settings.keytab:
+        if fault := secret_file.fault_of(settings.keytab, _KEY):
+            raise SettingError("keytab", settings.keytab, fault)
+        assert principal is not None  # KerberosSettings
+        source = Source(
+            get=partial(_from_keytab, principal, settings.keytab),
+            state=partial(secret_file.state_of, settings.keytab),
+            new_cache=memory_cache.new_cache,
+            destroy=memory_cache.destroy,
+        )
+        tickets = KeytabTickets(str(principal), source, threads, clock)
+    else:
+        if fault := _fault_of_cache(settings.ticket_cache):
+            raise SettingError("ticket_cache", settings.ticket_cache, fault)
+        tickets = CachedTickets(partial(_from_cache, principal, settings.ticket_cache), threads, clock)
+    server = settings.namenode_principal
+    return KerberosIdentity(
+        str(principal) if principal is not None else f"the ticket in {settings.ticket_cache}",
+        tickets,
+        threads=threads,
+        namenode_principal=parse_principal(server) if server else None,
+        may_fall_back=settings.fallback_to_simple_auth_allowed,
+    )
+
+
+def _own_principal(text: str) -> Principal | None:
+    """Return the principal, `_HOST` replaced by this host's canonical name (SecurityUtil.getLocalHostName)."""
+    return on_host(parse_principal(text), socket.getfqdn()) if text else None
+
+
+def _from_keytab(principal: Principal, path: str, cache: str) -> Ticket:
+    """Look at the keytab, which may have been replaced, and get a ticket with it."""
+    if fault := secret_file.fault_of(path, _KEY):
+        raise KerberosError(f"no Kerberos ticket for {principal}: keytab {path}: {fault}")
+    return gss.ticket_from_keytab(principal, path, cache)
+
+
+def _from_cache(principal: Principal | None, cache: str) -> Ticket:
+    """Look at the cache, which may have been replaced, and read its ticket."""
+    if fault := _fault_of_cache(cache):
+        raise KerberosError(f"no Kerberos ticket: ticket_cache {cache}: {fault}")
+    return gss.ticket_from_cache(principal, cache)
+
+
+def _fault_of_cache(cache: str) -> str:
+    """Return what is wrong with a cache in a file; one that is not there yet may come."""
+    kind, colon, name = cache.partition(":")
+    path = name if colon else cache
+    if (colon and kind != "FILE") or secret_file.state_of(path) == secret_file.FileState():
+        return ""
+    return secret_file.fault_of(path, "a ticket")

@@ -1,0 +1,87 @@
+"""Read names of Kerberos principals, with Hadoop's `_HOST`.
+
+Pure. Source: org.apache.hadoop.security.SecurityUtil and SaslRpcClient.getServerPrincipal of Hadoop 3.4.1 and 3.5.0.
+"""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Final
+
+HOST: Final = "_HOST"
+"""Stands for the name of a host in a configured principal."""
+
+_PRINCIPAL: Final = re.compile(r"([^/@\s]+)(?:/([^/@\s]+))?(?:@([^/@\s]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """`service/host@REALM`; host and realm may be absent.
+
+    Attributes:
+        service: the first component, for a service such as `nn`, for a person their name.
+        host: the second component; "" for none.
+        realm: "" means the realm of the host, or the default one.
+    """
+
+    service: str
+    host: str = ""
+    realm: str = ""
+
+    def __str__(self) -> str:
+        host = f"/{self.host}" if self.host else ""
+        realm = f"@{self.realm}" if self.realm else ""
+        return f"{self.service}{host}{realm}"
+
+
+def parse_principal(text: str) -> Principal:
+    """Read the name of a principal.
+
+    Raises:
+        ValueError: It is none; says what is allowed.
+    """
+    match = _PRINCIPAL.fullmatch(text)
+    if match is None:
+        raise ValueError("must be a Kerberos principal such as nncache/_HOST@EXAMPLE.COM")
+    service, host, realm = match.groups(default="")
+    return Principal(service, host, realm)
+
+
+def on_host(principal: Principal, host: str) -> Principal:
+    """Return the principal with `_HOST` replaced, in lower case (SecurityUtil.replacePattern)."""
+    if principal.host != HOST:
+        return principal
+    return Principal(principal.service, host.lower(), principal.realm)
+
+
+def expected_server(configured: Principal | None, address_host: str, said: Principal) -> Principal:
+    """Return the principal whose ticket is shown to a server that calls itself `said`.
+
+    A configured one must agree with what the server says; its `_HOST` is the host of the address, and a short name
+    stands for the host of the same name in any domain. An IP address names no host: there the server's word for it
+    counts, and the configured service and realm.
+
+    Raises:
+        ValueError: The server is another one than was configured.
+    """
+    if configured is None:
+        return said
+    is_agreed = configured.service == said.service and _is_host(configured.host, address_host, said.host)
+    if not is_agreed or (configured.realm and said.realm and configured.realm != said.realm):
+        raise ValueError(f"it calls itself {said}, and {on_host(configured, address_host)} is expected")
+    return Principal(said.service, said.host, configured.realm)
+
+
+def _is_host(configured: str, address_host: str, said: str) -> bool:
+    said = said.lower()
+    if configured != HOST:
+        return configured.lower() == said
+    return _is_ip(address_host) or said == address_host.lower() or said.startswith(f"{address_host.lower()}.")
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True

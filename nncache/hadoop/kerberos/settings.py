@@ -1,0 +1,88 @@
+"""Settings: the service's own Kerberos identity."""
+
+from dataclasses import dataclass, field
+
+from nncache.hadoop.kerberos.principal import HOST, parse_principal
+from nncache.net.setting_error import SettingError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KerberosSettings:
+    """As whom the service itself acts on a secured cluster.
+
+    Raises:
+        SettingError: The first value that cannot work.
+    """
+
+    principal: str = field(
+        default="",
+        metadata={
+            "help": "Kerberos principal of the service itself, such as nncache/_HOST@EXAMPLE.COM; _HOST is this host's "
+            "canonical name, as in Hadoop's own settings. Needs keytab, or ticket_cache. Empty: none, and only "
+            "NameNodes with SIMPLE authentication can be asked."
+        },
+    )
+    keytab: str = field(
+        default="",
+        metadata={
+            "help": "File with the key of principal, mode 0400. Tickets are renewed with it at half their life; "
+            "a file that is replaced is read again without a restart."
+        },
+    )
+    ticket_cache: str = field(
+        default="",
+        metadata={
+            "help": "Credential cache whose ticket is used instead of a keytab, such as FILE:/tmp/krb5cc_1000; another "
+            "program renews it (kinit, k5start)."
+        },
+    )
+    namenode_principal: str = field(
+        default="",
+        metadata={
+            "help": "Kerberos principal of the NameNodes, as dfs.namenode.kerberos.principal, such as "
+            "nn/_HOST@EXAMPLE.COM: a server that is another one is not asked. Read from hadoop_conf_dir where that "
+            "says it. Empty: what the server says that it is."
+        },
+    )
+    fallback_to_simple_auth_allowed: bool = field(
+        default=False,
+        metadata={
+            "help": "Whether a NameNode that only has SIMPLE authentication is asked all the same, as user, by one "
+            "that has a principal (ipc.client.fallback-to-simple-auth-allowed). Anybody in the network can then be "
+            "the NameNode: only while a cluster is being secured."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        for key in ("principal", "namenode_principal"):
+            value = getattr(self, key)
+            try:
+                _ = value and parse_principal(value)
+            except ValueError as exc:
+                raise SettingError(key, value, str(exc)) from exc
+        if self.keytab and self.ticket_cache:
+            raise SettingError("ticket_cache", self.ticket_cache, "must not be given beside keytab")
+        if self.keytab and not self.principal:
+            raise SettingError(
+                "principal", "none", "must say which key of keytab is meant (klist -kt shows them)"
+            )
+        if self.principal and not self.has_identity:
+            raise SettingError("keytab", "none", f"must name the file with the key of {self.principal}")
+        if self.principal.startswith(HOST):
+            raise SettingError(
+                "principal", self.principal, f"must name a service before {HOST}: nncache/{HOST}"
+            )
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether there is an identity at all."""
+        return bool(self.keytab or self.ticket_cache)
+
+    def acts_as(self, user: str) -> str:
+        """Return the user that a NameNode sees, by Hadoop's default rule for names; "" where only the ticket says it.
+
+        `user` is the one without an identity.
+        """
+        if not self.has_identity:
+            return user
+        return parse_principal(self.principal).service if self.principal else ""

@@ -1,0 +1,62 @@
+"""See that a secured NameNode's WebHDFS asks who is there.
+
+Without `hadoop.http.authentication.type=kerberos`, which is not the default, a NameNode that wants Kerberos over RPC
+starts without a word, and believes any `user.name` over HTTP (seen with Hadoop 3.4.1 and 3.5.0). What it then answers
+to a name proves no right of anybody, so that nothing of it may be kept.
+"""
+
+from http import HTTPStatus
+from typing import Final
+
+import aiohttp
+from yarl import URL
+
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.errors import JmxUnavailableError, KerberosError
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.net.http_failure import why_unanswered
+
+ASKS_NOBODY: Final = (
+    "believes any user.name, although the cluster is secured: set hadoop.http.authentication.type=kerberos in "
+    "core-site.xml of the NameNode, with hadoop.http.authentication.kerberos.principal and .keytab, and restart it; "
+    "until then nothing is answered from memory"
+)
+
+_ANYBODY: Final = "nncache-probe"
+"""A name that is believed by those who believe any."""
+
+
+async def see_guarded(session: aiohttp.ClientSession, address: str, web: NameNodeWeb = PLAIN) -> None:
+    """Return if WebHDFS at host:port wants credentials of one who only gives a name, and takes ours.
+
+    The session logs in (`web_login.py`), so that the server has proven its name by then, also where its /jmx is open.
+
+    Raises:
+        KerberosError: It answers; names the key to set. Or it says something else, or does not prove its name.
+        JmxUnavailableError: It gives no reply.
+        TimeoutError: It gives none in the session's time.
+    """
+    url = URL(f"{web.url(address)}{PREFIX}/?op=GETHOMEDIRECTORY&user.name={_ANYBODY}", encoded=True)
+    is_left_out = False
+    try:
+        async with session.get(url, allow_redirects=False, middlewares=(), ssl=web.ssl) as reply:
+            status, reason = reply.status, reply.reason
+        if status == HTTPStatus.UNAUTHORIZED:
+            async with session.get(url, allow_redirects=False, ssl=web.ssl) as reply:
+                is_left_out = reply.status == HTTPStatus.UNAUTHORIZED
+    except TimeoutError:
+        raise
+    except (aiohttp.ClientError, OSError) as exc:
+        raise JmxUnavailableError(f"WebHDFS at {address}: {why_unanswered(exc)}") from exc
+    if status == HTTPStatus.OK:
+        raise KerberosError(f"WebHDFS at {address} {ASKS_NOBODY}")
+    if status != HTTPStatus.UNAUTHORIZED:
+        raise KerberosError(
+            f"WebHDFS at {address} answers {status} {reason} to one who only gives a name, where a secured NameNode "
+            "answers 401"
+        )
+    if is_left_out:
+        raise KerberosError(
+            f"WebHDFS at {address} answers 401 without asking for Negotiate: set "
+            "hadoop.http.authentication.type=kerberos in core-site.xml of the NameNode"
+        )

@@ -1,0 +1,136 @@
+"""Log in at the web servers of NameNodes: SPNEGO once, then the cookie.
+
+Source: RFC 4559; org.apache.hadoop.security.authentication.server.{KerberosAuthenticationHandler,AuthenticationFilter}
+of Hadoop 3.4.1 and 3.5.0, measured there: the cookie is that of the very NameNode, lasts 10 hours and is not renewed by
+use; a token that comes twice is refused as a replay. What it answers to a token, whatever its status, carries a token
+of its own, which shows that it has the key of HTTP/HOST. Over plain HTTP nothing of the kind comes with the cookie.
+"""
+
+import re
+from collections.abc import Collection
+from http import HTTPStatus
+from typing import Final
+
+import aiohttp
+from aiohttp.client_middlewares import ClientHandlerType
+
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.advice import with_advice
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.web_guard import ASKS_NOBODY
+
+_COOKIE: Final = re.compile(r'\s*hadoop\.auth=("?)([^";]+)\1\s*(?:;|$)')
+
+_KDC_SHARE: Final = 0.6
+"""Of a request's time: the KDC gets so much of it, so that its silence is not taken for the NameNode's."""
+
+
+class WebLogin:
+    """A middleware of `aiohttp.ClientSession`: it answers a 401 that asks for Negotiate, and keeps the cookie.
+
+    Invariants:
+        W1  A token is made for one request, and sent once. What aiohttp repeats comes through here again.
+        W2  A cookie goes only to the address that set it, and only those of `addresses` get a token.
+        W3  A cookie is kept only if its server has proven its name, or renews one for which it had.
+        W4  No answer of WebHDFS is believed without a login, unless the identity may fall back to SIMPLE.
+    """
+
+    def __init__(self, identity: KerberosIdentity, addresses: Collection[str], *, timeout_s: float) -> None:
+        """Log in at these addresses, host:port each; `timeout_s` is that of the requests."""
+        self._identity = identity
+        self._addresses = frozenset(addresses)
+        self._kdc_timeout_s = timeout_s * _KDC_SHARE
+        self._cookies: dict[str, str] = {}  # by address
+
+    async def __call__(
+        self, request: aiohttp.ClientRequest, handler: ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        """Make a request, twice if it must log in first.
+
+        Raises:
+            KerberosError: There is no ticket for the server; or it does not accept it, or does not prove its own name.
+        """
+        address = request.url.authority
+        if address not in self._addresses:
+            return await handler(request)
+        if (cookie := self._cookies.get(address)) is not None:
+            request.headers["Cookie"] = f"hadoop.auth={cookie}"
+        reply = await handler(request)
+        if not _is_challenge(reply):
+            if cookie is not None:
+                self._keep(address, reply)
+            elif self._is_unasked(request, reply):
+                reply.close()
+                raise KerberosError(f"WebHDFS at {address} {ASKS_NOBODY}")
+            return reply
+        await reply.read()  # so that its connection is used again
+        if self._cookies.get(address) == cookie:
+            self._cookies.pop(address, None)
+        request.headers.pop("Cookie", None)
+        host = request.url.raw_host or ""
+        negotiation = await self._identity.negotiation(host, self._kdc_timeout_s)
+        request.headers["Authorization"] = negotiation.field
+        reply = await handler(request)
+        if _is_refusal(reply):
+            self._identity.doubt()
+            said = reply.reason or str(reply.status)
+            reply.close()
+            raise KerberosError(
+                f"{address} does not accept {self._identity.name} as HTTP/{host}: {with_advice(said)}; see that "
+                f"hadoop.http.authentication.kerberos.principal and its keytab there are those of HTTP/{host}"
+            )
+        fields = reply.headers.getall("WWW-Authenticate", ())
+        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not fields:
+            return (
+                reply  # of a server that fails before it asks who is there; it says nothing that is believed
+            )
+        try:
+            await negotiation.see_proven(fields)
+        except KerberosError as error:
+            reply.close()
+            raise KerberosError(
+                f"{address} is not believed: {error}; see that namenode_http names the NameNode itself, and that "
+                f"no other server answers there"
+            ) from error
+        self._keep(address, reply)
+        return reply
+
+    def _is_unasked(self, request: aiohttp.ClientRequest, reply: aiohttp.ClientResponse) -> bool:
+        """Whether WebHDFS has answered without a login; /jmx is open to all on some clusters."""
+        is_webhdfs = request.url.raw_path.startswith(f"{PREFIX}/")
+        return is_webhdfs and reply.status < HTTPStatus.BAD_REQUEST and not self._identity.may_fall_back
+
+    def cookie(self, address: str) -> str | None:
+        """Return the value of the cookie of an address; None before a request was made there."""
+        return self._cookies.get(address)
+
+    def forget(self, address: str, cookie: str) -> None:
+        """Log in again before the next request to an address: this cookie is not accepted there any more."""
+        if self._cookies.get(address) == cookie:
+            del self._cookies[address]
+
+    def take(self, address: str, field: str) -> None:
+        """Keep the cookie of a `Set-Cookie` that came with a request made in another way."""
+        if (match := _COOKIE.match(field)) is not None:
+            self._cookies[address] = match[2]
+
+    def _keep(self, address: str, reply: aiohttp.ClientResponse) -> None:
+        for field in reply.headers.getall("Set-Cookie", ()):
+            self.take(address, field)
+
+
+def _is_challenge(reply: aiohttp.ClientResponse) -> bool:
+    schemes = reply.headers.getall("WWW-Authenticate", ())
+    return reply.status == HTTPStatus.UNAUTHORIZED and any(
+        scheme.strip().lower().startswith("negotiate") for scheme in schemes
+    )
+
+
+def _is_refusal(reply: aiohttp.ClientResponse) -> bool:
+    """Whether the token itself was refused; a 403 to a user whom the server has authenticated comes with a cookie."""
+    if reply.status == HTTPStatus.UNAUTHORIZED:
+        return True
+    return reply.status == HTTPStatus.FORBIDDEN and not any(
+        _COOKIE.match(field) for field in reply.headers.getall("Set-Cookie", ())
+    )

@@ -1,0 +1,108 @@
+"""Which namespace holds a path: a mount table, as that of ViewFs.
+
+Source: org.apache.hadoop.fs.viewfs.InodeTree, 3.5.0, for links whose target is the path at which they are mounted: each
+namespace has its part of one tree, and no path is another one there (docs/decisions/0024).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from nncache.hadoop.paths import ROOT, InvalidPathError, ancestors, canonical, depth, is_cacheable
+from nncache.net.setting_error import SettingError
+
+KEY: Final = "mounts"
+"""Of the settings file."""
+
+_RAW: Final = "/.reserved/raw"
+
+
+class MountTable:
+    """Namespaces by mount point.
+
+    The namespace mounted at the root, if there is one, holds what is below no other mount point (`linkFallback`).
+
+    Invariants:
+        M1  No mount point but the root lies above another one, so that at most one other than the root holds a path.
+        M2  `_internal` are the proper ancestors of the mount points.
+    """
+
+    def __init__(self, mounts: Mapping[str, str]) -> None:
+        """Take canonical mount points, each with the name of its namespace.
+
+        Raises:
+            SettingError: they are none, or do not fit together; says what would be right.
+        """
+        if not mounts:
+            raise SettingError(
+                KEY, "none", 'must give each namespace at least one path: "/data" = "NAMESPACE"'
+            )
+        for point in mounts:
+            _see_point(point)
+        self._mounts = dict(mounts)
+        self._internal = frozenset(above for point in mounts for above in ancestors(point))
+        self._most_levels = max(map(depth, mounts))
+        for point, namespace in self._mounts.items():
+            if point != ROOT and point in self._internal:
+                inner = next(each for each in mounts if each.startswith(f"{point}/"))
+                raise SettingError(
+                    KEY,
+                    inner,
+                    f"must not lie below another mount point, {point} of {namespace}: of a directory one namespace "
+                    "holds everything (only / may have mount points below it)",
+                )
+
+    @property
+    def points(self) -> Mapping[str, str]:
+        """All mount points, each with its namespace."""
+        return self._mounts
+
+    @property
+    def fallback(self) -> str | None:
+        """The namespace mounted at the root, which also answers what is about no path; None: there is none."""
+        return self._mounts.get(ROOT)
+
+    def find(self, path: str) -> str | None:
+        """Return the namespace that holds a canonical path; None where nothing is mounted.
+
+        What `/.reserved/raw` shows is held where its path is. Costs time linear in the levels of the deepest mount
+        point, whatever their number.
+        """
+        if path.startswith(_RAW) and path[len(_RAW) : len(_RAW) + 1] in {"", "/"}:
+            path = path[len(_RAW) :] or ROOT
+        end = 0
+        for _ in range(self._most_levels):
+            end = path.find(ROOT, end + 1)
+            if end < 0:
+                namespace = self._mounts.get(path)
+                return self.fallback if namespace is None else namespace
+            namespace = self._mounts.get(path[:end])
+            if namespace is not None:
+                return namespace
+        return self.fallback
+
+    def is_above(self, path: str) -> bool:
+        """Whether a canonical path is a proper ancestor of a mount point (an internal directory of ViewFs)."""
+        return path in self._internal
+
+    def is_fixed(self, path: str) -> bool:
+        """Whether a canonical path is a mount point or above one: the table needs it, so no call may take it away."""
+        return path in self._internal or path in self._mounts
+
+    def within(self, path: str) -> tuple[str, ...]:
+        """Return the namespaces that hold a canonical path or something below it, each once."""
+        own = self.find(path)
+        start = path.rstrip(ROOT) + ROOT
+        below = (namespace for point, namespace in self._mounts.items() if point.startswith(start))
+        return tuple(dict.fromkeys((*(() if own is None else (own,)), *below)))
+
+
+def _see_point(point: str) -> None:
+    try:
+        is_plain = canonical(point) == point and is_cacheable(point)
+    except InvalidPathError:
+        is_plain = False
+    if not is_plain:
+        allowed = (
+            "must be an absolute path with single slashes, such as /data; none of /.reserved or a snapshot"
+        )
+        raise SettingError(KEY, point, allowed)

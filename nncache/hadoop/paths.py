@@ -1,0 +1,206 @@
+"""Canonical HDFS paths, and how a WebHDFS request target spells them.
+
+A canonical path is an absolute `str` with "/" between its names, no empty name and no trailing slash; "/" is the root.
+It is what inotify events carry and the only spelling that serves as a key.
+Sources: `DFSUtil.isValidName`, `INode.getPathComponents`, `FSDirectory.DOT_RESERVED_STRING`,
+`HdfsConstants.DOT_SNAPSHOT_DIR` (Hadoop 3.4.1 and 3.5.0); RFC 3986 section 2.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import product
+from typing import Final, overload
+
+from nncache.hadoop.errors import HadoopError
+
+ROOT: Final = "/"
+RESERVED: Final = "/.reserved"
+SNAPSHOT: Final = ".snapshot"
+
+MAX_PATH_CHARS: Final = 8_000
+MAX_PATH_LEVELS: Final = 1_000
+"""A NameNode makes nothing at a longer or deeper path, by CREATE, MKDIRS, CREATESYMLINK or as the destination of a
+RENAME (`NameNodeRpcServer.checkPathLength`, Hadoop 3.4.1 and 3.5.0). A directory that is renamed can still carry what
+is below it beyond them."""
+
+_SLASH = re.compile("/")
+_SLASHES = re.compile("/{2,}")
+_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
+_BYTES = {
+    f"%{high}{low}".encode(): bytes.fromhex(high + low)
+    for high, low in product("0123456789abcdefABCDEF", repeat=2)
+}  # 64 KiB may be 21,000 escapes; urllib's `unquote_to_bytes` takes 190 times the memory of what it reads
+_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+# What RFC 3986 allows unencoded in a path, but no ";": `/..;/` is a 400, `/..%3B/` is not. Of other characters some are
+# a 400 to 3.4.1 and taken for themselves by 3.5.0 ("[", "|", a no-break space), some are a 400 to both ("{").
+_RAW = re.compile(rb"[A-Za-z0-9/%._~!$&'()*+,=:@-]*")
+_UNESCAPED = re.compile(r"/[A-Za-z0-9/._~!$&'()*+,=:@-]*")
+
+
+class InvalidPathError(HadoopError):
+    """The path, or its spelling in a request target, is none that a NameNode is known to accept."""
+
+
+def canonical(path: str) -> str:
+    """Give the one spelling of an absolute path: single slashes, none at the end.
+
+    `.` and `..` are names like any other, as for the NameNode, which never resolves them.
+
+    Raises:
+        InvalidPathError: the path is empty, relative, or contains a NUL.
+    """
+    if not path.startswith(ROOT):
+        raise InvalidPathError(f"not an absolute path: {path!r}")
+    if "\0" in path:
+        raise InvalidPathError(f"NUL in path: {path!r}")
+    return _SLASHES.sub(ROOT, path).rstrip(ROOT) or ROOT
+
+
+def parent(path: str) -> str | None:
+    """Give the directory that holds a canonical path; None for the root."""
+    if path == ROOT:
+        return None
+    return path[: path.rindex(ROOT)] or ROOT
+
+
+def name(path: str) -> str:
+    """Give the last name of a canonical path; "" for the root."""
+    return path[path.rindex(ROOT) + 1 :]
+
+
+class Ancestors(Sequence[str]):
+    """Some ancestors of one canonical path, the nearest first. Each is made when it is asked for.
+
+    To have them costs O(length of the path); to go through all of them costs the square of that.
+    """
+
+    __slots__ = ("_ends", "_path")
+
+    def __init__(self, path: str, ends: tuple[int, ...]) -> None:
+        self._path = path
+        self._ends = ends  # the lengths of the ancestors; 0 is the root's
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Ancestors": ...
+    def __getitem__(self, index: int | slice) -> "str | Ancestors":
+        if isinstance(index, slice):
+            return Ancestors(self._path, self._ends[index])
+        return self._path[: self._ends[index]] or ROOT
+
+    def __repr__(self) -> str:
+        return f"Ancestors({list(self)})"
+
+
+def ancestors(path: str) -> Ancestors:
+    """Give every proper ancestor of a canonical path, the nearest first, the root last; none for the root."""
+    if path == ROOT:
+        return Ancestors(path, ())
+    return Ancestors(path, tuple(slash.start() for slash in _SLASH.finditer(path))[::-1])
+
+
+def depth(path: str) -> int:
+    """Give the number of names in a canonical path; 0 for the root."""
+    return 0 if path == ROOT else path.count(ROOT)
+
+
+def exceeds_limits(path: str) -> bool:
+    """Tell whether a canonical path is so long or so deep that a NameNode makes nothing there.
+
+    Java counts a character beyond U+FFFF twice; counted once here, so some that exceed the limits are not said to.
+    """
+    return len(path) > MAX_PATH_CHARS or (len(path) > 2 * MAX_PATH_LEVELS and depth(path) > MAX_PATH_LEVELS)
+
+
+def has_dot_segments(path: str) -> bool:
+    """Tell whether some name of the path is `.` or `..`: a NameNode refuses it, others may resolve it."""
+    return "/." in path and not {".", ".."}.isdisjoint(path.split(ROOT))
+
+
+def is_reserved(path: str) -> bool:
+    """Tell whether a canonical path is `/.reserved` or below: an alias that no event names."""
+    return path == RESERVED or path.startswith(RESERVED + ROOT)
+
+
+def is_cacheable(path: str) -> bool:
+    """Tell whether a status of this canonical path may be kept.
+
+    Not where events do not name everything that changes it: aliases below `/.reserved`, snapshots, and paths with
+    `.` or `..`. Not beyond the limits of HDFS either, which bound what is kept and looked for.
+    """
+    if exceeds_limits(path):
+        return False
+    if "/." not in path:
+        return True
+    return not (has_dot_segments(path) or is_reserved(path) or SNAPSHOT in path.split(ROOT))
+
+
+def decode_target_path(raw: str | bytes) -> str:
+    """Read the part of a request target between `/webhdfs/v1` and the query, as both releases read it.
+
+    Gives the path as requested: decoded, its slashes as they came (a 404 quotes it so); `canonical()` of it is the key.
+    "" is the root; "+" is a plus; "%2F" is a separator. A `str` may carry undecodable bytes as surrogate escapes.
+
+    Raises:
+        InvalidPathError: the spelling is refused by some release, or read differently by two.
+    """
+    if isinstance(raw, str) and _UNESCAPED.fullmatch(raw):  # nearly always
+        return raw
+    spelled = _as_bytes(raw)
+    if not _RAW.fullmatch(spelled):
+        raise InvalidPathError(f"a character that must be percent-encoded in {raw!r}")
+    return decode_loosely(spelled)
+
+
+def decode_loosely(raw: str | bytes) -> str:
+    """Read a path as `decode_target_path` does, but take any unencoded character for itself.
+
+    Raises:
+        InvalidPathError: relative, a bad escape, a NUL, or not UTF-8.
+    """
+    spelled = _as_bytes(raw)
+    # The first slash ends the service's own prefix: 3.5.0 reads `/webhdfs/v1%2Fw` as the path `/2Fw`.
+    if spelled and not spelled.startswith(b"/"):
+        raise InvalidPathError(f"not below the service's own path: {raw!r}")
+    decoded = percent_decode(spelled) or ROOT
+    if "\0" in decoded:
+        raise InvalidPathError(f"NUL in {raw!r}")
+    return decoded
+
+
+def percent_decode(raw: str | bytes) -> str:
+    """Decode percent escapes and UTF-8, strictly.
+
+    Raises:
+        InvalidPathError: a "%" without two hexadecimal digits, or bytes that are not UTF-8.
+    """
+    if isinstance(raw, str) and raw.isascii() and "%" not in raw:  # nearly always
+        return raw
+    spelled = _as_bytes(raw)
+    if _BAD_ESCAPE.search(spelled):
+        raise InvalidPathError(f"bad percent escape in {raw!r}")
+    try:
+        return decode_escapes(spelled).decode()
+    except UnicodeDecodeError as exc:
+        raise InvalidPathError(f"not UTF-8: {raw!r}") from exc
+
+
+def decode_escapes(raw: bytes) -> bytes:
+    """Decode the percent escapes that are some; other bytes stay, a "%" among them."""
+    return _ESCAPE.sub(_escaped_byte, raw) if b"%" in raw else raw
+
+
+def _escaped_byte(escape: re.Match[bytes]) -> bytes:
+    return _BYTES[escape[0]]
+
+
+def _as_bytes(raw: str | bytes) -> bytes:
+    """Undo a server's decoding of the request line, which keeps undecodable bytes as surrogate escapes."""
+    try:
+        return raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as exc:
+        raise InvalidPathError(f"not UTF-8: {raw!r}") from exc

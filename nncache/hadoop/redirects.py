@@ -1,0 +1,73 @@
+"""What the second step of a two-step write writes, as the reply to the first one says.
+
+The redirect names the path, not the request: the NameNode writes its Location with Java's `URI.toASCIIString`
+(`NamenodeWebHdfsMethods.redirectURI`, 3.4.1 and 3.5.0), which puts the URI into normalization form C, after it has read
+bytes that are no UTF-8 as U+FFFD and resolved dot segments. With `noredirect=true` the JSON has the URI as it is, and
+the client's library may put it into that form or not.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from nncache.hadoop.calls import ABSOLUTE_FORM, PREFIX, Call
+from nncache.hadoop.effects import real_path
+from nncache.hadoop.paths import InvalidPathError, canonical, decode_loosely, exceeds_limits, has_dot_segments
+
+_END_OF_PATH: Final = re.compile("[?#]")
+
+
+class _Redirect(msgspec.Struct, frozen=True):
+    location: str = msgspec.field(name="Location")
+
+
+_DECODER: Final = msgspec.json.Decoder(_Redirect)
+
+
+def second_step_paths(
+    call: Call, headers: Iterable[tuple[bytes, bytes]], body: bytes | None
+) -> tuple[str, ...]:
+    """Return the paths of which the second step of a call may write one, as events name them.
+
+    Several where the client decides which, or where the reply cannot be read: then that of the request, and its form
+    C. None where it makes nothing (beyond the limits of HDFS), and where the path is an alias.
+    """
+    location = _location(headers, body)
+    named = () if location is None else _forms(location)
+    if not named and call.path is not None:
+        named = (call.path, unicodedata.normalize("NFC", call.path))
+    real = (real_path(path) for path in named)
+    return tuple(dict.fromkeys(path for path in real if path is not None and not exceeds_limits(path)))
+
+
+def _location(headers: Iterable[tuple[bytes, bytes]], body: bytes | None) -> str | None:
+    """Return the URL of the second step; None if the reply names none, or several."""
+    found = [value for name, value in headers if name.lower() == b"location"]
+    if found or body is None:
+        return found[0].decode("utf-8", "surrogateescape") if len(found) == 1 else None
+    try:
+        return _DECODER.decode(body).location
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the last: nested a thousand deep
+        return None
+
+
+def _forms(url: str) -> tuple[str, ...]:
+    """Return the paths that a URL may be read as: one if it is ASCII, for then nothing is left to normalize."""
+    absolute = ABSOLUTE_FORM.match(url)
+    spelled = _END_OF_PATH.split(url[absolute.end() if absolute else 0 :], maxsplit=1)[0]
+    if not spelled.startswith(PREFIX):
+        return ()
+    rest = spelled[len(PREFIX) :]
+    paths = (_path(form) for form in dict.fromkeys((rest, unicodedata.normalize("NFC", rest))))
+    return tuple(path for path in paths if path is not None)
+
+
+def _path(spelled: str) -> str | None:
+    try:
+        path = canonical(decode_loosely(spelled))
+    except InvalidPathError:
+        return None
+    return None if has_dot_segments(path) else path

@@ -1,0 +1,322 @@
+"""Call one NameNode over Hadoop RPC: one shared connection, made again when it is lost."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+
+from google.protobuf.message import Message
+
+from nncache.hadoop.errors import (
+    KerberosError,
+    RemoteCallError,
+    RpcLoginError,
+    RpcUnavailableError,
+    WrongAddressError,
+)
+from nncache.hadoop.kerberos.gss import Mechanism
+from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.remote_exception import RemoteException, Verdict
+from nncache.hadoop.rpc.framing import MAX_FRAME_BYTES
+from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
+from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
+from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
+from nncache.hadoop.rpc.sasl import SaslHandshake
+from nncache.hadoop.rpc.wire import Wire
+from nncache.net.addresses import split_address
+from nncache.net.answer_timeout import answer_timeout
+
+CLIENT_ID_BYTES = 16
+
+SUPERUSER_ADVICE = (
+    "; this needs a superuser of HDFS, that is the user whom the NameNode runs as or a member of "
+    "dfs.permissions.superusergroup: name one with --user"
+)
+
+CONTEXT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+"""What the connection context names; calls of other protocols may follow on the same connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method of a Hadoop protocol."""
+
+    protocol: str  # Java class name
+    name: str
+    is_repeatable: bool  # asking twice does no harm, so a lost reply may be asked for again
+    needs_superuser: bool = False
+
+
+KDC_ANSWER_S = 3.0
+"""For all that the KDC is asked for one connection: less than `rpc_timeout_s` is, so that errors name the KDC."""
+
+VERSION_REQUEST = Method(
+    "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol", "versionRequest", is_repeatable=True
+)
+"""Any user may call it, on a standby as well (NameNodeRpcServer.versionRequest; tried on 3.4.1 and 3.5.0)."""
+
+
+class RpcConnection:
+    """One logical connection to one address as one user; any number of calls at a time.
+
+    Invariants:
+        I1  At most one usable wire at a time, opened when one is first needed.
+        I2  `connection_id` differs between two replies whenever they came over different wires.
+        I3  A call that ends early (cancelled, timed out) leaves the other calls alone.
+        I4  With a `check`, a call is sent only over a wire whose namespace the check has admitted, and as long as
+            it is still the one that the HTTP address serves.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        user: str,
+        *,
+        real_user: str | None = None,
+        ping_interval_s: float = 10.0,
+        max_frame_bytes: int = MAX_FRAME_BYTES,
+        check: NamespaceCheck | None = None,
+        identity: KerberosIdentity | None = None,
+        is_impersonating: bool = False,
+    ) -> None:
+        """Connect when the first call comes; without a `check` any namespace will do.
+
+        With an `identity` the NameNode is asked as its principal and `user` is only what messages say; or, where
+        `is_impersonating`, by that principal for `user`, as a proxy user (hadoop.proxyuser.*).
+        """
+        self.address = address
+        self.user = user if identity is None or is_impersonating else identity.name
+        self._simple_user = user
+        self._identity = identity
+        self._effective_user = user if is_impersonating else None
+        self._real_user = real_user  # who acts for the user, if any
+        self._ping_interval_s = ping_interval_s
+        self._max_frame_bytes = max_frame_bytes
+        self._check = check
+        self._client_id = os.urandom(CLIENT_ID_BYTES)
+        self._wire: Wire | None = None  # the newest; perhaps not usable any more
+        self._namespace: Namespace | None = None  # what that wire's server said; None without a check
+        self._connecting = asyncio.Lock()  # held by the one who connects
+        self._connection_id = 0
+        self._attempts = 0  # to connect, with those that failed
+        self._failed_attempt = 0  # the newest attempt that failed, by its number
+        self._failure = ""  # how it failed; not the error itself, whose traceback leads back here
+        self._failure_kind: type[RpcUnavailableError] = RpcUnavailableError
+        self._last_call_id = -1
+        self._is_closed = False
+
+    @property
+    def connection_id(self) -> int:
+        """Counts the connections that were made; 0 before the first."""
+        return self._connection_id
+
+    @property
+    def attempts(self) -> int:
+        """Counts the attempts to connect, with those that failed."""
+        return self._attempts
+
+    @property
+    def is_login_failing(self) -> bool:
+        """Whether the last attempt to connect failed because of who asks, or is asked."""
+        return self._failed_attempt == self._attempts and issubclass(self._failure_kind, RpcLoginError)
+
+    async def call(
+        self, method: Method, request: Message, result: type[MessageT], timeout_s: float
+    ) -> MessageT:
+        """Call a method and return its result, at the latest after `timeout_s` seconds.
+
+        A repeatable call whose connection is lost is sent once more, over a new one: a NameNode may close an
+        idle connection at the very moment at which it is used again.
+
+        Raises:
+            RpcUnavailableError: Not connected, cut off or too slow; `is_sent` tells whether the call may have run.
+            RemoteCallError: The NameNode answered with an exception.
+            RpcError: The other side refuses the connection, or does not speak Hadoop RPC.
+        """
+        loop = asyncio.get_running_loop()
+        wire: Wire | None = None
+        sent_at = loop.time()
+        attempts = 2 if method.is_repeatable else 1
+        try:
+            async with answer_timeout(timeout_s):
+                while True:
+                    wire = await self._usable_wire()
+                    sent_at = loop.time()
+                    attempts -= 1
+                    try:
+                        return await self._call_over(wire, method, request, result)
+                    except RpcUnavailableError:
+                        if attempts == 0:
+                            raise
+        except TimeoutError as exc:
+            if wire is None:
+                raise self._no_connection(timeout_s) from exc
+            if wire.heard_at < sent_at:
+                # Nothing at all arrived: the peer may be gone without a word, and TCP would try for many minutes.
+                wire.retire()
+            text = f"{self.address}: no reply to {method.name} in {timeout_s:g} s"
+            raise RpcUnavailableError(text, is_sent=True) from exc
+
+    async def confirm_namespace(self, timeout_s: float) -> None:
+        """See to it that there is a connection to the namespace that the HTTP address serves, and say so to the check.
+
+        One that is there was compared when it was made, and ends with the process at its other end: it is not asked
+        again (docs/decisions/0012).
+
+        Raises:
+            WrongAddressError: The RPC address leads to another namespace.
+            RpcUnavailableError: There was no connection in that time, or it is not known where it leads.
+        """
+        try:
+            async with answer_timeout(timeout_s):
+                await self._usable_wire()
+        except TimeoutError as exc:
+            raise self._no_connection(timeout_s) from exc
+        if self._check is not None and self._namespace is not None:
+            self._check.admit(self._namespace)
+
+    async def close(self) -> None:
+        """Close the connection and fail the calls that are under way; no call can follow."""
+        self._is_closed = True
+        if self._wire is not None:
+            self._wire.abort("by this client")
+            await self._wire.wait_closed()
+
+    def _no_connection(self, timeout_s: float) -> RpcUnavailableError:
+        return RpcUnavailableError(f"{self.address}: no connection in {timeout_s:g} s", is_sent=False)
+
+    async def _call_over(
+        self, wire: Wire, method: Method, request: Message, result: type[MessageT]
+    ) -> MessageT:
+        call_id = self._last_call_id = (self._last_call_id + 1) & MAX_CALL_ID
+        frame = encode_call(self._client_id, call_id, method.protocol, method.name, request)
+        reply = await wire.call(call_id, frame)
+        if isinstance(reply, Succeeded):
+            return parse_message(result, reply.body)
+        remote = RemoteException(reply.class_name.rpartition(".")[2], reply.class_name, reply.message)
+        lacks_rights = method.needs_superuser and remote.verdict is Verdict.ACCESS_CONTROL
+        raise RemoteCallError(
+            remote,
+            address=self.address,
+            method=method.name,
+            user=self.user,
+            advice=SUPERUSER_ADVICE if lacks_rights else "",
+        )
+
+    async def _usable_wire(self) -> Wire:
+        if (wire := self._admitted_wire()) is not None:
+            return wire
+        attempts_before = self._attempts
+        async with self._connecting:
+            if (wire := self._admitted_wire()) is not None:
+                return wire
+            if self._failed_attempt > attempts_before:
+                # Another call began to connect after this call had come, and failed: no need to see that again.
+                if self._failure_kind is WrongAddressError:
+                    raise WrongAddressError(self._failure)
+                if issubclass(self._failure_kind, RpcLoginError):
+                    raise self._failure_kind(self._failure)
+                raise RpcUnavailableError(self._failure, is_sent=False)
+            self._wire = await self._open_wire()
+            return self._wire
+
+    def _admitted_wire(self) -> Wire | None:
+        """Return the wire if calls may be sent over it; one to a namespace that is no longer ours is retired."""
+        wire = self._wire
+        if wire is None or not wire.is_usable:
+            return None
+        if self._check is None or (self._namespace is not None and self._check.is_same(self._namespace)):
+            return wire
+        wire.retire()
+        return None
+
+    async def _open_wire(self) -> Wire:
+        if self._is_closed:
+            raise RpcUnavailableError(f"{self.address}: this client is closed", is_sent=False)
+        self._attempts += 1
+        host, port = split_address(self.address)
+        loop = asyncio.get_running_loop()
+        initiator = await self._initiator()
+        try:
+            _, wire = await loop.create_connection(lambda: self._new_wire(initiator), host, port)
+        except OSError as exc:
+            raise self._failed(
+                RpcUnavailableError(f"{self.address}: cannot connect: {exc}", is_sent=False)
+            ) from exc
+        self._connection_id += 1
+        try:
+            await wire.wait_ready()
+            if self._check is not None:
+                self._namespace = await self._compared(wire, self._check)
+        except RpcLoginError as exc:
+            wire.abort("it was not ready")
+            if self._identity is not None:
+                self._identity.doubt()  # perhaps the server's key was changed, and the ticket for it is an old one
+            raise self._failed(exc) from None
+        except BaseException:
+            wire.abort("it was not ready")
+            raise
+        return wire
+
+    async def _initiator(self) -> Initiator | None:
+        """Return what shows our identity on one connection; None without one."""
+        if self._identity is None:
+            return None
+        try:
+            return await self._identity.initiator(Mechanism.KERBEROS, KDC_ANSWER_S)
+        except KerberosError as exc:
+            raise self._failed(RpcLoginError(f"{self.address}: {exc}")) from exc
+
+    async def _compared(self, wire: Wire, check: NamespaceCheck) -> Namespace:
+        """Return which namespace is at the other end of a new wire, once the check has admitted it.
+
+        Raises:
+            RpcUnavailableError: It has not, or the server does not say.
+        """
+        try:
+            reply = await self._call_over(
+                wire, VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse
+            )
+            namespace = namespace_of(reply)
+            check.admit(namespace)
+        except WrongAddressError as exc:
+            self._failed(exc)
+            raise
+        except (RpcUnavailableError, RemoteCallError) as exc:
+            text = f"{self.address} is not asked, as it is not known which namespace it serves: {exc}"
+            raise self._failed(RpcUnavailableError(text, is_sent=False)) from exc
+        return namespace
+
+    def _failed(self, failure: RpcUnavailableError) -> RpcUnavailableError:
+        """Keep how an attempt failed for those who wait for it."""
+        self._failed_attempt = self._attempts
+        self._failure = str(failure)
+        self._failure_kind = type(failure)
+        return failure
+
+    def _new_wire(self, initiator: Initiator | None) -> Wire:
+        simple = SimpleHandshake(self._client_id, self._simple_user, CONTEXT_PROTOCOL, self._real_user)
+        handshake: Handshake = simple
+        if initiator is not None and self._identity is not None:
+            handshake = SaslHandshake(
+                self.address,
+                self._client_id,
+                CONTEXT_PROTOCOL,
+                initiator.context,
+                effective_user=self._effective_user,
+                server=self._identity.namenode_principal,
+                fallback=simple if self._identity.may_fall_back else None,
+            )
+        return Wire(
+            self.address,
+            self._client_id,
+            handshake,
+            max_frame_bytes=self._max_frame_bytes,
+            ping_interval_s=self._ping_interval_s,
+            tokens=initiator,
+        )
+
+
+def namespace_of(reply: namenode.VersionResponse) -> Namespace:
+    """Return the namespace that a reply to `VERSION_REQUEST` names."""
+    return Namespace(reply.info.storage_info.cluster_id, reply.info.block_pool_id)

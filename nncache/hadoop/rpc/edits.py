@@ -1,0 +1,123 @@
+"""Read the reply of getEditsFromTxid.
+
+Source: inotify.proto and org.apache.hadoop.hdfs.protocolPB.PBHelperClient of Hadoop 3.4.1 and 3.5.0.
+What cannot be read whole is refused whole: an event that is passed over would leave stale answers behind.
+"""
+
+from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+
+from nncache.hadoop.errors import FramingError, MalformedReplyError
+from nncache.hadoop.events import (
+    AclEntry,
+    AclKind,
+    AclScope,
+    Append,
+    Close,
+    Create,
+    EditsPage,
+    Event,
+    EventBatch,
+    MetadataKind,
+    MetadataUpdate,
+    Rename,
+    Truncate,
+    Unlink,
+    XAttr,
+    XAttrNamespace,
+)
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.rpc.messages import parse_message
+from nncache.hadoop.rpc.proto import inotify_pb2 as pb
+
+_FILE_TYPES = {0: FileType.FILE, 1: FileType.DIRECTORY, 2: FileType.SYMLINK}  # CreateEventProto's own numbers
+
+
+def decode_edits(reply: pb.EventsList) -> EditsPage:
+    """Return the events of a page.
+
+    Raises:
+        MalformedReplyError: Some event cannot be read, or is of a kind that is not known here.
+    """
+    try:
+        batches = tuple(
+            EventBatch(batch.txid, tuple(_decode_event(event) for event in batch.events))
+            for batch in reply.batch
+        )
+    except (FramingError, ValueError, KeyError) as exc:  # UnicodeDecodeError is a ValueError
+        raise MalformedReplyError(f"the edits hold what cannot be read: {exc}") from exc
+    return EditsPage(reply.first_txid, reply.last_txid, reply.sync_txid, batches)
+
+
+def _decode_event(raw: pb.RawEvent) -> Event:
+    match raw.type:
+        case pb.EVENT_CREATE:
+            return _decode_create(parse_message(pb.CreateEvent, raw.contents))
+        case pb.EVENT_CLOSE:
+            close = parse_message(pb.CloseEvent, raw.contents)
+            return Close(close.path.decode(), close.file_size, close.timestamp)
+        case pb.EVENT_APPEND:
+            append = parse_message(pb.AppendEvent, raw.contents)
+            return Append(append.path.decode(), append.new_block)
+        case pb.EVENT_RENAME:
+            rename = parse_message(pb.RenameEvent, raw.contents)
+            return Rename(rename.src_path.decode(), rename.dest_path.decode(), rename.timestamp)
+        case pb.EVENT_METADATA:
+            return _decode_metadata_update(parse_message(pb.MetadataUpdateEvent, raw.contents))
+        case pb.EVENT_UNLINK:
+            unlink = parse_message(pb.UnlinkEvent, raw.contents)
+            return Unlink(unlink.path.decode(), unlink.timestamp)
+        case pb.EVENT_TRUNCATE:
+            truncate = parse_message(pb.TruncateEvent, raw.contents)
+            return Truncate(truncate.path.decode(), truncate.file_size, truncate.timestamp)
+        case unknown:
+            raise ValueError(f"event type {unknown} is not known")
+
+
+def _decode_create(event: pb.CreateEvent) -> Create:
+    return Create(
+        kind=_FILE_TYPES[event.type],
+        path=event.path.decode(),
+        ctime=event.ctime,
+        owner=event.owner_name.decode(),
+        group=event.group_name.decode(),
+        permission=event.perms.perm,
+        replication=event.replication,
+        symlink_target=event.symlink_target.decode(),
+        overwrite=event.overwrite,
+        default_block_size=event.default_block_size,
+        erasure_coded=event.erasure_coded,
+    )
+
+
+def _decode_metadata_update(event: pb.MetadataUpdateEvent) -> MetadataUpdate:
+    return MetadataUpdate(
+        path=event.path.decode(),
+        kind=MetadataKind(event.type),
+        mtime=event.mtime,
+        atime=event.atime,
+        replication=event.replication,
+        owner=event.owner_name.decode(),
+        group=event.group_name.decode(),
+        permission=event.perms.perm,
+        acls=_decode_acls(event.acls),
+        xattrs=_decode_xattrs(event.x_attrs),
+        xattrs_removed=event.x_attrs_removed,
+    )
+
+
+def _decode_acls(entries: RepeatedCompositeFieldContainer[pb.AclEntry]) -> tuple[AclEntry, ...]:
+    return tuple(
+        AclEntry(
+            scope=AclScope(entry.scope),
+            kind=AclKind(entry.type),
+            name=entry.name.decode(),
+            permissions=entry.permissions,
+        )
+        for entry in entries
+    )
+
+
+def _decode_xattrs(entries: RepeatedCompositeFieldContainer[pb.XAttr]) -> tuple[XAttr, ...]:
+    return tuple(
+        XAttr(XAttrNamespace(entry.namespace), entry.name.decode(), entry.value) for entry in entries
+    )

@@ -1,0 +1,148 @@
+"""Write the envelopes of Hadoop RPC calls, and read those of replies.
+
+Sans-I/O. Source: RpcHeader.proto, ProtobufRpcEngine.proto and IpcConnectionContext.proto of Hadoop 3.4.1
+and 3.5.0, whose field numbers `proto/rpc_header.proto` repeats.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from nncache.hadoop.errors import FramingError
+from nncache.hadoop.rpc.framing import encode_frame, take_message
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
+
+CONTEXT_CALL_ID = -3
+PING_CALL_ID = -4
+SASL_CALL_ID = -33
+MAX_CALL_ID = 2**31 - 1
+
+PROTOCOL_VERSION = 1
+"""Of ClientProtocol and HAServiceProtocol alike, since Hadoop 2."""
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    """The reply to a call that went well; `body` holds the serialised result."""
+
+    call_id: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The reply to a call that the server did not carry out, or that failed there."""
+
+    call_id: int
+    is_fatal: bool  # the server closes the connection; the call_id may be no call's
+    detail: int  # ErrorDetail; 0 when the server gave none
+    class_name: str  # of the Java exception
+    message: str  # without the lines of the Java stack trace
+
+
+Reply = Succeeded | Refused
+
+
+def encode_call(client_id: bytes, call_id: int, protocol: str, method: str, request: Message) -> bytes:
+    """Render the frame of one call of a Hadoop protocol's method."""
+    header = pb.RequestHeader(
+        method_name=method, declaring_class_protocol_name=protocol, client_protocol_version=PROTOCOL_VERSION
+    )
+    return encode_frame(
+        _request_header(client_id, call_id, retry_count=0),
+        header.SerializeToString(),
+        request.SerializeToString(),
+    )
+
+
+def encode_context(
+    client_id: bytes, effective_user: str | None, real_user: str | None, protocol: str
+) -> bytes:
+    """Render the frame that says who calls; it must come before the first call and gets no reply.
+
+    Without a user the one who was authenticated calls. An empty name would have the server close the connection.
+    """
+    context = pb.IpcConnectionContext(protocol=protocol)
+    if effective_user is not None:
+        context.user_info.effective_user = effective_user
+    if real_user is not None:
+        context.user_info.real_user = real_user
+    return encode_frame(_request_header(client_id, CONTEXT_CALL_ID), context.SerializeToString())
+
+
+def encode_sasl(client_id: bytes, message: pb.RpcSasl) -> bytes:
+    """Render the frame of a SASL message."""
+    return encode_frame(_request_header(client_id, SASL_CALL_ID), message.SerializeToString())
+
+
+def parse_sasl(frame: bytes) -> pb.RpcSasl | Refused:
+    """Read a SASL message of the server, or how it refuses.
+
+    Raises:
+        FramingError: The frame holds neither.
+    """
+    encoded, end = take_message(frame, 0)
+    header = parse_message(pb.RpcResponseHeader, encoded)
+    if header.status != pb.RpcResponseHeader.SUCCESS:
+        return _refused(header)
+    if header.call_id != SASL_CALL_ID % 2**32:
+        raise FramingError(f"the server answers call {header.call_id} where a SASL message is due")
+    return parse_message(pb.RpcSasl, take_message(frame, end)[0])
+
+
+def encode_ping(client_id: bytes) -> bytes:
+    """Render the frame that only says that the client is still there; it gets no reply."""
+    return encode_frame(_request_header(client_id, PING_CALL_ID))
+
+
+def parse_reply(frame: bytes) -> Reply:
+    """Read the reply that a frame holds.
+
+    Raises:
+        FramingError: The frame holds no reply.
+    """
+    encoded, end = take_message(frame, 0)
+    header = parse_message(pb.RpcResponseHeader, encoded)
+    if header.status == pb.RpcResponseHeader.SUCCESS:
+        body, _ = take_message(frame, end)
+        return Succeeded(header.call_id, body)
+    return _refused(header)
+
+
+def _refused(header: pb.RpcResponseHeader) -> Refused:
+    return Refused(
+        call_id=header.call_id,
+        is_fatal=header.status == pb.RpcResponseHeader.FATAL,
+        detail=header.error_detail,
+        class_name=header.exception_class_name.decode(errors="replace"),
+        message=header.error_message.decode(errors="replace").split("\n\tat ", 1)[0].strip(),
+    )
+
+
+def parse_message(kind: type[MessageT], encoded: bytes) -> MessageT:
+    """Read a serialised message of this kind.
+
+    Raises:
+        FramingError: These bytes are no such message, or a field that it must have is not there.
+    """
+    message = kind()
+    try:
+        message.MergeFromString(encoded)
+    except DecodeError as exc:
+        raise FramingError(f"{len(encoded)} bytes are no {kind.__name__}: {exc}") from exc
+    if not message.IsInitialized():
+        raise FramingError(f"a {kind.__name__} lacks what it must have")
+    return message
+
+
+def _request_header(client_id: bytes, call_id: int, retry_count: int = -1) -> bytes:
+    return pb.RpcRequestHeader(
+        rpc_kind=pb.RPC_PROTOCOL_BUFFER,
+        rpc_op=pb.RpcRequestHeader.FINAL_PACKET,
+        call_id=call_id,
+        client_id=client_id,
+        retry_count=retry_count,
+    ).SerializeToString()

@@ -1,0 +1,111 @@
+"""Change the namespace of one NameNode over Hadoop RPC.
+
+For many changes in a row: one connection for all of them, and a third of what WebHDFS costs the NameNode. Nothing here
+needs a DataNode. Source: ClientNamenodeProtocol.proto and xattr.proto of Hadoop 3.4.1 and 3.5.0.
+"""
+
+import uuid
+from typing import Final
+
+from google.protobuf.message import Message
+
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.rpc.connection import Method, RpcConnection
+from nncache.hadoop.rpc.messages import MessageT
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.proto.inotify_pb2 import FsPermission, XAttr
+
+_CLIENT: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+_MKDIRS: Final = Method(_CLIENT, "mkdirs", is_repeatable=True)
+_CREATE: Final = Method(_CLIENT, "create", is_repeatable=False)
+_COMPLETE: Final = Method(_CLIENT, "complete", is_repeatable=False)
+_SET_OWNER: Final = Method(_CLIENT, "setOwner", is_repeatable=True)
+_SET_XATTR: Final = Method(_CLIENT, "setXAttr", is_repeatable=True)
+_RENAME: Final = Method(_CLIENT, "rename2", is_repeatable=False)
+_DELETE: Final = Method(_CLIENT, "delete", is_repeatable=False)
+
+_USER: Final = "user."
+_USER_NAMESPACE: Final = 0
+_CREATE_OR_REPLACE: Final = 3  # XAttrSetFlag
+_CREATE_NEW: Final = 1  # CreateFlag: FileAlreadyExistsException if there is one
+_REPLICATION: Final = 1
+_BLOCK_BYTES: Final = 128 * 1024 * 1024
+
+
+class NamespaceEdits:
+    """One NameNode, as one user. It has the shape of these calls of `nncache.hadoop.webhdfs.WebHdfs`.
+
+    Every method raises `RpcUnavailableError` when no reply came in time, `RemoteCallError` when the NameNode
+    answered with an exception, and `RpcError` otherwise.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        user: str,
+        check: NamespaceCheck,
+        *,
+        timeout_s: float,
+        identity: KerberosIdentity | None = None,
+    ) -> None:
+        self._connection = RpcConnection(address, user, check=check, identity=identity)
+        self._timeout_s = timeout_s
+        self._lease_holder = f"nncache-{uuid.uuid4().hex}"
+
+    async def connect(self) -> None:
+        """See to it that there is a connection, and that it leads to the right namespace."""
+        await self._connection.confirm_namespace(self._timeout_s)
+
+    async def close(self) -> None:
+        """Close the connection; calls under way fail."""
+        await self._connection.close()
+
+    async def mkdirs(self, path: str, permission: str = "755") -> bool:
+        """Make a directory and those above it."""
+        mode = FsPermission(perm=int(permission, 8))
+        request = client.MkdirsRequest(src=path, masked=mode, create_parent=True)
+        return (await self._call(_MKDIRS, request, client.MkdirsResponse)).result
+
+    async def create(self, path: str, permission: str = "644") -> None:
+        """Make a file and open it for writing; those who may see it do from here on. `complete` closes it."""
+        request = client.CreateRequest(
+            src=path,
+            masked=FsPermission(perm=int(permission, 8)),
+            client_name=self._lease_holder,
+            create_flag=_CREATE_NEW,
+            create_parent=True,
+            replication=_REPLICATION,
+            block_size=_BLOCK_BYTES,
+        )
+        await self._call(_CREATE, request, client.CreateResponse)
+
+    async def complete(self, path: str) -> None:
+        """Close a file that `create` has made: it is empty, so no block is waited for."""
+        request = client.CompleteRequest(src=path, client_name=self._lease_holder)
+        await self._call(_COMPLETE, request, client.CompleteResponse)
+
+    async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
+        """Set the owner, the group, or both."""
+        request = client.SetOwnerRequest(src=path, username=owner, groupname=group)
+        await self._call(_SET_OWNER, request, client.SetOwnerResponse)
+
+    async def set_xattr(self, path: str, name: str, value: bytes) -> None:
+        """Set an extended attribute of the namespace `user`, whether it is there or not."""
+        assert name.startswith(_USER), name
+        attribute = XAttr(namespace=_USER_NAMESPACE, name=name.removeprefix(_USER).encode(), value=value)
+        request = client.SetXAttrRequest(src=path, x_attr=attribute, flag=_CREATE_OR_REPLACE)
+        await self._call(_SET_XATTR, request, client.SetXAttrResponse)
+
+    async def rename_to(self, source: str, destination: str) -> None:
+        """Move a path to exactly this place; FileAlreadyExistsException if something is there, of whatever kind."""
+        request = client.Rename2Request(src=source, dst=destination, overwrite_dest=False)
+        await self._call(_RENAME, request, client.Rename2Response)
+
+    async def delete(self, path: str, *, recursive: bool = False) -> bool:
+        """Delete a path; False if there is none."""
+        request = client.DeleteRequest(src=path, recursive=recursive)
+        return (await self._call(_DELETE, request, client.DeleteResponse)).result
+
+    async def _call(self, method: Method, request: Message, result: type[MessageT]) -> MessageT:
+        return await self._connection.call(method, request, result, self._timeout_s)

@@ -1,0 +1,249 @@
+"""Say with Kerberos who calls, at the start of a Hadoop RPC connection.
+
+Sans-I/O. Source: org.apache.hadoop.security.{SaslRpcClient,SaslRpcServer} and org.apache.hadoop.ipc.Server of Hadoop
+3.4.1 and 3.5.0, measured there; RFC 4752 for the last two messages, in which the two sides agree on the protection.
+
+| by | state | content |
+|---|---|---|
+| client | NEGOTIATE | |
+| server | NEGOTIATE | what it offers; SUCCESS instead where it only has SIMPLE |
+| client | INITIATE | the offer that was chosen, the first token |
+| server, client | CHALLENGE, RESPONSE | tokens, until the context is complete |
+| server, client | CHALLENGE, RESPONSE | which protections it offers; which one is chosen; both under the context |
+| server | SUCCESS | |
+"""
+
+from enum import Enum, IntFlag
+from typing import Final, Protocol
+
+from nncache.hadoop.errors import FramingError, KerberosError, OtherServerError, RpcLoginError
+from nncache.hadoop.kerberos.advice import with_advice
+from nncache.hadoop.kerberos.principal import Principal, expected_server
+from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Protection, SimpleHandshake, TokenRequest
+from nncache.hadoop.rpc.messages import Refused, encode_context, encode_sasl, parse_sasl
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
+
+_METHOD: Final = "KERBEROS"
+_MECHANISM: Final = "GSSAPI"
+_SIZE_BYTES: Final = 3  # of the largest message, behind the protections
+_MAX_MESSAGE_BYTES: Final = 0xFFFFFF
+"""That we take in one wrapped message; Hadoop sends more than it says itself, and only frames are bounded."""
+
+
+class Qop(IntFlag):
+    """Protections, as RFC 4752 numbers them; Hadoop's words for them are those of `hadoop.rpc.protection`."""
+
+    AUTHENTICATION = 1
+    INTEGRITY = 2
+    PRIVACY = 4
+
+
+class GssContext(Protocol):
+    """`nncache.hadoop.kerberos.gss.GssContext` has this shape. Nothing here asks the KDC."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether both sides have shown who they are."""
+
+    def wrap(self, data: bytes, *, encrypts: bool) -> bytes:
+        """Return the data under the context. Raises KerberosError."""
+        ...
+
+    def unwrap(self, data: bytes, *, is_encrypted: bool) -> bytes:
+        """Return what the server has wrapped. Raises KerberosError."""
+        ...
+
+
+class _State(Enum):
+    """What is due next."""
+
+    OFFERS = "the offers of the server"
+    OWN = "a token of our own"
+    CHALLENGE = "a token of the server"
+    PROTECTIONS = "the protections that the server offers"
+    SUCCESS = "the server's consent"
+    DONE = "nothing"
+
+
+class SaslHandshake:
+    """Kerberos authentication of one connection, and the protection of what follows.
+
+    Invariants:
+        S1  It is complete only once the server has shown by its ticket that it is the principal it was taken for,
+            or, with `fallback`, once it has said that it only has SIMPLE.
+        S2  `effective_user` is sent only behind S1; None calls as the principal itself.
+    """
+
+    auth_protocol = SASL_AUTH_PROTOCOL
+
+    def __init__(
+        self,
+        address: str,
+        client_id: bytes,
+        protocol: str,
+        context: GssContext,
+        *,
+        effective_user: str | None = None,
+        server: Principal | None = None,
+        fallback: SimpleHandshake | None = None,
+    ) -> None:
+        self._address = address  # of the server, for messages and for the name that its principal must have
+        self._client_id = client_id
+        self._protocol = protocol
+        self._context = context
+        self._effective_user = effective_user  # for whom we act, if not for ourselves
+        self._server = server  # what was configured; None: what it says it is
+        self._fallback = fallback  # for a server that only has SIMPLE; None: it is refused
+        self._state = _State.OFFERS
+        self._chosen: pb.RpcSasl.Auth | None = None  # the offer; until it was sent
+        self._name = Principal("")  # of the server, once it is known
+        self._protection: Protection | None = None
+
+    @property
+    def protection(self) -> Protection | None:
+        """How frames are carried once it is complete; None: as they are."""
+        return self._protection if self._state is _State.DONE else None
+
+    def is_complete(self) -> bool:
+        """Tell whether calls may be sent."""
+        return self._state is _State.DONE
+
+    def begin(self) -> bytes:
+        """Ask what the server offers."""
+        return encode_sasl(self._client_id, pb.RpcSasl(state=pb.RpcSasl.NEGOTIATE))
+
+    def receive(self, frame: bytes) -> bytes | TokenRequest:
+        """Take a message of the server and return what answers it, or what is needed for that.
+
+        Raises:
+            RpcLoginError: The server refuses, or is another one than it should be.
+            FramingError: It says what is not due.
+        """
+        message = parse_sasl(frame)
+        if isinstance(message, Refused):
+            raise RpcLoginError(
+                f"{self._address} does not let this service in: {with_advice(message.message or message.class_name)}"
+            )
+        match self._state, message.state:
+            case _State.OFFERS, pb.RpcSasl.NEGOTIATE:
+                return self._choose(message)
+            case _State.OFFERS, pb.RpcSasl.SUCCESS:
+                return self._fall_back()
+            case _State.CHALLENGE, pb.RpcSasl.CHALLENGE:
+                self._state = _State.OWN
+                return TokenRequest(self._name, message.token)
+            case _State.PROTECTIONS, pb.RpcSasl.CHALLENGE:
+                return self._agree(message.token)
+            case _State.SUCCESS, pb.RpcSasl.SUCCESS:
+                self._state = _State.DONE
+                return encode_context(self._client_id, self._effective_user, None, self._protocol)
+        raise FramingError(
+            f"{self._address} sends SASL state {message.state} where {self._state.value} is due"
+        )
+
+    def answer(self, token: bytes) -> bytes:
+        """Return the message that carries a token; the first one carries the offer that was chosen as well."""
+        assert self._state is _State.OWN
+        self._state = _State.PROTECTIONS if self._context.is_complete else _State.CHALLENGE
+        if self._chosen is None:
+            return self._response(token)
+        message = pb.RpcSasl(state=pb.RpcSasl.INITIATE, token=token, auths=[self._chosen])
+        self._chosen = None
+        return encode_sasl(self._client_id, message)
+
+    def _choose(self, offers: pb.RpcSasl) -> TokenRequest:
+        for offer in offers.auths:
+            if (offer.method, offer.mechanism) == (_METHOD, _MECHANISM):
+                break
+        else:
+            offered = ", ".join(offer.method for offer in offers.auths) or "nothing"
+            raise RpcLoginError(
+                f"{self._address} does not offer Kerberos, but {offered}: is "
+                "hadoop.security.authentication=kerberos set there?"
+            )
+        said = Principal(offer.protocol, offer.server_id)
+        try:
+            self._name = expected_server(self._server, self._address.rpartition(":")[0], said)
+        except ValueError as exc:
+            raise OtherServerError(
+                f"{self._address} is not the NameNode that was expected: {exc}; see namenode_principal and the address"
+            ) from exc
+        offer.ClearField("challenge")
+        self._chosen = offer
+        self._state = _State.OWN
+        return TokenRequest(self._name, None)
+
+    def _fall_back(self) -> bytes:
+        if self._fallback is None:
+            raise RpcLoginError(
+                f"{self._address} only has SIMPLE authentication, in which anybody may claim to be the NameNode, and "
+                "this service has a Kerberos principal: secure the NameNode, or remove principal, or, while the "
+                "cluster is being secured, set fallback_to_simple_auth_allowed"
+            )
+        self._state = _State.DONE
+        return self._fallback.begin()
+
+    def _agree(self, wrapped: bytes) -> bytes:
+        """Choose the strongest protection that the server offers."""
+        try:
+            said = self._context.unwrap(wrapped, is_encrypted=False)
+            if len(said) != 1 + _SIZE_BYTES:
+                raise FramingError(f"{self._address} offers protections in {len(said)} bytes instead of 4")
+            offered = Qop(said[0] & 7)
+            chosen = next((qop for qop in reversed(Qop) if qop in offered), None)
+            if chosen is None:
+                raise FramingError(f"{self._address} offers no protection that is known: {said[0]}")
+            if chosen is not Qop.AUTHENTICATION:
+                self._protection = ContextProtection(
+                    self._address, self._client_id, self._context, encrypts=chosen is Qop.PRIVACY
+                )
+            size = 0 if chosen is Qop.AUTHENTICATION else _MAX_MESSAGE_BYTES
+            answer = bytes((chosen,)) + size.to_bytes(_SIZE_BYTES, "big")
+            self._state = _State.SUCCESS
+            return self._response(self._context.wrap(answer, encrypts=False))
+        except KerberosError as exc:
+            raise RpcLoginError(f"{self._address}: {exc}") from exc
+
+    def _response(self, token: bytes) -> bytes:
+        return encode_sasl(self._client_id, pb.RpcSasl(state=pb.RpcSasl.RESPONSE, token=token))
+
+
+class ContextProtection:
+    """Integrity or privacy: frames travel, with their lengths, under the context in frames of SASL state WRAP."""
+
+    def __init__(self, address: str, client_id: bytes, context: GssContext, *, encrypts: bool) -> None:
+        self._address = address
+        self._client_id = client_id
+        self._context = context
+        self._encrypts = encrypts
+
+    def wrap(self, frames: bytes) -> bytes:
+        """Return the frame that carries these frames.
+
+        Raises:
+            RpcLoginError: The context does not protect them, such as when it has expired.
+        """
+        try:
+            token = self._context.wrap(frames, encrypts=self._encrypts)
+        except KerberosError as exc:
+            raise RpcLoginError(f"{self._address}: {exc}") from exc
+        return encode_sasl(self._client_id, pb.RpcSasl(state=pb.RpcSasl.WRAP, token=token))
+
+    def unwrap(self, frame: bytes) -> bytes:
+        """Return what a frame of the server carries; one may hold several frames, or a part of one.
+
+        Raises:
+            RpcLoginError: It is not protected as was agreed upon.
+            FramingError: It is no such frame.
+        """
+        message = parse_sasl(frame)
+        if isinstance(message, Refused):
+            raise FramingError(
+                f"{self._address} ends the connection without protection: {message.class_name}: {message.message}"
+            )
+        if message.state != pb.RpcSasl.WRAP:
+            raise FramingError(f"{self._address} sends SASL state {message.state} where WRAP is due")
+        try:
+            return self._context.unwrap(message.token, is_encrypted=self._encrypts)
+        except KerberosError as exc:
+            raise RpcLoginError(f"{self._address}: {exc}") from exc

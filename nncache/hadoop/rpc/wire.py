@@ -1,0 +1,264 @@
+"""Carry calls and replies over one TCP connection to a NameNode.
+
+A `Wire` lives once: it opens, carries any number of calls at a time, and closes. No task belongs to it;
+the event loop feeds it bytes and it settles the futures of those who wait. While Kerberos is asked for a token, in
+a thread, frames that arrive lie in the splitter.
+"""
+
+import asyncio
+from typing import Protocol, cast
+
+from nncache.hadoop.errors import (
+    FramingError,
+    HadoopError,
+    RpcAuthenticationError,
+    RpcError,
+    RpcLoginError,
+    RpcUnavailableError,
+)
+from nncache.hadoop.kerberos.principal import Principal
+from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
+from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Handshake, TokenRequest
+from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
+
+SIMPLE_ADVICE = (
+    "a secured cluster wants Kerberos: give this service an identity with --principal and --keytab"
+)
+
+
+class TokenSource(Protocol):
+    """`nncache.hadoop.kerberos.identity.Initiator` has this shape."""
+
+    def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
+        """Return a future of the next token for this server; it fails with KerberosError."""
+        ...
+
+
+class Wire(asyncio.Protocol):
+    """One connection; replies find their calls by call id.
+
+    Invariants:
+        I1  A future in `_waiting` is settled at the latest when the connection is lost.
+        I2  A reply that no call waits for (its call was cancelled) is dropped and harms no other call.
+        I3  A retired wire takes no new call, and closes when no call waits any more.
+        I4  Nothing of it holds an error that was raised: its traceback leads back here, and such a cycle lives on
+            in a daemon that leaves what is old to no collector (`nncache/daemons/housekeeping.py`).
+    """
+
+    def __init__(
+        self,
+        address: str,
+        client_id: bytes,
+        handshake: Handshake,
+        *,
+        max_frame_bytes: int,
+        ping_interval_s: float,
+        tokens: TokenSource | None = None,
+    ) -> None:
+        """Carry calls; `tokens` answers what the handshake asks of Kerberos."""
+        self._loop = asyncio.get_running_loop()
+        self._address = address  # for messages
+        self._client_id = client_id
+        self._handshake = handshake
+        self._tokens = tokens
+        self._splitter = FrameSplitter(max_frame_bytes)
+        self._protected = FrameSplitter(max_frame_bytes)  # what came under a protection
+        self._token: asyncio.Future[bytes] | None = None  # that the handshake waits for
+        self._ping_interval_s = ping_interval_s
+        self._ping: asyncio.TimerHandle | None = None  # the next ping; None before and after the connection
+        self._transport: asyncio.Transport | None = None  # None before the connection
+        self._waiting: dict[int, asyncio.Future[Reply | None]] = {}  # by call id; None: see `_end`
+        self._ready: asyncio.Future[bool] = (
+            self._loop.create_future()
+        )  # the handshake is complete; false: `_end`
+        self._lost: asyncio.Future[None] = self._loop.create_future()  # the transport is gone
+        self._end: RpcError | None = None  # why no call can be sent any more; never raised itself (I4)
+        self._is_retired = False
+        self._heard_at = self._loop.time()  # when bytes last arrived
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a new call may be sent."""
+        return self._end is None and not self._is_retired
+
+    @property
+    def heard_at(self) -> float:
+        """Loop time at which bytes last arrived, or the wire was made."""
+        return self._heard_at
+
+    async def wait_ready(self) -> None:
+        """Return when calls may be sent.
+
+        Raises:
+            RpcError: The server refuses, or the connection was lost first.
+        """
+        await asyncio.shield(self._ready)
+        if not self._ready.result():
+            raise self._why_ended()
+
+    async def call(self, call_id: int, frame: bytes) -> Reply:
+        """Send a call and return its reply. The caller sets the deadline.
+
+        Raises:
+            RpcUnavailableError: The connection was lost before the reply came.
+            RpcError: What the server sends cannot be understood, or it refuses the whole connection.
+        """
+        if self._end is not None:
+            raise self._why_ended()
+        assert self._transport is not None  # calls come after wait_ready
+        waiter: asyncio.Future[Reply | None] = self._loop.create_future()
+        self._waiting[call_id] = waiter
+        try:
+            self._write(frame)
+            reply = await waiter
+        finally:
+            self._waiting.pop(call_id, None)
+            if self._is_retired and not self._waiting:
+                self.abort("no call waits any more")
+        if reply is None:
+            raise self._why_ended()
+        return reply
+
+    def retire(self) -> None:
+        """Take no new calls; close as soon as those that are under way are settled."""
+        self._is_retired = True
+        if not self._waiting:
+            self.abort("no call waits any more")
+
+    def abort(self, why: str) -> None:
+        """Close at once, without waiting for what was not sent yet."""
+        self._fail(RpcUnavailableError(f"the connection to {self._address} was closed: {why}", is_sent=True))
+
+    async def wait_closed(self) -> None:
+        """Return when the transport is gone, after `abort`."""
+        await asyncio.shield(self._lost)
+
+    # -- what the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to talk."""
+        self._transport = cast(asyncio.Transport, transport)
+        if self._end is not None:
+            self._transport.abort()
+            return
+        self._transport.write(encode_preamble(self._handshake.auth_protocol) + self._handshake.begin())
+        self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
+        if self._handshake.is_complete():
+            self._ready.set_result(True)
+
+    def data_received(self, data: bytes) -> None:
+        """Settle the calls whose replies are complete."""
+        self._heard_at = self._loop.time()
+        self._splitter.receive(data)
+        self._take_frames()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Settle all calls that still wait."""
+        self._lost.set_result(None)
+        why = "the server closed it" if exc is None else str(exc)
+        self._fail(RpcUnavailableError(f"the connection to {self._address} was cut: {why}", is_sent=True))
+
+    # -- inner parts
+
+    def _take_frames(self) -> None:
+        try:
+            while self._end is None and self._token is None and (frame := self._next_frame()) is not None:
+                self._take(frame)
+        except RpcError as exc:
+            self._fail(exc)
+
+    def _next_frame(self) -> bytes | None:
+        protection = self._handshake.protection
+        if protection is None:
+            return self._splitter.next_frame()
+        while (frame := self._protected.next_frame()) is None:
+            carrier = self._splitter.next_frame()
+            if carrier is None:
+                return None
+            self._protected.receive(protection.unwrap(carrier))
+        return frame
+
+    def _take(self, frame: bytes) -> None:
+        if not self._handshake.is_complete():
+            answer = self._handshake.receive(frame)
+            if isinstance(answer, TokenRequest):
+                assert self._tokens is not None
+                self._token = self._tokens.step(answer.server, answer.challenge)
+                self._token.add_done_callback(self._answer)
+                return
+            self._write(answer)
+            if self._handshake.is_complete():
+                self._ready.set_result(True)
+            return
+        reply = parse_reply(frame)
+        if isinstance(reply, Refused) and reply.is_fatal:
+            raise self._refusal(reply)
+        waiter = self._waiting.get(reply.call_id)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(reply)
+
+    def _answer(self, token: "asyncio.Future[bytes]") -> None:
+        """Go on with the token that the handshake has waited for."""
+        self._token = None
+        error = token.exception()
+        if self._end is not None:
+            return
+        try:
+            if error is not None:
+                if not isinstance(error, HadoopError):
+                    raise error
+                raise RpcLoginError(f"{self._address}: {error}")
+            self._write(self._handshake.answer(token.result()))
+        except RpcError as exc:
+            self._fail(exc)
+        self._take_frames()
+
+    def _write(self, frames: bytes) -> None:
+        assert self._transport is not None
+        protection = self._handshake.protection
+        self._transport.write(frames if protection is None else protection.wrap(frames))
+
+    def _refusal(self, reply: Refused) -> RpcError:
+        if reply.detail == pb.FATAL_UNAUTHORIZED:
+            advice = "" if self._handshake.auth_protocol == SASL_AUTH_PROTOCOL else SIMPLE_ADVICE
+            return RpcAuthenticationError(self._address, reply.message, advice)
+        return FramingError(f"{self._address} refused the connection: {reply.class_name}: {reply.message}")
+
+    def _fail(self, error: RpcError) -> None:
+        if self._end is not None:
+            return
+        self._end = _unraised(error)
+        if self._ping is not None:
+            self._ping.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+        if not self._ready.done():
+            self._ready.set_result(False)
+        for waiter in self._waiting.values():
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _why_ended(self) -> RpcError:
+        assert self._end is not None
+        return _unraised(self._end)
+
+    def _send_ping(self) -> None:
+        """Keep a NameNode with thousands of connections from closing this one as idle."""
+        assert self._transport is not None
+        if self._transport.is_closing():  # connection_lost follows
+            return
+        if self._handshake.is_complete():
+            try:
+                self._write(encode_ping(self._client_id))
+            except RpcError as exc:
+                self._fail(exc)
+                return
+        self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
+
+
+def _unraised(error: RpcError) -> RpcError:
+    """Return an equal error without the traceback, cause and context of this one."""
+    made = type(error).__new__(type(error), *error.args)
+    vars(made).update(vars(error))
+    return made

@@ -1,0 +1,93 @@
+"""The mount table that a cluster's clients use, from their `core-site.xml`.
+
+Source: org.apache.hadoop.fs.viewfs.InodeTree, Constants and ConfigUtil, 3.5.0. A proxy gives each namespace its part of
+one tree, so that a link must lead to the path at which it is mounted (docs/decisions/0024).
+"""
+
+from collections.abc import Collection
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
+from nncache.net.setting_error import SettingError
+
+_PREFIX: Final = "fs.viewfs.mounttable."
+_DEFAULT_NAME_KEY: Final = f"{_PREFIX}default.name.key"
+_LINK: Final = "link."
+_ROOT_LINKS: Final = frozenset({"linkFallback", "linkMergeSlash"})
+_NO_LINK: Final = "homedir"
+_INSTEAD: Final = "; else write [mounts] into the settings file"
+
+
+class Values(Protocol):
+    """`nncache.hadoop.configuration.Configuration`."""
+
+    def get(self, name: str) -> str | None:
+        """Return a value."""
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a comma-separated value."""
+
+    def all_names(self) -> Collection[str]:
+        """Return the names of all values."""
+
+
+def viewfs_mounts(values: Values) -> dict[str, str]:
+    """Return the nameservices of the mount table of `fs.defaultFS`, by mount point; none if that is no ViewFs.
+
+    Raises:
+        SettingError: the table has a link that a proxy cannot follow; names its property, and what to do.
+    """
+    default = urlsplit(values.get("fs.defaultFS") or "")
+    if default.scheme != "viewfs":
+        return {}
+    table = default.netloc or values.get(_DEFAULT_NAME_KEY) or "default"
+    prefix = f"{_PREFIX}{table}."
+    mounts = dict[str, str]()
+    for key in sorted(values.all_names()):
+        if not key.startswith(prefix):
+            continue
+        point = _point(key, key.removeprefix(prefix), values)
+        if point is None:
+            continue
+        if point in mounts:
+            raise SettingError(key, point, f"must be one mount point of {table} only")
+        mounts[point] = _nameservice(key, point, values)
+    return mounts
+
+
+def _point(key: str, link: str, values: Values) -> str | None:
+    """Return where a link is mounted; None for what is no link."""
+    if link in _ROOT_LINKS:
+        return ROOT
+    if link.startswith(_LINK):
+        try:
+            return canonical(link.removeprefix(_LINK))
+        except InvalidPathError as error:
+            raise SettingError(key, values.get(key), f"must name an absolute path behind {_LINK}") from error
+    if link == _NO_LINK:
+        return None
+    raise SettingError(
+        key,
+        values.get(key),
+        f"is a link that a proxy cannot follow: it must be link.PATH, linkFallback or linkMergeSlash{_INSTEAD}",
+    )
+
+
+def _nameservice(key: str, point: str, values: Values) -> str:
+    """Return the nameservice to which a link leads."""
+    target = values.get(key) or ""
+    url = urlsplit(target)
+    known = values.names("dfs.nameservices")
+    if url.scheme != "hdfs" or url.netloc not in known:
+        named = (
+            " or ".join(f"hdfs://{each}" for each in known) or "hdfs://NAMESERVICE, one of dfs.nameservices"
+        )
+        raise SettingError(key, target, f"must lead to {named}{_INSTEAD}")
+    if (canonical(url.path) if url.path else ROOT) != point:
+        raise SettingError(
+            key,
+            target,
+            f"must lead to the path at which it is mounted, hdfs://{url.netloc}{point}: the proxy renames no path",
+        )
+    return url.netloc

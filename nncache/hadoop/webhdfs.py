@@ -1,0 +1,248 @@
+"""A small WebHDFS client: for the filters, the test bed, the demo and the tests.
+
+Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an ordinary client sends: the user in
+`user.name`, data in a second step to the DataNode that the first step's redirect names.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Final, Self, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError
+from nncache.hadoop.filestatus import FileStatus, parse_file_status
+from nncache.hadoop.jmx import (
+    BLOCK_POOL_QUERY,
+    CLUSTER_QUERY,
+    STATUS_QUERY,
+    parse_block_pool,
+    parse_cluster_id,
+    parse_rpc_address,
+)
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.webhdfs_transport import Data, WebHdfsTransport
+
+_KindT = TypeVar("_KindT", bound=msgspec.Struct)
+
+_BASE64: Final = "0s"
+"""Stands before a value in base 64 (XAttrCodec)."""
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    statuses: tuple[FileStatus, ...] = msgspec.field(name="FileStatus")
+
+
+class _Listing(msgspec.Struct, frozen=True):
+    listed: _Listed = msgspec.field(name="FileStatuses")
+
+
+class _Attribute(msgspec.Struct, frozen=True):
+    name: str
+    value: str | None = None
+
+
+class _Attributes(msgspec.Struct, frozen=True):
+    attributes: tuple[_Attribute, ...] = msgspec.field(name="XAttrs")
+
+
+class _Truth(msgspec.Struct, frozen=True):
+    boolean: bool
+
+
+class WebHdfs:
+    """HDFS as one user, through a NameNode or a proxy. Use it as an async context manager.
+
+    With `others` it finds the active NameNode among them all by trying; a call goes to another one only where
+    `nncache.hadoop.retry` allows it.
+
+    Every method raises `RemoteExceptionError` when the answer is a RemoteException, `WebHdfsError` when it is
+    another error (`DataNodeUnavailableError` when the second step of a call has none), `MalformedReplyError` when
+    it is no such result, `aiohttp.ClientError` or `TimeoutError` when there is none; and, of several NameNodes,
+    `NoActiveNameNodeError` when each led to the next.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        user: str,
+        *,
+        others: Sequence[str] = (),
+        doas: str | None = None,
+        timeout_s: float = 30.0,
+        keeps_connections: bool = False,
+        identity: KerberosIdentity | None = None,
+        web: NameNodeWeb = PLAIN,
+    ) -> None:
+        """With `keeps_connections`, calls that set a state (MKDIRS, SETOWNER, SETXATTR) may be carried out twice.
+
+        With an `identity` a secured NameNode takes its principal for the user, and leaves `user` unread.
+        Where URLs are https, `web` says whose certificates are believed.
+        """
+        self._keeps_connections = keeps_connections
+        self._who = {"user.name": user} | ({} if doas is None else {"doas": doas})
+        self._transport = WebHdfsTransport((base_url, *others), timeout_s, identity, web)
+
+    async def __aenter__(self) -> Self:
+        await self._transport.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._transport.close()
+
+    def url(self, op: str, path: str, **parameters: str) -> str:
+        """Return the URL of a call, as this user."""
+        return self._transport.url(self._target(op, path, parameters))
+
+    # -- reads
+
+    async def status(self, path: str) -> FileStatus:
+        """Return the status of a path (GETFILESTATUS)."""
+        return parse_file_status(await self._call("GET", "GETFILESTATUS", path))
+
+    async def exists(self, path: str) -> bool:
+        """Tell whether a path exists, by its status."""
+        try:
+            await self.status(path)
+        except RemoteExceptionError as exc:
+            if exc.verdict is Verdict.FILE_NOT_FOUND:
+                return False
+            raise
+        return True
+
+    async def list(self, path: str) -> tuple[FileStatus, ...]:
+        """Return the statuses of a directory's children; of a file, its own with an empty path suffix."""
+        return _decode(await self._call("GET", "LISTSTATUS", path), _Listing).listed.statuses
+
+    async def read(self, path: str) -> bytes:
+        """Return the content of a file (OPEN, in two steps)."""
+        return await self._redirected("GET", "OPEN", path)
+
+    async def xattrs(self, path: str) -> Mapping[str, bytes]:
+        """Return the extended attributes that this user may see, by name (GETXATTRS)."""
+        body = await self._call("GET", "GETXATTRS", path, encoding="BASE64")
+        found = _decode(body, _Attributes).attributes
+        return {each.name: _value(each.value) for each in found}
+
+    async def rpc_side(self) -> tuple[str, NamespaceCheck]:
+        """Return the RPC address of the NameNode that answered last, as it says itself, with what is to be found there.
+
+        Its own name for itself may lead to another host from here: the namespace must be compared.
+        """
+        address = parse_rpc_address(await self._jmx(STATUS_QUERY))
+        check = NamespaceCheck(self._transport.url(""), address)
+        cluster_id = parse_cluster_id(await self._jmx(CLUSTER_QUERY))
+        check.said_over_http(Namespace(cluster_id, parse_block_pool(await self._jmx(BLOCK_POOL_QUERY))))
+        return address, check
+
+    # -- writes
+
+    async def mkdirs(self, path: str, permission: str = "755") -> bool:
+        """Make a directory and those above it."""
+        return _truth(await self._set("MKDIRS", path, permission=permission))
+
+    async def create(
+        self,
+        path: str,
+        data: Data = b"",
+        *,
+        overwrite: bool = False,
+        permission: str = "644",
+        create_parent: bool = True,
+    ) -> None:
+        """Write a file (CREATE, in two steps) and close it."""
+        how = {"overwrite": str(overwrite).lower(), "permission": permission}
+        if not create_parent:
+            how["createparent"] = "false"
+        await self._redirected("PUT", "CREATE", path, data, **how)
+
+    async def append(self, path: str, data: Data) -> None:
+        """Write to the end of a file (APPEND, in two steps) and close it."""
+        await self._redirected("POST", "APPEND", path, data)
+
+    async def truncate(self, path: str, length: int) -> bool:
+        """Cut a file to this length; False while the last block is still being cut."""
+        return _truth(await self._call("POST", "TRUNCATE", path, newlength=str(length)))
+
+    async def delete(self, path: str, *, recursive: bool = False) -> bool:
+        """Delete a path; False if there is none."""
+        return _truth(await self._call("DELETE", "DELETE", path, recursive=str(recursive).lower()))
+
+    async def rename(self, source: str, destination: str) -> bool:
+        """Move a path to another place, or into a directory that exists; False if that cannot be."""
+        return _truth(await self._call("PUT", "RENAME", source, destination=destination))
+
+    async def rename_to(self, source: str, destination: str) -> None:
+        """Move a path to exactly this place; FileAlreadyExistsException if something is there, of whatever kind."""
+        await self._call("PUT", "RENAME", source, destination=destination, renameoptions="NONE")
+
+    async def set_permission(self, path: str, permission: str) -> None:
+        """Set the mode: octal, as in "700"."""
+        await self._call("PUT", "SETPERMISSION", path, permission=permission)
+
+    async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
+        """Set the owner, the group, or both."""
+        given = {"owner": owner, "group": group}
+        await self._set(
+            "SETOWNER", path, **{name: value for name, value in given.items() if value is not None}
+        )
+
+    async def set_xattr(self, path: str, name: str, value: bytes) -> None:
+        """Set an extended attribute, whether it is there or not."""
+        how = {"xattr.name": name, "xattr.value": _BASE64 + base64.b64encode(value).decode()}
+        await self._set("SETXATTR", path, **how, flag="CREATE,REPLACE")
+
+    async def set_times(self, path: str, *, modification_ms: int = -1, access_ms: int = -1) -> None:
+        """Set the times, in ms since 1970; -1 leaves one as it is."""
+        await self._call(
+            "PUT", "SETTIMES", path, modificationtime=str(modification_ms), accesstime=str(access_ms)
+        )
+
+    # -- inner parts
+
+    async def _set(self, op: str, path: str, **parameters: str) -> bytes:
+        target = self._target(op, path, parameters)
+        return await self._transport.ask("PUT", target, may_repeat=self._keeps_connections)
+
+    async def _jmx(self, query: str) -> bytes:
+        return await self._transport.ask("GET", f"{query}&{urlencode(self._who)}")
+
+    async def _call(self, method: str, op: str, path: str, **parameters: str) -> bytes:
+        return await self._transport.ask(method, self._target(op, path, parameters))
+
+    async def _redirected(
+        self, method: str, op: str, path: str, data: Data | None = None, **parameters: str
+    ) -> bytes:
+        return await self._transport.ask_in_two_steps(method, self._target(op, path, parameters), data)
+
+    def _target(self, op: str, path: str, parameters: Mapping[str, str]) -> str:
+        query = urlencode({"op": op, **self._who, **parameters}, safe="/:,")
+        return f"{PREFIX}{quote(path)}?{query}"
+
+
+def _value(text: str | None) -> bytes:
+    """Return the value of an attribute that was asked for in base 64; null where it is empty."""
+    try:
+        return base64.b64decode((text or "").removeprefix(_BASE64), validate=True)
+    except ValueError as exc:
+        raise MalformedReplyError(f"not what was asked for: {text!r}") from exc
+
+
+def _truth(body: bytes) -> bool:
+    return _decode(body, _Truth).boolean
+
+
+def _decode(body: bytes, kind: type[_KindT]) -> _KindT:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+    ) as exc:  # the last: nested a thousand deep
+        raise MalformedReplyError(f"not what was asked for: {body[:200]!r}") from exc

@@ -1,0 +1,181 @@
+"""Carry WebHDFS calls to the NameNode that answers them, and to DataNodes."""
+
+import re
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from http import HTTPStatus
+from typing import Final, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from nncache.hadoop.errors import (
+    DataNodeUnavailableError,
+    NoActiveNameNodeError,
+    RemoteExceptionError,
+    WebHdfsError,
+)
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
+from nncache.hadoop.retry import FailureKind, may_retry
+from nncache.net.http_failure import why_unanswered
+
+Data = bytes | AsyncIterable[bytes]
+"""What is written: while an async iterable goes on, the file stays open."""
+
+_ResultT = TypeVar("_ResultT")
+
+_TOKEN: Final = re.compile("(delegation=)[^&]*", re.IGNORECASE)
+_HIDDEN: Final = r"\1..."
+"""What a NameNode puts into its redirects on a secured cluster: who has it is its owner."""
+
+_KINDS: Final = {Verdict.STANDBY: FailureKind.STANDBY, Verdict.RETRIABLE: FailureKind.RETRIABLE}
+
+
+class WebHdfsTransport:
+    """Connections to one NameNode, or to several of which one is the active one.
+
+    A call goes first to the NameNode that answered last, and to another only where `nncache.hadoop.retry` allows it.
+    For what it raises see `nncache.hadoop.webhdfs.WebHdfs`.
+    """
+
+    def __init__(
+        self,
+        bases: Sequence[str],
+        timeout_s: float,
+        identity: KerberosIdentity | None = None,
+        web: NameNodeWeb = PLAIN,
+    ) -> None:
+        """Ask these NameNodes, by their URLs; with an `identity` as its principal.
+
+        `web` says whose certificates are believed, those of DataNodes included.
+        """
+        self._web = web
+        self._middlewares: tuple[WebLogin, ...] = ()  # a cookie serves both sessions
+        if identity is not None:
+            addresses = [URL(base).authority for base in bases]
+            self._middlewares = (WebLogin(identity, addresses, timeout_s=timeout_s),)
+        self._bases = tuple(base.rstrip("/") for base in bases)
+        self._base = self._bases[0]  # of the NameNode that answered last
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._kept: aiohttp.ClientSession  # keeps connections; set by `open`
+        self._fresh: (
+            aiohttp.ClientSession
+        )  # a connection each, as aiohttp repeats a PUT on a kept one that died
+
+    async def open(self) -> None:
+        """Make ready; `close` must follow."""
+        self._kept = self._session(force_close=False)
+        self._fresh = self._session(force_close=True)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._kept.close()
+        await self._fresh.close()
+
+    def url(self, target: str) -> str:
+        """Return the URL of a call."""
+        return self._base + target
+
+    async def ask(self, method: str, target: str, *, may_repeat: bool = False) -> bytes:
+        """Make a call of one step and return the body of its answer.
+
+        With `may_repeat` it goes over a kept connection, and once more over another if that one was closed: a third
+        of the cost, for a call that does no harm when it is carried out twice.
+        """
+        return await self._ask_namenode(method, target, _body, may_repeat=may_repeat)
+
+    async def ask_in_two_steps(self, method: str, target: str, data: Data | None = None) -> bytes:
+        """Make a call whose second step, and the data, go to the DataNode that the first names."""
+        url = URL(await self._ask_namenode(method, target, _location), encoded=True)
+        session = self._kept if method == "GET" else self._fresh
+        try:
+            async with session.request(
+                method, url, data=data, allow_redirects=False, ssl=self._web.ssl
+            ) as reply:
+                return await _body(reply)
+        except (aiohttp.ClientError, TimeoutError) as exc:
+            raise DataNodeUnavailableError(f"{url.authority}: {_said(exc)}") from exc
+
+    async def _ask_namenode(
+        self,
+        method: str,
+        target: str,
+        read: Callable[[aiohttp.ClientResponse], Awaitable[_ResultT]],
+        *,
+        may_repeat: bool = False,
+    ) -> _ResultT:
+        session = self._kept if method == "GET" or may_repeat else self._fresh
+        failures: list[str] = []
+        timeouts = 0
+        for base in sorted(self._bases, key=lambda base: base != self._base):
+            url = URL(base + target, encoded=True)
+            try:
+                async with session.request(method, url, allow_redirects=False, ssl=self._web.ssl) as reply:
+                    result = await read(reply)
+            except (RemoteExceptionError, aiohttp.ClientError, TimeoutError) as exc:
+                kind = _kind_of(exc)
+                if len(self._bases) == 1 or kind is None or not may_retry(method == "GET", kind, timeouts):
+                    raise
+                timeouts += kind is FailureKind.TIMEOUT
+                failures.append(f"{url.authority}: {_said(exc)}")
+            else:
+                self._base = base
+                return result
+        raise NoActiveNameNodeError(f"none of the NameNodes is the active one: {'; '.join(failures)}")
+
+    def _session(self, *, force_close: bool) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, force_close=force_close),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=self._timeout,
+            middlewares=self._middlewares,
+        )
+
+
+def _kind_of(exc: RemoteExceptionError | aiohttp.ClientError | TimeoutError) -> FailureKind | None:
+    """Say how a question to one NameNode failed; None: the exception is its answer."""
+    match exc:
+        case RemoteExceptionError():
+            return _KINDS.get(exc.verdict)
+        case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+            return FailureKind.NOT_SENT
+        case TimeoutError():
+            return FailureKind.TIMEOUT
+        case _:
+            return FailureKind.CUT
+
+
+def _said(exc: Exception) -> str:
+    match exc:
+        case RemoteExceptionError():
+            return exc.remote.exception
+        case _:
+            return why_unanswered(exc)
+
+
+async def _body(reply: aiohttp.ClientResponse) -> bytes:
+    body = await reply.read()
+    if reply.status < HTTPStatus.MULTIPLE_CHOICES:
+        return body
+    call = f"{reply.method} {_TOKEN.sub(_HIDDEN, str(reply.url))}"
+    remote = parse_remote_exception(body)
+    if remote is None and reply.status == HTTPStatus.UNAUTHORIZED:
+        asked = reply.headers.get("WWW-Authenticate", "nothing")
+        raise WebHdfsError(
+            f"{call}: 401, it asks for {asked}: for Kerberos name --principal and --keytab, or a --ticket-cache"
+        )
+    if remote is None:
+        raise WebHdfsError(f"{call}: {reply.status} {body[:200]!r}")
+    raise RemoteExceptionError(reply.status, remote, call=call)
+
+
+async def _location(reply: aiohttp.ClientResponse) -> str:
+    location = reply.headers.get("Location")
+    if reply.status != HTTPStatus.TEMPORARY_REDIRECT or location is None:
+        await _body(reply)
+        raise WebHdfsError(
+            f"{reply.method} {_TOKEN.sub(_HIDDEN, str(reply.url))}: {reply.status} instead of a redirect"
+        )
+    return location

@@ -1,0 +1,65 @@
+"""Follow a stream's records and notice every gap.
+
+Sans-I/O. Each record names the one before it, so a gap is known exactly, where the design of HDFS-8940 guesses it
+from "no overlap".
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nncache.invalidation.channel.records import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The record is the next one; of its transactions those up to `after_txid` have been read already."""
+
+    after_txid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """All of the record has been read already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Continuity is lost: transactions are missing, or the stream is not the one followed so far."""
+
+    reason: str
+
+
+Step: TypeAlias = Next | Replayed | Broken
+
+
+class Chain:
+    """A position in a stream.
+
+    Invariant: every transaction from the first position up to `txid` was in some record that was `Next`.
+    """
+
+    def __init__(self, chain: str, txid: int) -> None:
+        """Start after transaction `txid` of the stream that this chain id stands for."""
+        self._chain = chain
+        self._txid = txid
+
+    @property
+    def chain(self) -> str:
+        """The id of the stream's present run."""
+        return self._chain
+
+    @property
+    def txid(self) -> int:
+        """Every transaction up to this one has been read."""
+        return self._txid
+
+    def receive(self, link: Link) -> Step:
+        """Take the next record that was found; only `Next` moves the position."""
+        if link.chain != self._chain:
+            return Broken("the stream was restarted")
+        if link.txid <= self._txid:
+            return Replayed()
+        if link.previous > self._txid:
+            return Broken(f"transactions {self._txid + 1} to {link.previous} are missing")
+        after_txid, self._txid = self._txid, link.txid
+        return Next(after_txid)

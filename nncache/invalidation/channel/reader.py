@@ -1,0 +1,246 @@
+"""Read what was added to a stream of records.
+
+The shell over `channel.chain`. A notification says only that the stream's value has changed: several records may be
+behind it, and some may be gone again. So the newest is read, and from record to record back to the position.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar, assert_never
+
+from nncache.coordination.errors import NoNodeError
+from nncache.coordination.zookeeper import ZooKeeper
+from nncache.hadoop.paths import name
+from nncache.invalidation.channel.chain import Broken, Chain, Next, Replayed
+from nncache.invalidation.channel.records import Link
+from nncache.invalidation.channel.untrusted_znodes import BadZnodes
+from nncache.invalidation.channel.znodes import parse_txid
+from nncache.invalidation.errors import (
+    NOTHING_YET,
+    ChannelUnavailableError,
+    CorruptZnodeError,
+    GapKind,
+    MissingEventsError,
+)
+
+FOLLOWED_BACK: Final = 3
+"""Records read one after the other, the newest first, before all are listed: one is the usual case."""
+
+AT_ONCE: Final = 32
+"""Records read together at most; together they are 16 MiB at most."""
+
+
+class Record(Protocol):
+    """What is followed: `channel.records` has two kinds."""
+
+    @property
+    def link(self) -> Link:
+        """Its place in its stream."""
+
+
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[RecordT]):
+    """A record that comes next."""
+
+    record: RecordT
+    after_txid: int  # of its transactions those up to this one were in earlier records
+
+
+class RecordReader(Generic[RecordT]):
+    """Reads one stream's records after a position, in order, each once. One user at a time.
+
+    Every method may raise ConnectionLostError and NotAllowedError.
+
+    Invariants:
+        R1  What is read is, record by record, all that the stream's one chain has behind the first position.
+        R2  The position moves when records are returned, and there is no await in between: a read that fails or is
+            cancelled has changed nothing.
+        R3  Whatever is not proven to come next is a gap. Nothing is concluded from the absence of a notification:
+            each read asks for the stream's value.
+    """
+
+    def __init__(
+        self, zookeeper: ZooKeeper, path: str, parse: Callable[[str, bytes], RecordT], bad_znodes: BadZnodes
+    ) -> None:
+        self._zookeeper = zookeeper
+        self._path = path
+        self._parse = parse
+        self._bad_znodes = bad_znodes
+        self._watch = zookeeper.watch(path)
+        self._chain: Chain | None = None  # None until it is known which one is followed
+        self._txid = -1  # the position while the chain is not known
+        self._value = -1  # the stream's value as it was last read
+        self._is_behind = False
+        self._are_many = False  # the last read brought more than are followed back
+
+    @property
+    def txid(self) -> int:
+        """The position: everything up to this transaction has been returned, or was there before."""
+        return self._txid if self._chain is None else self._chain.txid
+
+    @property
+    def is_chain_known(self) -> bool:
+        """Whether it is known which chain is followed; the first record says so otherwise."""
+        return self._chain is not None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the last read has left records for the next one."""
+        return self._is_behind
+
+    async def value(self) -> int | None:
+        """Return the stream's value, the last transaction published; None if there is no such stream.
+
+        Raises:
+            CorruptZnodeError: it is no number.
+        """
+        znode = await self._watch.read()
+        if znode is None:
+            return None
+        value = parse_txid(znode.data)
+        if value is None:
+            exc = CorruptZnodeError(self._path, f"not a transaction id: {znode.data[:40]!r}")
+            self._bad_znodes.corrupt(self._path, str(exc))
+            raise exc
+        return value
+
+    async def begin_at_end(self) -> None:
+        """Take the present end as the position, and the newest record's chain as the one to follow.
+
+        A stream without a record, or with one that cannot be read, is followed as well: the next record says
+        which chain it is, and must continue from here like any other.
+
+        Raises:
+            ChannelUnavailableError: there is no such stream.
+        """
+        value = await self.value()
+        if value is None:
+            raise ChannelUnavailableError(f"{self._path}: there is no such znode: {NOTHING_YET}")
+        try:
+            newest = await self._record(value)
+        except (NoNodeError, CorruptZnodeError):
+            self._chain, self._txid = None, value
+        else:
+            self._chain = Chain(newest.link.chain, value)
+        self._value, self._is_behind = value, False
+
+    def begin_after(self, chain: str, txid: int, value: int) -> None:
+        """Take a transaction of this chain as the position, given the stream's value; that may be an earlier one."""
+        self._chain, self._value, self._is_behind = Chain(chain, txid), value, False
+
+    async def changed(self, timeout_s: float) -> bool:
+        """Return True as soon as there may be something to read, False after `timeout_s` seconds."""
+        return await self._watch.changed(timeout_s)
+
+    async def read(self) -> tuple[Read[RecordT], ...]:
+        """Return the records that come next, AT_ONCE of them at most.
+
+        Raises:
+            MissingEventsError: some that come next are missing or corrupt, or the stream is another one. With
+                `last_txid`, the stream can be followed from there on.
+        """
+        try:
+            return await self._read()
+        except CorruptZnodeError as exc:
+            raise MissingEventsError(
+                str(exc), first_txid=self.txid + 1, last_txid=parse_txid(name(exc.path))
+            ) from exc
+
+    async def _read(self) -> tuple[Read[RecordT], ...]:
+        value = await self.value()
+        if value is None:
+            raise MissingEventsError(f"{self._path}: the stream is gone")
+        if value < self._value:
+            raise MissingEventsError(
+                f"{self._path}: the stream went back: its value is {value}, was {self._value}",
+                GapKind.WENT_BACK,
+            )
+        self._value = value
+        if value <= self.txid:
+            self._is_behind = False
+            return ()
+        records = None if self._are_many else await self._followed_back(value)
+        is_behind = False
+        if records is None:
+            records, is_behind = await self._listed()
+        return self._accept(records, is_behind=is_behind)
+
+    async def _followed_back(self, value: int) -> list[RecordT] | None:
+        """Return the records between position and value, or None if there are many."""
+        found: list[RecordT] = []
+        txid = value
+        while len(found) < FOLLOWED_BACK:
+            try:
+                found.append(await self._record(txid))
+            except NoNodeError as exc:
+                raise self._missing(txid) from exc
+            link = found[-1].link
+            txid = link.previous
+            is_other = self._chain is not None and link.chain != self._chain.chain
+            if txid <= self.txid or is_other:
+                return found[::-1]
+        return None
+
+    async def _listed(self) -> tuple[list[RecordT], bool]:
+        """Return the first of the records behind the position, and whether there are more."""
+        txids: list[int] = []
+        for child in await self._zookeeper.children(self._path):
+            txid = parse_txid(child)
+            if txid is None:
+                self._bad_znodes.foreign(f"{self._path}/{child}")
+            elif txid > self.txid:
+                txids.append(txid)
+        txids.sort()
+        paths = [f"{self._path}/{txid}" for txid in txids[:AT_ONCE]]
+        records: list[RecordT] = []
+        for txid, znode in zip(txids, await self._zookeeper.get_many(paths), strict=False):
+            if znode is None:
+                raise self._missing(txid)
+            records.append(self._parsed(znode.path, znode.data))
+        return records, len(txids) > AT_ONCE
+
+    def _accept(self, records: list[RecordT], *, is_behind: bool) -> tuple[Read[RecordT], ...]:
+        """Move the position over these records (R2)."""
+        if not records:
+            raise self._missing(self.txid + 1)
+        chain = self._chain or Chain(records[0].link.chain, self._txid)
+        ahead = Chain(chain.chain, chain.txid)
+        accepted: list[Read[RecordT]] = []
+        for record in records:
+            match ahead.receive(record.link):
+                case Next(after_txid):
+                    accepted.append(Read(record, after_txid))
+                case Replayed():
+                    continue
+                case Broken(reason):
+                    raise MissingEventsError(
+                        f"{self._path}: {reason}",
+                        first_txid=ahead.txid + 1,
+                        last_txid=record.link.previous if record.link.chain == ahead.chain else None,
+                    )
+                case step:
+                    assert_never(step)
+        self._chain, self._is_behind = ahead, is_behind
+        self._are_many = len(records) > FOLLOWED_BACK
+        return tuple(accepted)
+
+    async def _record(self, txid: int) -> RecordT:
+        znode = await self._zookeeper.get(f"{self._path}/{txid}")
+        return self._parsed(znode.path, znode.data)
+
+    def _parsed(self, path: str, data: bytes) -> RecordT:
+        try:
+            return self._parse(path, data)
+        except CorruptZnodeError as exc:
+            self._bad_znodes.corrupt(path, str(exc))
+            raise
+
+    def _missing(self, txid: int) -> MissingEventsError:
+        return MissingEventsError(
+            f"{self._path}: the record of transaction {txid} is gone",
+            first_txid=self.txid + 1,
+            last_txid=txid,
+        )

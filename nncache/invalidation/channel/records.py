@@ -1,0 +1,316 @@
+"""Read and write what the channel's znodes hold.
+
+JSON, for applications in any language. `chain` stands for one continuous run of a stream and is replaced whenever
+continuity is given up; `previous` is the record before (or, for the first, where the stream begins), so a gap is
+known exactly. What cannot be read whole is refused whole, and so is another `version`; keys that are not known here are
+ignored (docs/releasing.md).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+import msgspec
+
+from nncache.hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from nncache.hadoop.event_json import decode_event, encode_event
+from nncache.hadoop.events import EventBatch
+from nncache.hadoop.paths import canonical, name
+from nncache.invalidation.channel.published_filters import FilterTerms, TermsJson, read_terms, spell_terms
+from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, parse_whole
+from nncache.invalidation.channel.znodes import parse_txid
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A record's place in its stream: it covers the transactions after `previous` up to `txid`."""
+
+    chain: str
+    previous: int
+    txid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What matched a filter, in order."""
+
+    batches: tuple[EventBatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """What caches must forget, each change with its transaction id, in order."""
+
+    changes: tuple[tuple[int, Change], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What these transactions, both ends included, brought will never be published."""
+
+    first_txid: int
+    last_txid: int
+    reason: str  # for people
+
+
+@dataclass(frozen=True, slots=True)
+class Modified:
+    """A filter was modified: the transactions behind `after_txid` are matched with the new glob, no earlier one is."""
+
+    after_txid: int
+    before: FilterTerms
+    after: FilterTerms
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRecord:
+    """A record of a filter's stream. What was modified comes before the content, which holds no events up to then."""
+
+    link: Link
+    content: Events | Dropped
+    modified: Modified | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """A record of the stream for caches, made with the filters of this generation."""
+
+    link: Link
+    generation: int
+    content: Stale | Dropped
+
+
+# -- the form of the JSON ---------------------------------------------------------------------------------
+
+
+class _Dropped(msgspec.Struct, frozen=True):
+    first: Number
+    last: Number
+    reason: str
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    txid: Number
+    events: list[dict[str, object]]
+
+
+class _Record(Versioned, frozen=True, omit_defaults=True, kw_only=True):
+    chain: Id
+    previous: Number
+    txid: Number
+    dropped: _Dropped | None = None
+
+
+class _Modified(msgspec.Struct, frozen=True):
+    after: Number
+    old: TermsJson
+    new: TermsJson
+
+
+class _FilterRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
+    modified: _Modified | None = None
+    batches: list[_Batch] | None = None
+
+
+class _CacheRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
+    generation: Number
+    changes: list[list[int | str]] | None = None
+
+
+_FILTER_RECORD: Final = msgspec.json.Decoder(_FilterRecord)
+_CACHE_RECORD: Final = msgspec.json.Decoder(_CacheRecord)
+
+_Single: TypeAlias = Appeared | Vanished | Touched | Opened | Closed | AccessChanged | SubtreeUnknown
+_SINGLE: Final[dict[str, type[_Single]]] = {
+    "appeared": Appeared,
+    "vanished": Vanished,
+    "touched": Touched,
+    "opened": Opened,
+    "closed": Closed,
+    "access": AccessChanged,
+    "subtree": SubtreeUnknown,
+}
+_WORDS: Final = {made: word for word, made in _SINGLE.items()}
+
+
+# -- a filter's stream ------------------------------------------------------------------------------------
+
+
+def encode_filter_record(record: FilterRecord) -> bytes:
+    """Give what a record of a filter's stream holds."""
+    link, content = record.link, record.content
+    batches, dropped = None, None
+    match content:
+        case Events():
+            batches = [
+                _Batch(batch.txid, [encode_event(event) for event in batch.events])
+                for batch in content.batches
+            ]
+        case Dropped():
+            dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
+        case _:
+            assert_never(content)
+    return ENCODER.encode(
+        _FilterRecord(
+            version=VERSION,
+            chain=link.chain,
+            previous=link.previous,
+            txid=link.txid,
+            modified=None if record.modified is None else _spelled_modified(record.modified),
+            batches=batches,
+            dropped=dropped,
+        )
+    )
+
+
+def parse_filter_record(path: str, data: bytes) -> FilterRecord:
+    """Read the data of the znode `path`, a record of a filter's stream.
+
+    Raises:
+        CorruptZnodeError: see the class.
+    """
+    return parse_whole(path, data, _filter_record)
+
+
+def _filter_record(path: str, data: bytes) -> FilterRecord:
+    record = _FILTER_RECORD.decode(data)
+    link = _link(path, record)
+    dropped = _dropped(record.dropped, link)
+    if (dropped is None) == (record.batches is None):
+        raise ValueError("a record holds either batches or what was dropped")
+    batches = tuple(
+        EventBatch(batch.txid, tuple(decode_event(event) for event in batch.events))
+        for batch in record.batches or ()
+    )
+    _see_order(link, (batch.txid for batch in batches), least_step=1)
+    modified = None if record.modified is None else _modified(record.modified, link)
+    first = dropped.first_txid if dropped else batches[0].txid if batches else link.txid + 1
+    if modified is not None and first <= modified.after_txid:
+        raise ValueError(
+            f"modified after transaction {modified.after_txid}, but it begins with transaction {first}"
+        )
+    return FilterRecord(link, dropped or Events(batches), modified)
+
+
+def _spelled_modified(modified: Modified) -> _Modified:
+    old, new = modified.before, modified.after
+    return _Modified(modified.after_txid, spell_terms(old), spell_terms(new))
+
+
+def _modified(found: _Modified, link: Link) -> Modified:
+    if not link.previous <= found.after <= link.txid:
+        raise ValueError(f"modified after transaction {found.after} in a record of {link.txid}")
+    return Modified(found.after, read_terms(found.old), read_terms(found.new))
+
+
+# -- the stream for caches --------------------------------------------------------------------------------
+
+
+def encode_cache_record(record: CacheRecord) -> bytes:
+    """Give what a record of the stream for caches holds."""
+    link, content = record.link, record.content
+    changes, dropped = None, None
+    match content:
+        case Stale():
+            changes = [_spell(txid, change) for txid, change in content.changes]
+        case Dropped():
+            dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
+        case _:
+            assert_never(content)
+    return ENCODER.encode(
+        _CacheRecord(
+            version=VERSION,
+            chain=link.chain,
+            previous=link.previous,
+            txid=link.txid,
+            generation=record.generation,
+            changes=changes,
+            dropped=dropped,
+        )
+    )
+
+
+def parse_cache_record(path: str, data: bytes) -> CacheRecord:
+    """Read the data of the znode `path`, a record of the stream for caches.
+
+    Raises:
+        CorruptZnodeError: see the class.
+    """
+    return parse_whole(path, data, _cache_record)
+
+
+def _cache_record(path: str, data: bytes) -> CacheRecord:
+    record = _CACHE_RECORD.decode(data)
+    link = _link(path, record)
+    dropped = _dropped(record.dropped, link)
+    if (dropped is None) == (record.changes is None):
+        raise ValueError("a record holds either changes or what was dropped")
+    changes = tuple(_change(spelled) for spelled in record.changes or ())
+    _see_order(link, (txid for txid, _ in changes), least_step=0)
+    return CacheRecord(link, record.generation, dropped or Stale(changes))
+
+
+def _spell(txid: int, change: Change) -> list[int | str]:
+    match change:
+        case Moved(source, destination):
+            return [txid, "moved", source, destination]
+        case EverythingUnknown(reason):
+            return [txid, "everything", reason]
+        case _:
+            return [txid, _WORDS[type(change)], change.path]
+
+
+def _change(spelled: list[int | str]) -> tuple[int, Change]:
+    match spelled:
+        case [int(txid), "moved", str(source), str(destination)] if source != destination:
+            return txid, Moved(_path(source), _path(destination))
+        case [int(txid), "everything", str(reason)]:
+            return txid, EverythingUnknown(reason)
+        case [int(txid), str(word), str(path)] if word in _SINGLE:
+            return txid, _SINGLE[word](_path(path))
+        case _:
+            raise ValueError(f"no change: {spelled!r}")
+
+
+def _path(text: str) -> str:
+    if canonical(text) != text:
+        raise ValueError(f"not a canonical path: {text!r}")
+    return text
+
+
+# -- what records have in common --------------------------------------------------------------------------
+
+
+def _link(path: str, record: _Record) -> Link:
+    if parse_txid(name(path)) != record.txid:
+        raise ValueError(f"the record of transaction {record.txid} has another's name")
+    if record.previous >= record.txid:
+        raise ValueError(f"the record of transaction {record.txid} follows that of {record.previous}")
+    return Link(record.chain, record.previous, record.txid)
+
+
+def _dropped(dropped: _Dropped | None, link: Link) -> Dropped | None:
+    if dropped is None:
+        return None
+    if not dropped.first <= dropped.last <= link.txid:
+        raise ValueError(f"dropped from {dropped.first} to {dropped.last} in a record of {link.txid}")
+    return Dropped(dropped.first, dropped.last, dropped.reason)
+
+
+def _see_order(link: Link, txids: Iterable[int], *, least_step: int) -> None:
+    least = link.previous + 1
+    for txid in txids:
+        if not least <= txid <= link.txid:
+            raise ValueError(f"transaction {txid} is out of order in ({link.previous}, {link.txid}]")
+        least = txid + least_step

@@ -1,0 +1,68 @@
+"""What all JSON in the channel's znodes has in common.
+
+What cannot be read whole is refused whole, and so is another `version`; keys that are not known here are ignored
+(docs/releasing.md).
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Final, TypeAlias, TypeVar
+
+import msgspec
+
+from nncache.hadoop.paths import InvalidPathError
+from nncache.invalidation.channel.znodes import MAX_TXID
+from nncache.invalidation.errors import CorruptZnodeError
+
+VERSION: Final = 1
+"""Of the JSON in records and definitions; another one is for changes that older readers must not overlook."""
+
+MAX_RECORD_BYTES: Final = 512 * 1024
+"""Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB); of what is larger nothing is ours."""
+
+MAX_REASON: Final = 200
+"""Characters shown of the reason why a znode is corrupt: it may quote what it holds."""
+
+
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TXID)]
+Id: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._-]{1,128}\Z")]
+
+
+class Versioned(msgspec.Struct, frozen=True, kw_only=True):
+    """What has a version."""
+
+    version: int
+
+
+_VERSIONED: Final = msgspec.json.Decoder(Versioned)
+ENCODER: Final = msgspec.json.Encoder()
+
+_Parsed = TypeVar("_Parsed")
+
+
+def fits(data: bytes) -> bool:
+    """Tell whether a record is small enough to be written."""
+    return len(data) <= MAX_RECORD_BYTES
+
+
+def parse_whole(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _Parsed:
+    """Return what `parse` makes of the data of the znode `path`.
+
+    Raises:
+        CorruptZnodeError: see the class.
+    """
+    if not fits(data):
+        raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
+    try:
+        _see_version(_VERSIONED.decode(data).version)
+        return parse(path, data)
+    except (
+        ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
+        InvalidPathError,
+        RecursionError,  # of msgspec, for what is nested a thousand deep
+    ) as exc:
+        raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
+
+
+def _see_version(version: int) -> None:
+    if version != VERSION:
+        raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")

@@ -1,0 +1,202 @@
+"""Keep a cache true to a stream of events."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import NoReturn, Protocol, assert_never
+
+from nncache.hadoop.change import Change
+from nncache.hadoop.changes import changes_of_event
+from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S, SETTLED_S, Backoff
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    InvalidationError,
+    MissingEventsError,
+    NotPermittedError,
+)
+from nncache.invalidation.stats import StreamStats
+from nncache.invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
+
+ITEMS_PER_TURN = 64
+"""Transactions applied in a row before others get the event loop (about a millisecond)."""
+
+_log = logging.getLogger(__name__)
+
+
+class CacheSink(Protocol):
+    """What the consumer tells a cache; `cache.MetadataCache` has it. None of these may await or block."""
+
+    def open_stream(self, term: int) -> None:
+        """Forget everything; replies asked for from now on may be kept."""
+
+    def set_filters(self, globs: Mapping[str, str]) -> None:
+        """Keep what matches these globs, given by their filters' ids; forget what a filter now gone matched."""
+
+    def apply(self, change: Change, now: float, txid: int | None = None) -> None:
+        """Forget what the change makes stale."""
+
+    def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
+        """Everything acknowledged before `as_of`, and seen before `seen_as_of` (None: the same), has been applied."""
+
+    def close_stream(self, reason: str) -> None:
+        """Forget everything, and keep nothing until `open_stream`."""
+
+
+class Consumer:
+    """Follows a stream for as long as the process lives, run after run.
+
+    Invariants:
+        K1  The cache's stream is open only inside a run of ours, and is opened after that run's first position
+            is known: a reply asked for after `open_stream` is newer than the position, so a later change of it
+            will be yielded. A reply asked for before may have changed before the position: it can't be kept.
+        K2  Items are applied in order, by one task, without an await within an item: `cover` is called
+            only when everything yielded before has been applied.
+        K3  A run ended, by whatever, closes the cache's stream (GapFlush); `run` ends only when it is cancelled.
+    """
+
+    def __init__(
+        self,
+        cache: CacheSink,
+        stream: InotifyEventInputStream,
+        clock: Callable[[], float],
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._cache = cache
+        self._stream = stream
+        self._clock = clock
+        self._chance = chance  # spreads retries apart
+        self._backoff = Backoff()
+        self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a run
+        self._counts = StreamStats()
+        self._complaint = ""  # why the last attempt failed: the same is said once
+        self._trouble = ""  # the same, for `/ready`; forgotten when a run begins
+
+    @property
+    def trouble(self) -> str:
+        """Why no stream is open, as the last attempt found it; "" while one is, and before the first attempt."""
+        return self._trouble
+
+    async def run(self) -> NoReturn:
+        """Follow the stream until cancelled."""
+        while True:
+            began_at = self._clock()
+            try:
+                await self._live()
+            except Exception as exc:  # noqa: BLE001 - supervised: a consumer that dies would not be noticed
+                pause_s = self._pause_s(exc, self._clock() - began_at)
+            await asyncio.sleep(pause_s)
+
+    def request_probe(self) -> None:
+        """Coverage is waited for: ask for it soon."""
+        self._stream.request_probe()
+
+    async def wait_covered(self, timeout_s: float) -> bool:
+        """Wait for the next coverage; False after `timeout_s` seconds, or when the stream ended instead."""
+        moved = self._moved
+        covers = self._counts.covers
+        try:
+            async with asyncio.timeout(timeout_s):
+                await moved.wait()
+        except TimeoutError:
+            return False
+        return self._counts.covers > covers
+
+    def stats(self) -> StreamStats:
+        """Return the figures of consumer and channel."""
+        return replace(self._counts, channel=self._stream.stats())
+
+    async def _live(self) -> NoReturn:
+        """Follow one run of the stream; its end is an error."""
+        async with self._stream as stream:
+            try:
+                self._open(stream.term)
+                in_a_row = 0
+                async for item in stream:
+                    match item:
+                        case Transactions(batch):
+                            self._apply(
+                                (batch.txid, change)
+                                for event in batch.events
+                                for change in changes_of_event(event)
+                            )
+                            self._counts.events += len(batch.events)
+                            self._counts.applied_txid = batch.txid
+                            in_a_row += 1
+                            if in_a_row % ITEMS_PER_TURN == 0:
+                                await asyncio.sleep(0)
+                        case Changes(changes, through_txid):
+                            self._apply(changes)
+                            self._counts.applied_txid = through_txid
+                        case Filters(globs):
+                            self._cache.set_filters(globs)
+                        case Covered(as_of, txid, seen_as_of):
+                            self._cover(as_of, txid, seen_as_of)
+                            in_a_row = 0
+                        case _:
+                            assert_never(item)
+            except BaseException as exc:
+                self._close(str(exc) or type(exc).__name__)
+                raise
+            self._close("the stream ended")
+        raise ChannelUnavailableError("the stream ended")
+
+    def _open(self, term: int) -> None:
+        self._cache.open_stream(term)
+        self._counts.is_open = True
+        self._counts.streams_opened += 1
+        self._complaint = self._trouble = ""
+        _log.info("following the edits of the active NameNode (term %d)", term)
+
+    def _apply(self, changes: Iterable[tuple[int, Change]]) -> None:
+        now = self._clock()
+        for txid, change in changes:
+            self._cache.apply(change, now, txid)
+
+    def _cover(self, as_of: float, txid: int, seen_as_of: float | None) -> None:
+        self._cache.cover(as_of, txid, seen_as_of)
+        self._counts.covers += 1
+        self._counts.applied_txid = txid
+        self._counts.fresh_as_of = as_of
+        self._wake_waiters()
+
+    def _close(self, reason: str) -> None:
+        """Close the cache's stream, whatever happens: the gate closes by time even if this fails."""
+        self._counts.is_open = False
+        try:
+            self._cache.close_stream(reason)
+        except Exception:  # noqa: BLE001 - a fault of the cache must not end the loop that would flush it again
+            _log.exception("could not empty the cache")
+        self._wake_waiters()
+
+    def _wake_waiters(self) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
+    def _pause_s(self, exc: Exception, lasted_s: float) -> float:
+        """Count and log why a run ended; return the seconds to wait before the next."""
+        if lasted_s >= SETTLED_S:
+            self._backoff.succeeded()
+        is_gap = isinstance(exc, MissingEventsError)
+        self._counts.streams_lost += is_gap
+        self._counts.streams_failed += not is_gap
+        complaint = f"{type(exc).__name__}: {exc}"
+        self._trouble = str(exc) or type(exc).__name__
+        if complaint != self._complaint:
+            self._complaint = complaint
+            self._complain(exc)
+        if isinstance(exc, NotPermittedError):
+            return NOT_PERMITTED_RETRY_S
+        return self._backoff.failed(self._chance())
+
+    def _complain(self, exc: Exception) -> None:
+        match exc:
+            case MissingEventsError():
+                _log.warning("emptying the cache: %s", exc)
+            case NotPermittedError():
+                _log.error("nothing is cached, needs an administrator; all calls are forwarded: %s", exc)
+            case InvalidationError():
+                _log.warning("cannot read the edits, calls are forwarded meanwhile: %s", exc)
+            case _:
+                _log.error("internal error; emptying the cache", exc_info=exc)

@@ -1,0 +1,68 @@
+"""The direct channel: one proxy reads the NameNode's edits itself, no ZooKeeper needed."""
+
+from collections import deque
+
+from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stream import (
+    ChannelSetup,
+    Covered,
+    InotifyEventInputStream,
+    StreamItem,
+    Transactions,
+)
+
+
+class DirectInotifyEventInputStream(InotifyEventInputStream):
+    """The stream of the active NameNode's edits, by polling getEditsFromTxid; each poll is the freshness probe.
+
+    Invariant:
+        D1  The items of a read are queued together, its Covered last: a reader that stops in between has not
+            got it, and one that goes on gets the rest first.
+    """
+
+    def __init__(self, setup: ChannelSetup) -> None:
+        self._source = PolledEdits(setup.namenodes, setup.polling, setup.clock)
+        self._items: deque[StreamItem] = deque()  # read, but not yielded yet
+        self._covered = (float("-inf"), -1)  # (as_of, txid) of the last Covered queued
+        self._seen_as_of = float("-inf")  # what it said of that
+
+    @property
+    def term(self) -> int:
+        """The term of the active NameNode whose changes this run yields."""
+        return self._source.term
+
+    async def open(self) -> None:
+        """Begin a run at the present end of the edits."""
+        await self.close()
+        await self._source.start(None)
+
+    async def close(self) -> None:
+        """End the run."""
+        self._source.stop()
+        self._items.clear()
+        self._covered = (float("-inf"), -1)
+        self._seen_as_of = float("-inf")
+
+    async def __anext__(self) -> StreamItem:
+        """Return the next item; see InotifyEventInputStream."""
+        while not self._items:
+            read = await self._source.read()
+            self._items.extend(Transactions(batch) for batch in read.batches)
+            if read.seen_as_of is not None:
+                self._seen_as_of = read.seen_as_of
+            if read.fresh_as_of is None:
+                continue
+            covered = (read.fresh_as_of, read.through_txid)
+            if read.seen_as_of is not None or covered != self._covered:
+                self._covered = covered
+                self._items.append(Covered(*covered, self._seen_as_of))
+        return self._items.popleft()
+
+    def request_probe(self) -> None:
+        """Ask for the next Covered soon, within the budget."""
+        self._source.wake()
+
+    def stats(self) -> ChannelStats:
+        """Return the figures of the polling."""
+        return self._source.stats()

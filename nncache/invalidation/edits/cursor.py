@@ -1,0 +1,122 @@
+"""Follow the NameNode's edits page by page and notice every gap.
+
+Sans-I/O. The NameNode reports neither a purged transaction (the page simply begins later than asked) nor a log
+that went back (it looks idle); the Java client checks the first, and no client the second. Both are checked here.
+Source: Hadoop 3.4.1 and 3.5.0, NameNodeRpcServer.getEditsFromTxid and DFSInotifyEventInputStream.
+"""
+
+from dataclasses import dataclass
+
+from nncache.hadoop.events import EditsPage, EventBatch
+from nncache.invalidation.errors import GapKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What one page brought."""
+
+    batches: tuple[EventBatch, ...]  # the transactions with events, in order
+    through_txid: int  # every transaction up to this one has been read
+    covered_at: float | None  # all acknowledged before this poll time has been read; None when not known
+    is_behind: bool  # the NameNode has more already
+    advanced: bool  # transactions were read, with or without events
+    is_durable: bool  # no NameNode can lose a transaction up to `through_txid`
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Transactions are missing, or the log is not the one followed so far."""
+
+    reason: str
+    kind: GapKind
+    first_txid: int | None = None  # the first transaction that is missing, where known
+    last_txid: int | None = None  # the last one that is, where known
+
+
+class EditsCursor:
+    """A position in the edits: after which transaction to go on.
+
+    Invariants:
+        C1  Every transaction from the first position up to `through_txid` has been returned in some Progress.
+        C2  A poll sent at t covers t once `through_txid` has reached the syncTxid of that poll's own reply: the
+            NameNode syncs before it acknowledges, and reads syncTxid after it got the poll.
+        C3  syncTxid never goes back within one log; if it does, the log is another one. A syncTxid of 0 says
+            nothing: the NameNode has just become active, and shows finalized segments alone.
+        C4  What a page brings is durable (NameNodeRpcServer reads no further than syncTxid); the position at
+            which it all began may not be, and is once some syncTxid has reached it.
+    """
+
+    def __init__(self, after_txid: int, *, synced_txid: int = 0) -> None:
+        """Start after `after_txid`; `synced_txid` is known to be durable (0: nothing is).
+
+        getCurrentEditLogTxid may run ahead of syncTxid for some milliseconds, so for a start at the present end
+        nothing is known; for one from a checkpoint everything up to the checkpoint is.
+        """
+        self._through = after_txid
+        self._synced = synced_txid  # highest syncTxid seen or known
+        self._durable = synced_txid  # no transaction up to this one can be lost
+        self._target: tuple[float, int] | None = None  # (time, syncTxid) of the oldest poll not yet covered
+
+    @property
+    def next_txid(self) -> int:
+        """The transaction to ask for next."""
+        return self._through + 1
+
+    @property
+    def through_txid(self) -> int:
+        """Every transaction up to this one has been read."""
+        return self._through
+
+    def receive(self, page: EditsPage, asked_at: float) -> Progress | Gap:
+        """Take the reply to a poll for `next_txid` that was sent at `asked_at`; a Gap changes nothing."""
+        gap = self._gap(page)
+        if gap is not None:
+            return gap
+        advanced = page.first_txid >= 0
+        if advanced:
+            self._through = page.last_txid
+        self._synced = max(self._synced, page.sync_txid)
+        self._durable = max(self._durable, page.sync_txid, page.last_txid)
+        return Progress(
+            batches=page.batches,
+            through_txid=self._through,
+            covered_at=self._covered(page.sync_txid, asked_at),
+            is_behind=self._through < page.sync_txid,
+            advanced=advanced,
+            is_durable=self._through <= self._durable,
+        )
+
+    def _gap(self, page: EditsPage) -> Gap | None:
+        asked, first, last = self.next_txid, page.first_txid, page.last_txid
+        if 0 < page.sync_txid < self._synced:
+            return Gap(
+                f"the log went back: synced to {page.sync_txid}, was {self._synced}", GapKind.WENT_BACK
+            )
+        if first < 0 and last < 0:
+            return _odd("a page of nothing has events") if page.batches else None
+        if first > asked:
+            return Gap(f"purged: asked for {asked}, got {first}", GapKind.PURGED, asked, first - 1)
+        if first < asked or last < first:
+            return _odd(f"not a page from {asked}: {first} to {last}")
+        before = first - 1
+        for batch in page.batches:
+            if not before < batch.txid <= last:
+                return _odd(f"transaction {batch.txid} is out of order in {first} to {last}")
+            before = batch.txid
+        return None
+
+    def _covered(self, sync_txid: int, asked_at: float) -> float | None:
+        if sync_txid <= 0:  # just became active: it doesn't know yet what is durable
+            return None
+        covered: float | None = None
+        if self._target is not None and self._through >= self._target[1]:
+            covered, self._target = self._target[0], None
+        if self._through >= sync_txid:
+            return asked_at
+        if self._target is None:
+            self._target = (asked_at, sync_txid)
+        return covered
+
+
+def _odd(reason: str) -> Gap:
+    return Gap(reason, GapKind.UNREADABLE)

@@ -1,0 +1,322 @@
+"""Read filters from HDFS."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, assert_never
+
+from nncache.coordination.task_group import each_bounded
+from nncache.hadoop.errors import DataNodeUnavailableError, RemoteExceptionError
+from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.hadoop.paths import ancestors
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.users import is_user_name
+from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableError
+from nncache.invalidation.filters.definition import (
+    ATTRIBUTE,
+    DEFINITION,
+    MAX_DEFINITION_BYTES,
+    MAX_SUBSCRIBERS,
+    SUBSCRIBERS,
+    Filter,
+    FilterError,
+    check_name,
+    parse_definition,
+)
+from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
+from nncache.invalidation.filters.read_ahead import ReadAhead
+from nncache.invalidation.filters.trust import Distrust, Trust, trust_in
+
+MANY_UNREADABLE: Final = 16
+"""So many definitions of which HDFS does not hand out the content, or all of them, are HDFS's fault, not theirs."""
+
+TRIES: Final = 3
+"""Readings of one filter that is removed and added again meanwhile."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with how many filters have been read, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFilter:
+    """A filter that HDFS keeps."""
+
+    filter: Filter
+    odd_subscribers: tuple[str, ...]  # children of its list that are no user names
+    distrust: Distrust | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFilters:
+    """What HDFS keeps."""
+
+    filters: Mapping[str, Filter]  # by name, untrusted ones too
+    broken: Mapping[str, str]  # name -> why it is no filter
+    odd_subscribers: Mapping[str, tuple[str, ...]]  # name -> children of its list that are no user names
+    untrusted: Mapping[str, Distrust] = field(default_factory=dict)  # name -> why others may have written it
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What is under a name is no filter."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """The NameNode knows the definition, but no DataNode hands out its content."""
+
+    reason: str
+
+
+_Found: TypeAlias = StoredFilter | Broken | _Unreadable | None  # None: it is not there
+_Identity: TypeAlias = tuple[int, int, int]  # of a file's content: file id, modification time, length
+
+
+class FilterReader:
+    """Reads what is below one directory.
+
+    The content of a file `definition.json` is remembered as long as the file is the same: reading all again costs at
+    most three calls a filter and needs no DataNode. With `ahead`, reading all asks for most of it in few calls.
+    """
+
+    def __init__(self, hdfs: Hdfs, path: str, ahead: ReadAhead | None = None, *, own_user: str = "") -> None:
+        """Take the place; `own_user`: as whom the publisher reads, whose filters are believed as well."""
+        self._hdfs = hdfs
+        self._path = path
+        self._ahead = ahead
+        self._own_user = own_user
+        self._contents: dict[str, tuple[_Identity, bytes]] = {}  # of definitions, by name
+
+    async def names(self) -> tuple[str, ...]:
+        """Return the names of all that is there, in order, broken ones too; none if there is no directory.
+
+        Raises:
+            FilterStoreError: it is not known.
+        """
+        return tuple(await self._directories())
+
+    async def _directories(self) -> dict[str, FileStatus]:
+        """Return the status of all that is there, by name and in order."""
+        with self.answered():
+            try:
+                listed = await self._hdfs.list(self._path)
+            except RemoteExceptionError as exc:
+                if not is_missing(exc):
+                    raise
+                return {}
+        statuses = {status.path_suffix: status for status in listed}
+        if "" in statuses:
+            raise FiltersUnavailableError(f"{self._path} is a file; the filters are kept in a directory")
+        return {name: statuses[name] for name in sorted(statuses) if not name.startswith(".")}
+
+    async def read_all(self, progress: Progress | None = None) -> StoredFilters:
+        """Return all that is there.
+
+        Raises:
+            FilterStoreError: it could not be read; nothing is known about any filter.
+        """
+        directories = await self._directories()
+        if not directories:
+            self._contents.clear()
+            return StoredFilters(filters={}, broken={}, odd_subscribers={})
+        trust = await self._trust()
+        names = tuple(directories)
+        hdfs = self._hdfs if self._ahead is None else await self._ahead(self._path, names)
+        found = await self._read_each(names, hdfs, trust, directories, progress)
+        unreadable = [_reason(name, each) for name, each in found.items() if isinstance(each, _Unreadable)]
+        if unreadable and not any(isinstance(each, StoredFilter) for each in found.values()):
+            raise self._unreadable(unreadable)
+        self._contents = {name: self._contents[name] for name in names if name in self._contents}
+        return _together(found, trust)
+
+    async def read(self, names: Collection[str]) -> StoredFilters:
+        """Return what is there under these names; what is not there is in none of the parts.
+
+        A definition that no DataNode hands out is broken: of so few one cannot tell whose fault it is.
+
+        Raises:
+            FilterStoreError: it could not be read; nothing is known about any of them.
+        """
+        trust = await self._trust()
+        found = await self._read_each(names, self._hdfs, trust, {})
+        for name, each in found.items():
+            if each is None:
+                self._contents.pop(name, None)
+        return _together(found, trust)
+
+    async def _trust(self) -> Trust:
+        """Say what is believed here."""
+        found: dict[str, FileStatus] = {}
+        with self.answered():
+            for path in (*reversed(ancestors(self._path)), self._path):
+                try:
+                    found[path] = await self._hdfs.status(path)
+                except RemoteExceptionError as exc:
+                    if not is_missing(exc):
+                        raise
+                    break  # nor is there a filter
+        return trust_in(self._path, found, self._own_user)
+
+    async def _read_each(
+        self,
+        names: Collection[str],
+        hdfs: Hdfs,
+        trust: Trust,
+        directories: Mapping[str, FileStatus],
+        progress: Progress | None = None,
+    ) -> dict[str, _Found]:
+        found: dict[str, _Found] = {}
+        unreadable: list[str] = []
+
+        async def read_one(name: str) -> None:
+            found[name] = outcome = await self._read_one(name, hdfs, trust, directories.get(name))
+            if isinstance(outcome, _Unreadable):
+                unreadable.append(_reason(name, outcome))
+            if len(unreadable) >= MANY_UNREADABLE:
+                raise self._unreadable(unreadable)
+            if progress is not None:
+                progress(len(found), len(names))
+
+        await each_bounded(names, read_one)
+        return {name: found[name] for name in names}
+
+    async def read_one(self, name: str) -> StoredFilter | Broken | None:
+        """Return what HDFS keeps under this name, None if there is nothing.
+
+        Raises:
+            FilterStoreError: it could not be read.
+        """
+        found = await self._read_one(name, self._hdfs, await self._trust(), None)
+        if isinstance(found, _Unreadable):
+            raise self._unreadable([_reason(name, found)])
+        return found
+
+    async def _read_one(self, name: str, hdfs: Hdfs, trust: Trust, directory: FileStatus | None) -> _Found:
+        try:
+            check_name(name)
+            with self.answered():
+                for _ in range(TRIES):
+                    try:
+                        if directory is None:
+                            directory = await self._hdfs.status(f"{self._path}/{name}")
+                        return await self._read_parts(name, hdfs, trust, directory)
+                    except RemoteExceptionError as exc:
+                        if not is_missing(exc):
+                            raise
+                    directory = await self._status_if_there(name)
+                    if directory is None:
+                        return None
+        except (FilterError, FilterAccessError) as exc:
+            return Broken(str(exc))
+        return Broken("it was another one each time it was read")
+
+    async def _status_if_there(self, name: str) -> FileStatus | None:
+        try:
+            return await self._hdfs.status(f"{self._path}/{name}")
+        except RemoteExceptionError as exc:
+            if not is_missing(exc):
+                raise
+            return None
+
+    async def _read_parts(self, name: str, hdfs: Hdfs, trust: Trust, directory: FileStatus) -> _Found:
+        """Read what stands in the directory of a filter; "not found" if it is removed under our hands."""
+        listed = await hdfs.list(f"{self._path}/{name}")
+        parts = {status.path_suffix: status for status in listed}
+        if "" in parts:
+            return Broken("it is a file; a filter is a directory")
+        definition, subscribers = parts.get(DEFINITION), parts.get(SUBSCRIBERS)
+        if definition is not None and definition.type is not FileType.FILE:
+            definition = None
+        if definition is not None and definition.length > MAX_DEFINITION_BYTES:
+            return Broken(
+                f"{DEFINITION}: {definition.length} bytes: at most {MAX_DEFINITION_BYTES} are possible"
+            )
+        if subscribers is None or subscribers.type is not FileType.DIRECTORY:
+            return Broken(f"it has no directory {SUBSCRIBERS}")
+        if subscribers.children_num > MAX_SUBSCRIBERS:
+            return Broken(f"{subscribers.children_num} subscribers: at most {MAX_SUBSCRIBERS} are possible")
+        if definition is None:
+            source = ATTRIBUTE
+            attribute = (await hdfs.xattrs(f"{self._path}/{name}")).get(ATTRIBUTE)
+            if attribute is None:
+                return Broken(f"it has no file {DEFINITION} and no attribute {ATTRIBUTE}")
+            content: bytes | _Unreadable = attribute
+        else:
+            source, content = DEFINITION, await self._content(name, definition)
+        users = await self._users(name, subscribers, hdfs)
+        if isinstance(content, _Unreadable):
+            return content
+        allowed = (user for user in users if is_user_name(user))
+        owner = subscribers.owner
+        return StoredFilter(
+            parse_definition(
+                content,
+                name=name,
+                owner=owner,
+                allowed_subscribers=allowed,
+                file_id=subscribers.file_id,
+                source=source,
+            ),
+            tuple(sorted(user for user in users if not is_user_name(user))),
+            trust.of_filter(f"{self._path}/{name}", directory, parts),
+        )
+
+    async def _content(self, name: str, definition: FileStatus) -> bytes | _Unreadable:
+        identity = (definition.file_id, definition.modification_time, definition.length)
+        remembered = self._contents.get(name)
+        if remembered is not None and remembered[0] == identity:
+            return remembered[1]
+        try:
+            content = await self._hdfs.read(f"{self._path}/{name}/{DEFINITION}")
+        except (DataNodeUnavailableError, RemoteExceptionError) as exc:
+            if isinstance(exc, RemoteExceptionError) and exc.verdict is not Verdict.OTHER:
+                raise
+            return _Unreadable(f"{DEFINITION}: {reason_of(exc)}")
+        self._contents[name] = identity, content
+        return content
+
+    async def _users(self, name: str, subscribers: FileStatus, hdfs: Hdfs) -> tuple[str, ...]:
+        if not subscribers.children_num:
+            return ()
+        listed = await hdfs.list(f"{self._path}/{name}/{SUBSCRIBERS}")
+        return tuple(status.path_suffix for status in listed)
+
+    def answered(self) -> AbstractContextManager[None]:
+        """Tell in our words, as `hdfs_calls.answered`, that a read in here got no answer."""
+        return answered(
+            f"the filters in {self._path} cannot be read",
+            who_may=f"this user may not read all of {self._path}",
+        )
+
+    def _unreadable(self, reasons: Sequence[str]) -> FiltersUnavailableError:
+        return FiltersUnavailableError(f"the filters in {self._path} cannot be read, such as {reasons[0]}")
+
+
+def _reason(name: str, found: _Unreadable) -> str:
+    return f"{name}: {found.reason}"
+
+
+def _together(found: Mapping[str, _Found], trust: Trust) -> StoredFilters:
+    filters: dict[str, Filter] = {}
+    broken: dict[str, str] = {}
+    odd: dict[str, tuple[str, ...]] = {}
+    untrusted: dict[str, Distrust] = {}
+    for name, outcome in found.items():
+        if outcome is not None and trust.distrust is not None:
+            untrusted[name] = trust.distrust
+        match outcome:
+            case StoredFilter():
+                filters[name] = outcome.filter
+                if outcome.distrust is not None:
+                    untrusted[name] = outcome.distrust
+                if outcome.odd_subscribers:
+                    odd[name] = outcome.odd_subscribers
+            case Broken() | _Unreadable():
+                broken[name] = outcome.reason
+            case None:
+                pass
+            case _:
+                assert_never(outcome)
+    return StoredFilters(filters=filters, broken=broken, odd_subscribers=odd, untrusted=untrusted)

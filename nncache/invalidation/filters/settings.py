@@ -1,0 +1,67 @@
+"""Where the filters are kept, and which there may be."""
+
+from dataclasses import dataclass, field
+
+from nncache.hadoop.paths import ROOT, InvalidPathError, canonical, is_cacheable
+from nncache.net.setting_error import SettingError
+
+DEFAULT_PATH = "/apps/nncache/filters"
+"""Unless an operator says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterSettings:
+    """Where the filters of a nameservice are, and which there may be.
+
+    The publisher refuses what is beyond these limits; the commands that write filters refuse it before.
+
+    Raises:
+        SettingError: no event would name what changes there, or it is no path at all; or a limit is none.
+    """
+
+    filters_path: str = field(
+        default=DEFAULT_PATH,
+        metadata={"help": "HDFS directory of the filters; `nncache filters add` creates it."},
+    )
+    min_wildcard_level: int = field(
+        default=2,
+        metadata={
+            "help": "Level of the path, 1 below the root, in which a filter's glob may have its first wildcard. With "
+            "2, /user/*/x is taken and /*/x is refused; with 3, /user/*/x is refused, too. 1: any. A filter that is in "
+            "force stays in force."
+        },
+    )
+    max_filters: int = field(
+        default=7_500,
+        metadata={
+            "help": "Filters that there may be; of more the first ones made are published, and those in force stay in "
+            "force. 0: any number. Each costs the publisher and every proxy some kilobytes, and ZooKeeper its records; "
+            "of 7,500 even the longest names fit into one reply of ZooKeeper (jute.maxbuffer, 1 MiB)."
+        },
+    )
+    max_filters_per_owner: int = field(
+        default=0,
+        metadata={
+            "help": "Filters that one user may own; of more the first ones made are published. 0: any number. Those "
+            "in force stay in force."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if not _is_directory(self.filters_path):
+            raise SettingError(
+                "filters_path",
+                self.filters_path,
+                f"must be a canonical path of HDFS such as {DEFAULT_PATH}: single slashes, none at the end, no . or ..",
+            )
+        for key, least in (("min_wildcard_level", 1), ("max_filters", 0), ("max_filters_per_owner", 0)):
+            value = getattr(self, key)
+            if value < least:
+                raise SettingError(key, value, f"must be {least} or more")
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return path == canonical(path) != ROOT and is_cacheable(path)
+    except InvalidPathError:
+        return False

@@ -1,0 +1,136 @@
+"""Learn from the pool how fresh a position is, sooner when coverage is waited for.
+
+The shell over `nncache.invalidation.follower.freshness`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from math import inf
+from typing import Final
+
+from nncache.hadoop.election_view import Active
+from nncache.invalidation.edits.pacing import PROBE_SPACING_S
+from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError
+from nncache.invalidation.follower.freshness import Freshness
+from nncache.invalidation.namenodes import NameNodes, other_incarnation
+from nncache.invalidation.same_namespace import check_namespace
+from nncache.invalidation.stream import Covered
+
+CONFIRM_TIMEOUT_S: Final = 5.0
+"""How long the pool's word that the log had come as far as the first position is waited for."""
+
+WISH_S: Final = 1.0
+"""How long a wish for coverage counts; later the pool's own interval must do."""
+
+
+class Probing:
+    """The probes of one term of the active NameNode, beside one position."""
+
+    def __init__(self, namenodes: NameNodes, active: Active, clock: Callable[[], float]) -> None:
+        self._namenodes = namenodes
+        self._active = active
+        self._clock = clock
+        self._freshness = Freshness(active.term, -1, clock())
+        self._wanted_at = -inf  # coverage as of then is waited for
+        self._suspected_at = -inf  # when the pool was last asked for a probe
+        self._next_wish: asyncio.TimerHandle | None = None  # asks for a probe that is wanted and not due yet
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether coverage waits for the position only."""
+        return self._freshness.is_pending
+
+    async def begin(self, txid: int) -> None:
+        """Begin at a position, and see that the log of this term has come that far.
+
+        Had the log gone back and grown again by the time of the first probe, it could not be told any more that the
+        position is one in another log.
+
+        Raises:
+            ChannelUnavailableError: the pool does not say.
+            MissingEventsError: it has not come so far, or another NameNode is active.
+            WrongNamespaceError: an RPC connection leads to another namespace.
+        """
+        read_at = self._clock()
+        self._freshness = Freshness(self._active.term, txid, read_at)
+        self.want()
+        try:
+            async with asyncio.timeout(CONFIRM_TIMEOUT_S):
+                while True:
+                    self.look()
+                    if self._freshness.probed_as_of >= read_at:
+                        return
+                    await self._namenodes.wait_probed()
+        except TimeoutError as exc:
+            raise ChannelUnavailableError(
+                f"{self._active.namenode.http} did not say in {CONFIRM_TIMEOUT_S:g} s how far its log has come"
+            ) from exc
+
+    async def wait(self) -> None:
+        """Return when the pool may know more."""
+        await self._namenodes.wait_probed()
+
+    def look(self) -> None:
+        """Take what the pool knows.
+
+        Raises:
+            MissingEventsError: another NameNode is active, or the log went back.
+            WrongNamespaceError: a new RPC connection leads to another namespace.
+        """
+        self.check_term()
+        check_namespace(self._namenodes, self._active.namenode)
+        probe = self._namenodes.last_probe
+        if probe is not None:
+            discontinued = self._freshness.probed(probe)
+            if discontinued is not None:
+                raise MissingEventsError(discontinued.reason)
+        self._ask()
+
+    def check_term(self) -> None:
+        """Raise MissingEventsError once the pool knows another term; not to know of any is no such sign."""
+        active = self._namenodes.active
+        if active is not None and active.term != self._active.term:
+            raise other_incarnation(active, self._active.term)
+
+    def advance(self, txid: int) -> None:
+        """Everything up to this transaction has been yielded."""
+        self._freshness.advance(txid, self._clock())
+
+    def take(self) -> Covered | None:
+        """Return the newest coverage that was not returned yet."""
+        return self._freshness.take()
+
+    def want(self) -> None:
+        """Coverage as of now is waited for: have the pool probe soon."""
+        self._wanted_at = self._clock()
+        self._ask()
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._wanted_at = -inf
+        if self._next_wish is not None:
+            self._next_wish.cancel()
+            self._next_wish = None
+
+    def _ask(self) -> None:
+        """Ask for a probe if one is wanted; if the last was asked for a moment ago, a moment later."""
+        if not self._is_wanted or self._next_wish is not None:
+            return
+        wait_s = self._suspected_at + PROBE_SPACING_S - self._clock()
+        if wait_s <= 0:
+            self._suspect()
+        else:
+            self._next_wish = asyncio.get_running_loop().call_later(wait_s, self._ask_late)
+
+    def _ask_late(self) -> None:
+        self._next_wish = None
+        if self._is_wanted:
+            self._suspect()
+
+    @property
+    def _is_wanted(self) -> bool:
+        return self._freshness.probed_as_of < self._wanted_at and self._clock() - self._wanted_at <= WISH_S
+
+    def _suspect(self) -> None:
+        self._suspected_at = self._clock()
+        self._namenodes.suspect(self._active.namenode, "coverage is waited for")

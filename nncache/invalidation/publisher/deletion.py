@@ -1,0 +1,145 @@
+"""Delete znodes with all that is below them, and keep those that cannot be deleted.
+
+Any client that ZooKeeper's ACLs let create a znode can create others below it and hide them. No other client can then
+delete it.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import Final, TypeAlias
+
+from nncache.coordination.errors import NoNodeError, NotAllowedError, NotEmptyError
+from nncache.coordination.zookeeper import Delete, Operation, SetData, Znode, ZooKeeper
+from nncache.invalidation.channel.untrusted_znodes import each_znode
+from nncache.invalidation.channel.znodes import Znodes, parse_txid
+from nncache.invalidation.publisher.recovery import VOID
+from nncache.net.some_names import some_names
+
+AT_ONCE: Final = 500
+"""Znodes deleted by one transaction."""
+
+Commit: TypeAlias = Callable[[Sequence[Operation]], Awaitable[None]]
+
+
+async def delete_all(zookeeper: ZooKeeper, paths: Sequence[str], commit: Commit) -> tuple[str, ...]:
+    """Delete these znodes, in this order, and before them all that is below; those that are not there are fine.
+
+    Return those that stay, since ZooKeeper's ACLs keep us from what is below them. Each transaction goes through
+    `commit`. A concurrent write makes it fail.
+
+    Raises:
+        CoordinationError: ZooKeeper can't be asked, or refuses.
+    """
+    found: list[str] = []
+    left: list[str] = []
+    async for path, znode in each_znode(zookeeper, paths):
+        if isinstance(znode, Znode) and znode.children and not await clear(zookeeper, path, commit):
+            left.append(path)
+        elif znode is not None:
+            found.append(path)
+    for first in range(0, len(found), AT_ONCE):
+        left += await _delete(zookeeper, found[first : first + AT_ONCE], commit)
+    return tuple(left)
+
+
+async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> bool:
+    """Delete all that is below a znode, records from the oldest on: those left are always the newest.
+
+    Return False if ZooKeeper's ACLs do not show what is below, or let us delete not all of it. The znode itself is its
+    parent's matter: if nothing is below, it can be deleted all the same.
+
+    Raises:
+        CoordinationError: ZooKeeper can't be asked, or refuses.
+    """
+    try:
+        names = await zookeeper.children(path)
+    except NoNodeError:
+        return True
+    except NotAllowedError:
+        return False
+    paths = [f"{path}/{name}" for name in in_order(names)]
+    left: list[str] = []
+    try:
+        for first in range(0, len(paths), AT_ONCE):
+            left += await _delete(zookeeper, paths[first : first + AT_ONCE], commit)
+    except NotAllowedError:
+        return False
+    return not left
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return the names of a stream's children, records by their transactions, what is none of them first."""
+    return sorted(names, key=lambda name: (parse_txid(name) or 0, name))
+
+
+async def _delete(zookeeper: ZooKeeper, paths: list[str], commit: Commit) -> list[str]:
+    """Delete these; return those that stay, since what is below them does."""
+    left: list[str] = []
+    while paths:
+        try:
+            await commit([Delete(path) for path in paths])
+        except NotEmptyError as exc:  # records have no children; what others put there may have some
+            if exc.path not in paths:
+                raise
+            if not await clear(zookeeper, exc.path, commit):
+                paths.remove(exc.path)
+                left.append(exc.path)
+        else:
+            break
+    return left
+
+
+MAX_LOGGED: Final = 10_000
+"""Paths that are remembered as logged."""
+
+_log = logging.getLogger(__name__)
+
+
+class LeftZnodes:
+    """The znodes that were to be deleted and can't be. It outlasts the publisher's runs."""
+
+    def __init__(self, zookeeper: ZooKeeper, znodes: Znodes) -> None:
+        self._zookeeper = zookeeper
+        self._znodes = znodes
+        self._logged: set[str] = set()
+
+    async def leave(self, paths: Collection[str], commit: Commit) -> None:
+        """See that no reader takes a definition among these for one in force, and log each once.
+
+        What is hidden from us is hidden from readers, who pass over it.
+
+        Raises:
+            CoordinationError: ZooKeeper can't be asked, or a definition that can be read may not be written.
+        """
+        for path in paths:
+            if path.rpartition("/")[0] == self._znodes.filters:
+                await self._empty(path, commit)
+        news = sorted(set(paths) - self._logged)
+        if news:
+            self._logged.update(news)
+            _log.warning(
+                "ZooKeeper's ACLs do not let this publisher delete what is below %s: it stays, and a filter of that "
+                "name is not published until a client with the right to delete it does so",
+                some_names(news),
+            )
+
+    def leave_record(self, path: str) -> None:
+        """Log once that an old record stays; no reader needs it any more."""
+        if path in self._logged:
+            return
+        if len(self._logged) >= MAX_LOGGED:
+            self._logged.clear()
+        self._logged.add(path)
+        _log.warning(
+            "another client keeps znodes below the old record %s, and ZooKeeper's ACLs do not let this publisher "
+            "delete them: the record stays until a client with the right to do so deletes it; publishing goes on",
+            path,
+        )
+
+    async def _empty(self, path: str, commit: Commit) -> None:
+        try:
+            znode = await self._zookeeper.get(path)
+        except NotAllowedError:
+            return
+        if znode.data != VOID:
+            await commit([SetData(path, VOID, znode.version)])

@@ -1,0 +1,198 @@
+"""Lead the publishers of a nameservice, or stand by.
+
+As HDFS's own ActiveStandbyElector does (org.apache.hadoop.ha, 3.x): who holds an ephemeral lock leads. The transaction
+that takes the lock also counts the epoch up. Every write of a leader checks that the epoch is still its own, so a
+leader that was paused while another was elected changes nothing when it wakes up.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Final, NoReturn, assert_never
+
+from nncache.coordination.errors import BadVersionError, CoordinationError, NodeExistsError, NoNodeError
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeper
+from nncache.invalidation.channel.znodes import Znodes, encode_number, parse_txid
+from nncache.invalidation.errors import ChannelUnavailableError
+from nncache.invalidation.publisher.deletion import clear
+from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity, parse_identity
+from nncache.invalidation.publisher.stats import OutputStats
+
+LOOK_S: Final = 5.0
+"""Seconds between two looks when no watch has fired."""
+
+RESIGN_S: Final = 2.0
+"""What resigning may take; a lock that is left behind ends with its session."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """No publisher leads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """This very session holds the lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """No process that could lead holds the lock: it may be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Another process leads, as far as is known."""
+
+    by: str
+
+
+Standing = Free | Ours | LeftBehind | Taken
+
+
+def standing(lock: Znode | None, session_id: int, identity: PublisherIdentity) -> Standing:
+    """Say what a lock that was found means to us."""
+    if lock is None:
+        return Free()
+    if lock.owner_session == 0:  # not ephemeral: no publisher's
+        return LeftBehind()
+    holder = parse_identity(lock.data)
+    if lock.owner_session == session_id:
+        return Ours() if holder == identity else LeftBehind()
+    if holder is None:
+        return Taken(f"an unknown process (session {lock.owner_session:#x})")
+    return LeftBehind() if holder == identity else Taken(str(holder))  # ours, of a session that we gave up
+
+
+class Election:
+    """Our part in the election of a nameservice's leader.
+
+    Invariants:
+        E1  The epoch counts up in the transaction that takes the lock, and in no other but a leader's own.
+        E2  `fence` fails for good as soon as another process leads, whether or not we have noticed.
+        E3  There is a `fence` in the session that was elected alone: with another one our lock is gone.
+    """
+
+    def __init__(
+        self, zookeeper: ZooKeeper, znodes: Znodes, identity: PublisherIdentity, counts: OutputStats
+    ) -> None:
+        self._zookeeper = zookeeper
+        self._lock = znodes.publisher
+        self._epoch = znodes.epoch
+        self._identity = identity
+        self._counts = counts
+        self._watch = zookeeper.watch(self._lock)
+        self._fence: Check | None = None  # of the epoch in which we lead, or led last
+        self._elected_session = 0
+        self.waiting_for = ""
+        """The leader whose end is waited for; "" for none."""
+
+    @property
+    def fence(self) -> Check:
+        """What makes a write fail once another process has been elected.
+
+        Raises:
+            ChannelUnavailableError: this session has not been elected.
+        """
+        if self._fence is None or self._elected_session != self._zookeeper.session_id:
+            raise ChannelUnavailableError(
+                "this publisher has not been elected in its present ZooKeeper session"
+            )
+        return self._fence
+
+    async def lead(self) -> None:
+        """Become the leader; stand by as long as there is another.
+
+        Raises:
+            CoordinationError: ZooKeeper can't be asked, or refuses.
+        """
+        try:
+            while not await self._try_to_lead():
+                pass
+        finally:
+            self.waiting_for = ""
+
+    async def keep(self) -> NoReturn:
+        """Return never; raise as soon as another process may lead.
+
+        Raises:
+            ChannelUnavailableError: the lock is gone, or another's.
+            CoordinationError: ZooKeeper can't be asked.
+        """
+        while True:
+            if not isinstance(self._standing(await self._watch.read()), Ours):
+                raise ChannelUnavailableError(f"{self._lock} is no longer ours: another publisher may lead")
+            await self._watch.changed(LOOK_S)
+
+    async def resign(self) -> None:
+        """Let a standby lead at once, if that can be said in time."""
+        try:
+            async with asyncio.timeout(RESIGN_S):
+                lock = await self._watch.read()
+                if lock is not None and isinstance(self._standing(lock), Ours):
+                    await self._zookeeper.commit([Delete(self._lock, lock.version)])
+        except (CoordinationError, TimeoutError) as exc:
+            _log.debug("%s was not given up: %s", self._lock, exc)
+
+    def _standing(self, lock: Znode | None) -> Standing:
+        return standing(lock, self._zookeeper.session_id, self._identity)
+
+    async def _try_to_lead(self) -> bool:
+        lock = await self._watch.read()
+        found = self._standing(lock)
+        match found:
+            case Ours():
+                return await self._is_our_epoch() or await self._count_up()
+            case Free():
+                return await self._count_up(
+                    Create(self._lock, encode_identity(self._identity), ephemeral=True)
+                )
+            case LeftBehind():
+                assert lock is not None, "nothing is left behind"
+                await self._delete(lock)
+            case Taken(by):
+                if by != self.waiting_for:
+                    self.waiting_for = by
+                    self._counts.standby_waits += 1
+                    _log.info("another publisher leads, standing by: %s", by)
+                await self._watch.changed(LOOK_S)
+            case _:
+                assert_never(found)
+        return False
+
+    async def _is_our_epoch(self) -> bool:
+        (epoch,) = await self._zookeeper.get_many([self._epoch])
+        is_ours = self._elected_session == self._zookeeper.session_id
+        return (
+            is_ours and self._fence is not None and epoch is not None and epoch.version == self._fence.version
+        )
+
+    async def _count_up(self, *taking: Operation) -> bool:
+        """Begin an epoch of ours, together with the operation that takes the lock; tell whether that was possible."""
+        (found,) = await self._zookeeper.get_many([self._epoch])
+        session_id = self._zookeeper.session_id
+        number = 1 + ((parse_txid(found.data) if found is not None else None) or 0)
+        data = encode_number(number)
+        begin: Operation
+        if found is None:
+            begin, version = Create(self._epoch, data), 0
+        else:
+            begin, version = SetData(self._epoch, data, found.version), found.version + 1
+        try:
+            await self._zookeeper.commit([begin, *taking])
+        except (NodeExistsError, BadVersionError, NoNodeError):
+            return False  # another process was faster
+        self._fence, self._elected_session = Check(self._epoch, version), session_id
+        self._counts.epoch = number
+        _log.info("this publisher leads, in epoch %d", number)
+        return True
+
+    async def _delete(self, lock: Znode) -> None:
+        if lock.children:
+            await clear(self._zookeeper, self._lock, self._zookeeper.commit)
+        try:
+            await self._zookeeper.commit([Delete(self._lock, lock.version)])
+        except (NoNodeError, BadVersionError):
+            return

@@ -1,0 +1,231 @@
+"""Read the filters from HDFS, and leave out those that are refused.
+
+The shell over `pacing.py`, which says when to read which. The rules of admission are in
+`nncache.invalidation.filters.admission`. A refused filter is treated like a broken definition: what is published of it
+stays. A filter that others may have written (`nncache.invalidation.filters.trust`) is refused as well, and what is
+published of it is removed: caches forget it, and calls are forwarded.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NoReturn, Protocol
+
+from nncache.invalidation.channel.published_filters import PublishedFilter
+from nncache.invalidation.filters.admission import refusals
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.trust import Distrust
+from nncache.invalidation.publisher.filter_plan import StoredFilters
+from nncache.invalidation.publisher.pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
+
+_log = logging.getLogger(__name__)
+
+
+class ReadFilters(StoredFilters, Protocol):
+    """What a reading brings; `nncache.invalidation.filters.hdfs_store.StoredFilters` has this shape."""
+
+    @property
+    def untrusted(self) -> Mapping[str, Distrust]:
+        """Why some of them, by name, are not believed."""
+
+
+class StoredFiltersReader(Protocol):
+    """Where the filters are kept; `nncache.invalidation.filters.hdfs_store.FilterStore` has this shape."""
+
+    @property
+    def path(self) -> str:
+        """The directory in HDFS; what happens at and below it may change the filters."""
+
+    async def read_all(self) -> ReadFilters:
+        """Return all filters as they are now; one that is broken costs only itself."""
+
+    async def read(self, names: Collection[str]) -> ReadFilters:
+        """Return the filters of these names as they are now; of a name that is not there nothing is returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFilters:
+    """The filters as last read, each by the last reading of it."""
+
+    filters: Mapping[str, Filter]
+    broken: Mapping[str, str]
+    untrusted: Mapping[str, Distrust]
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all that is there, broken ones too: these have owners already."""
+        return {*self.filters, *self.broken}
+
+
+class FilterFollower:
+    """Reads the filters whenever they may have changed. What it knows outlasts the publisher's runs.
+
+    Invariant: `stored` holds whatever changed a filter before the last `touch` of it, or another reading of it is to
+    come.
+    """
+
+    def __init__(self, reader: StoredFiltersReader, reread_s: float, clock: Callable[[], float]) -> None:
+        self._reader = reader
+        self._clock = clock
+        self._pacer = FilterPacer(reread_s)
+        self._touched = asyncio.Event()  # a reading may be due earlier
+        self._complaint = ""  # why they could not be read: the same is logged once
+        self._broken: frozenset[tuple[str, str]] = frozenset()  # names, and what was logged of each
+        self.stored: KnownFilters | None = None
+        """The filters as last read; None before the first time."""
+        self.reads = 0
+        self.filters_read = 0  # by these
+        self.reads_failed = 0
+
+    @property
+    def path(self) -> str:
+        """The directory in HDFS."""
+        return self._reader.path
+
+    def touch(self, names: Iterable[str]) -> None:
+        """Read these filters again soon; `pacing.ALL` for all of them."""
+        if self._pacer.touch(names):
+            self._touched.set()
+
+    def forget(self) -> None:
+        """They may have changed without a touch: what is known of them is of no more use."""
+        self.stored = None
+        self._pacer.forget()
+        self._touched.set()
+
+    async def follow(self, changed: Callable[[], None]) -> NoReturn:
+        """Read them now and whenever needed until cancelled; call `changed` after each reading."""
+        while True:
+            await self._wait_due()
+            if await self._read():
+                changed()
+            else:
+                await asyncio.sleep(RETRY_S)
+
+    async def _wait_due(self) -> None:
+        while (delay_s := self._pacer.due_at() - self._clock()) > 0:
+            self._touched.clear()
+            try:
+                async with asyncio.timeout(delay_s):
+                    await self._touched.wait()
+            except TimeoutError:
+                continue
+
+    async def _read(self) -> bool:
+        """Read once what is due; whatever ends it too early leaves that touched."""
+        began_at = self._clock()
+        names = self._pacer.take(began_at, () if self.stored is None else self.stored.names)
+        is_read = False
+        try:
+            if names == (ALL,):
+                read = await self._reader.read_all()
+            else:
+                read = await self._reader.read(names)
+            is_read = True
+        except Exception as exc:  # noqa: BLE001 - whatever HDFS or we do: what is published stays in force
+            self._failed(exc)
+        else:
+            self._succeeded(names, read)
+            slowed = self._pacer.read(names, began_at, read.broken.keys())
+            self._note_slowed(slowed)
+        finally:
+            if not is_read:
+                self._pacer.failed(names, began_at)
+        return is_read
+
+    def _succeeded(self, names: tuple[str, ...], read: ReadFilters) -> None:
+        self.stored = self._with(names, read)
+        self.reads += 1
+        self.filters_read += len(read.filters) + len(read.broken)
+        if self._complaint:
+            _log.info("reading the filters in %s again", self.path)
+            self._complaint = ""
+        broken = frozenset(
+            (name, why) for name, why in self.stored.broken.items() if name not in self.stored.untrusted
+        )
+        for name, reason in sorted(broken - self._broken):
+            _log.warning(
+                "filter %s in %s can't be used, what is published of it stays: %s", name, self.path, reason
+            )
+        self._broken = broken
+
+    def _with(self, names: tuple[str, ...], read: ReadFilters) -> KnownFilters:
+        """Return what is known after a reading of these names."""
+        if names == (ALL,):
+            return KnownFilters(read.filters, read.broken, read.untrusted)
+        assert self.stored is not None, "all are read before any single one"
+        known, again = self.stored, frozenset(names)
+        return KnownFilters(
+            {name: each for name, each in known.filters.items() if name not in again} | {**read.filters},
+            {name: why for name, why in known.broken.items() if name not in again} | {**read.broken},
+            {name: why for name, why in known.untrusted.items() if name not in again} | {**read.untrusted},
+        )
+
+    def _note_slowed(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            _log.warning(
+                "filter %s in %s keeps changing: it is read every %g s from now on; find out who changes its "
+                "definition or subscribers",
+                name,
+                self.path,
+                MAX_PAUSE_S,
+            )
+
+    def _failed(self, exc: Exception) -> None:
+        self.reads_failed += 1
+        complaint = f"{type(exc).__name__}: {exc}"
+        if complaint != self._complaint:
+            self._complaint = complaint
+            _log.warning(
+                "the filters in %s can't be read, those published stay in force: %s", self.path, complaint
+            )
+
+
+MAX_LOGGED: Final = 20
+"""Filters that the log names each time some are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedFilters:
+    """The filters in HDFS as far as they may be published."""
+
+    filters: Mapping[str, Filter]
+    broken: Mapping[str, str]  # those beyond the limits, too
+
+
+class FilterAdmission:
+    """Says which filters may be published. It outlasts the publisher's runs: each refusal is logged once."""
+
+    def __init__(self, limits: FilterSettings) -> None:
+        self._limits = limits
+        self.refused: Mapping[str, str] = {}
+        """Why, by name, as of the last `admit`."""
+
+    def admit(self, stored: ReadFilters, in_force: Mapping[str, PublishedFilter]) -> AdmittedFilters:
+        """Return the filters without those that are refused beside those that are in force."""
+        untrusted = {name: str(why) for name, why in stored.untrusted.items()}
+        trusted = {name: each for name, each in stored.filters.items() if name not in untrusted}
+        placed = in_force.keys() & ((trusted.keys() | stored.broken.keys()) - untrusted.keys())
+        beyond = refusals(
+            trusted,
+            self._limits,
+            globs={name: each.path_glob for name, each in in_force.items()},
+            placed=placed,
+            owned=placed,
+        )
+        refused = {**beyond, **untrusted}
+        news = sorted(refused.items() - self.refused.items())
+        self.refused = refused
+        for name, reason in news[:MAX_LOGGED]:
+            kept = "it is not published"
+            if name in in_force:
+                kept = f"what is published of it {'is removed' if name in untrusted else 'stays'}"
+            _log.warning("filter %s is refused, %s: %s", name, kept, reason)
+        if len(news) > MAX_LOGGED:
+            _log.warning("%d more filters are refused; the status page names them", len(news) - MAX_LOGGED)
+        return AdmittedFilters(
+            {name: each for name, each in trusted.items() if name not in beyond},
+            {name: why for name, why in {**stored.broken, **beyond}.items() if name not in untrusted},
+        )

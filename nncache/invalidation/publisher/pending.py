@@ -1,0 +1,215 @@
+"""Put together what the next records say.
+
+Sans-I/O. Transactions are matched as soon as they are read, with the filters in force then; what matches nothing is
+not kept.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdate, Rename
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ROOT
+from nncache.invalidation.channel.records import Dropped, Stale
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.publisher.digest import Digest
+from nncache.invalidation.publisher.event_buffer import EventBuffer
+from nncache.invalidation.publisher.filter_limits import FilterLimits
+from nncache.invalidation.publisher.narrowing import matched, narrow
+from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
+from nncache.invalidation.publisher.pacing import ALL
+
+
+class PendingBatch:
+    """What was read and is not published yet.
+
+    Invariants:
+        A1  The publications taken follow each other without a gap: each holds, of the transactions after the one
+            before up to its own, every change that concerns a cache of the filters in force, and for each filter every
+            event that matches, or the transactions whose events it is too many for; but for those that the filter's
+            own records hold already.
+        A2  What was matched with one set of filters is taken before the set changes.
+    """
+
+    def __init__(
+        self,
+        txid: int,
+        filters: Mapping[str, FilterPosition],
+        *,
+        max_changes: int,
+        max_events: int,
+        filters_path: str,
+        limits: FilterLimits,
+    ) -> None:
+        """Begin after `txid`, the last transaction published."""
+        self._limits = limits
+        self._buffer = EventBuffer(max_events)
+        self._txid = txid  # the last transaction taken
+        self._through = txid  # the last transaction read
+        self._digest = Digest(max_changes)
+        self._filters_path = filters_path
+        self._positions: dict[str, FilterPosition] = {}  # by name; moves on when taken
+        self._modified: tuple[str, ...] = ()  # filters whose subscribers learn of it by the next publication
+        self._globs = GlobSet({})
+        self._concerning = 0  # transactions that wait and concern some filter
+        self._touched: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
+        self.events_matched = 0
+        """Events, ever, that were given to a filter."""
+        self.events_over_limit = 0
+        """Events, ever, that a filter misses since it was over its limit."""
+        self.events_overflowed = 0
+        """Events, ever, that a filter misses since more waited than may."""
+        self.change_filters(filters)
+
+    @property
+    def txid(self) -> int:
+        """The last transaction taken."""
+        return self._txid
+
+    @property
+    def through_txid(self) -> int:
+        """The last transaction read."""
+        return self._through
+
+    @property
+    def filters(self) -> Mapping[str, FilterPosition]:
+        """The filters in force, by name."""
+        return self._positions
+
+    @property
+    def transactions(self) -> int:
+        """How many transactions that concern some filter wait."""
+        return self._concerning
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more should be read for now, unless events may be dropped."""
+        return self._buffer.is_full
+
+    @property
+    def events_waiting(self) -> int:
+        """How many events wait; a large one counts as several."""
+        return self._buffer.weight
+
+    @property
+    def collapsed(self) -> int:
+        """Changes, ever, that went into a larger one."""
+        return self._digest.collapsed
+
+    def add(self, read: EditsRead, *, may_drop: bool = False) -> None:
+        """Take what was read next; with `may_drop` filters lose events if too many wait."""
+        for batch in read.batches:
+            self._add(batch, may_drop=may_drop)
+        self._through = read.through_txid
+
+    def take(self) -> Publication | None:
+        """Return what waits, None if nothing was read."""
+        if self._through <= self._txid:
+            return None
+        events, missed = self._buffer.take()
+        publication = Publication(
+            txid=self._through, content=Stale(self._digest.take()), filters=events, missed=missed
+        )
+        for name, content in events.items():
+            self.events_matched += sum(len(batch.events) for batch in content.batches)
+            self._positions[name] = replace(self._positions[name], txid=content.batches[-1].txid)
+        for name, dropped in missed.items():
+            self._positions[name] = replace(self._positions[name], txid=dropped.last_txid)
+        self._told_modified(self._through)
+        self._txid = self._through
+        self._concerning = 0
+        return publication
+
+    def drop(self, last_txid: int, reason: str) -> Publication:
+        """Return what tells everybody that the transactions up to this one were missed; nothing else may wait."""
+        assert self._through == self._txid < last_txid, "what was read is published before"
+        publication = Publication(
+            txid=last_txid,
+            content=Dropped(self._txid + 1, last_txid, reason),
+            filters={
+                name: Dropped(max(self._txid, position.txid) + 1, last_txid, reason)
+                for name, position in self._positions.items()
+                if position.txid < last_txid
+            },
+        )
+        for name in publication.filters:
+            self._positions[name] = replace(self._positions[name], txid=last_txid)
+        self._told_modified(last_txid)
+        self._txid = self._through = last_txid
+        return publication
+
+    def change_filters(self, filters: Mapping[str, FilterPosition]) -> None:
+        """Match with these filters from now on; nothing may wait."""
+        assert self._through == self._txid, "what was matched is published before"
+        self._positions = dict(filters)
+        self._modified = tuple(
+            name for name, position in filters.items() if position.filter.replaces is not None
+        )
+        self._limits.keep({position.filter.chain for position in filters.values()})
+        self._globs = self._globs.followed_by(
+            {name: position.filter.path_glob for name, position in filters.items()}
+        )
+
+    def take_touched(self) -> frozenset[str]:
+        """Return which filters, or ALL, may have changed in HDFS since this was last asked."""
+        touched, self._touched = frozenset(self._touched), set()
+        return touched
+
+    def _add(self, batch: EventBatch, *, may_drop: bool) -> None:
+        changes = ((batch.txid, change) for event in batch.events for change in changes_of_event(event))
+        concerns = False
+        for txid, change in narrow(changes, self._globs):
+            self._digest.add(txid, change)
+            concerns = True
+        for name, found in matched(batch, self._globs).items():
+            if batch.txid > self._positions[name].txid:
+                self._give(name, found, may_drop=may_drop)
+                concerns = True
+        self._concerning += concerns
+        for event in batch.events:
+            self._touched.update(self._touched_by(event))
+
+    def _give(self, name: str, found: EventBatch, *, may_drop: bool) -> None:
+        """Let a filter have these events, or note that it misses them, and all that follow in this publication."""
+        buffer, dropped = self._buffer, self._buffer.events_dropped
+        events = len(found.events)
+        if buffer.misses(name) or not self._limits.admit(self._positions[name].filter.chain, events):
+            per_s = f"{self._limits.per_s:g} events a second (max_events_per_s_per_filter)"
+            buffer.leave_out(name, found, f"the filter matches more than {per_s}")
+            self.events_over_limit += events * (buffer.events_dropped == dropped)
+        else:
+            buffer.add(name, found, may_drop=may_drop)
+        self.events_overflowed += buffer.events_dropped - dropped
+
+    def _told_modified(self, txid: int) -> None:
+        """Take note that this publication says how filters were modified, in a record of its own if need be."""
+        for name in self._modified:
+            position = self._positions[name]
+            has_records = position.txid > self._txid
+            self._positions[name] = FilterPosition(
+                replace(position.filter, replaces=None), position.txid if has_records else txid
+            )
+        self._modified = ()
+
+    def _touched_by(self, event: Event) -> Iterator[str]:
+        """Yield the filters that an event may have changed in HDFS."""
+        match event:
+            case MetadataUpdate(kind=MetadataKind.TIMES):  # also from our own reading of them
+                return
+            case Rename(source=source, destination=destination):
+                paths: tuple[str, ...] = (source, destination)
+            case _:
+                paths = (event.path,)
+        top = self._filters_path
+        for path in paths:
+            if _is_at_or_below(top, path):
+                yield ALL
+            elif path.startswith(top + ROOT):
+                name = path[len(top) + 1 :].partition(ROOT)[0]
+                if not name.startswith("."):  # a draft
+                    yield name
+
+
+def _is_at_or_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(top.rstrip(ROOT) + ROOT)

@@ -1,0 +1,417 @@
+"""Plan what a publisher writes to ZooKeeper.
+
+Sans-I/O. A multi is carried out as a whole or not at all. Where one does not hold all of a publication, the filters'
+records go first, each multi under a check of `.cache`, and `.cache` goes last: it never claims what is not there.
+Operations are packed into as few multis as they fit into.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias, assert_never
+
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
+from nncache.hadoop.change import EverythingUnknown
+from nncache.hadoop.events import EventBatch
+from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
+from nncache.invalidation.channel.records import (
+    CacheRecord,
+    Dropped,
+    Events,
+    FilterRecord,
+    Link,
+    Modified,
+    Stale,
+    encode_cache_record,
+    encode_filter_record,
+)
+from nncache.invalidation.channel.znode_json import fits
+from nncache.invalidation.channel.znodes import Znodes, encode_number
+from nncache.invalidation.publisher.filter_plan import after_modification
+from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
+from nncache.invalidation.publisher.stats import OutputStats
+
+Multi: TypeAlias = Sequence[Operation]
+
+
+MAX_OPERATIONS: Final = 2000
+"""Of one multi."""
+
+MAX_BYTES: Final = 900 * 1024
+"""Of one multi; a packet may have 1 MiB (jute.maxbuffer)."""
+
+_OVERHEAD_BYTES: Final = 100  # of an operation in a packet, beside path and data: more than it is
+
+
+def pack(
+    units: Iterable[Sequence[Operation]],
+    *,
+    reserved: Sequence[Operation] = (),
+    acl_bytes: Callable[[str], int] = lambda _: 0,
+) -> list[list[Operation]]:
+    """Put units, each of which must stay whole, into as few multis as their order allows.
+
+    `reserved` is what will be added to each; a znode that is made brings its ACL with it.
+    """
+    packed: list[list[Operation]] = []
+    base = sum(map(_size, reserved))
+    size = 0
+    for unit in units:
+        unit_size = sum(map(_size, unit))
+        unit_size += sum(acl_bytes(each.path) for each in unit if isinstance(each, Create))
+        if (
+            not packed
+            or base + size + unit_size > MAX_BYTES
+            or len(reserved) + len(packed[-1]) + len(unit) > MAX_OPERATIONS
+        ):
+            packed.append([])
+            size = 0
+        packed[-1] += unit
+        size += unit_size
+    return packed
+
+
+def _size(operation: Operation) -> int:
+    data = operation.data if isinstance(operation, Create | SetData) else b""
+    return len(operation.path.encode()) + len(data) + _OVERHEAD_BYTES
+
+
+MAX_EVENTS_PER_RECORD: Final = 1000
+"""So many usually fit; a record that is too large after all is split in two."""
+
+MAX_TRIMMED: Final = 500
+"""Records that one new record may replace, after the number to keep was made smaller."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """One stream's znode as it is, and will be when all that was planned is carried out."""
+
+    path: str
+    chain: str
+    txid: int  # the last transaction of its records; where it begins if there is none
+    version: int = 0
+    records: deque[int] = field(default_factory=deque)  # by transaction, the oldest first
+
+
+class WritePlan:
+    """The znodes of one nameservice, as far as its publisher writes them.
+
+    Planning moves it on at once: after a multi that was not carried out it is of no more use.
+
+    Invariants:
+        T1  Each multi changes or checks `.cache` by its version: one of another publisher, or of an earlier run of
+            ours that arrives late, makes it fail as a whole.
+        T2  A stream's value is its newest record, which names the one before; at most `max_records` are kept.
+        T3  The set of filters, their globs and ids, changes only together with the generation and with the version
+            of `.cache`.
+        T4  The first record of a filter behind its modification says so, and the publication that follows has one.
+    """
+
+    def __init__(
+        self,
+        znodes: Znodes,
+        max_records: int,
+        counts: OutputStats,
+        *,
+        cache: Stream,
+        generation: int,
+        filters_version: int,
+        acl_bytes: Callable[[str], int] = lambda _: 0,
+    ) -> None:
+        """Begin with what is there; `acl_bytes` is how large the ACL of a znode is, by its path."""
+        self._acl_bytes = acl_bytes
+        self._znodes = znodes
+        self._max_records = max_records
+        self._counts = counts
+        self._cache = cache
+        self._generation = generation
+        self._filters_version = filters_version
+        self._filters: dict[str, PublishedFilter] = {}  # in force
+        self._streams: dict[str, Stream] = {}  # of those
+        self._modified: dict[str, None] = {}  # names of those whose subscribers are yet to learn of it
+        self._definitions: dict[str, int] = {}  # versions of all definitions that are there, by name
+        self._places: set[str] = set()  # names of all streams that are there
+
+    @property
+    def txid(self) -> int:
+        """The last transaction covered."""
+        return self._cache.txid
+
+    @property
+    def fence(self) -> Check:
+        """What makes a multi fail once another client has written."""
+        return Check(self._cache.path, self._cache.version)
+
+    def versions(self) -> dict[str, int]:
+        """Return the version of each znode that only its publisher writes, by path."""
+        streams = (self._cache, *self._streams.values())
+        return {
+            self._znodes.filters: self._filters_version,
+            **{stream.path: stream.version for stream in streams},
+            **{self._znodes.definition(name): self._definitions[name] for name in self._filters},
+        }
+
+    def znodes(self) -> tuple[str, ...]:
+        """Return the paths of all znodes that are this publisher's, as far as they are known now."""
+        own = (self._znodes.record(self._cache.path, txid) for txid in self._cache.records)
+        return (*own, *(path for name in self._filters for path in self.znodes_of(name)))
+
+    def znodes_of(self, name: str) -> tuple[str, ...]:
+        """Return the paths of a filter's znodes; none if it is not in force."""
+        stream = self._streams.get(name)
+        if stream is None:
+            return ()
+        records = (self._znodes.record(stream.path, txid) for txid in stream.records)
+        return (self._znodes.definition(name), stream.path, *records)
+
+    def positions(self) -> dict[str, FilterPosition]:
+        """Return the filters in force and how far their records go, by name."""
+        return {
+            name: FilterPosition(filter_, self._streams[name].txid) for name, filter_ in self._filters.items()
+        }
+
+    def add_filter(self, filter_: PublishedFilter, stream: Stream) -> None:
+        """Take note of a filter in force."""
+        self._set_filter(filter_)
+        self._streams[filter_.name] = stream
+
+    def add_place(self, name: str) -> None:
+        """Take note of a stream's znode that is there, whatever it holds."""
+        self._places.add(name)
+
+    def add_definition(self, name: str, version: int) -> None:
+        """Take note of a definition's znode that is there, whatever it holds."""
+        self._definitions[name] = version
+
+    def add_places(self, paths: Iterable[str]) -> None:
+        """Take note of znodes that are there in the place of definitions and streams; others are passed over."""
+        for path in paths:
+            parent, _, name = path.rpartition("/")
+            if parent == self._znodes.filters:
+                self.add_definition(name, 0)
+            elif parent == self._znodes.namespace:
+                self.add_place(name)
+
+    def forget_places(self, paths: Iterable[str]) -> None:
+        """Take note that these znodes, in the place of definitions and streams, are no longer there."""
+        for path in paths:
+            parent, _, name = path.rpartition("/")
+            if parent == self._znodes.filters:
+                self._definitions.pop(name, None)
+            else:
+                self._places.discard(name)
+
+    def definition_names(self) -> frozenset[str]:
+        """Return the names of all definitions that are known to be there."""
+        return frozenset(self._definitions)
+
+    def places_of(self, change: FilterChange) -> tuple[str, ...]:
+        """Return the znodes that a change deletes, as far as they are there: they must be empty before."""
+        names = dict.fromkeys((*change.removed, *(filter_.name for filter_ in change.added)))
+        streams = (self._znodes.stream(name) for name in names if name in self._places)
+        definitions = (self._znodes.definition(name) for name in names if name in self._definitions)
+        return (*streams, *definitions)
+
+    def plan_publication(self, publication: Publication) -> Iterator[Multi]:
+        """Yield the multis that publish it, to be carried out one after the other."""
+        units = [
+            unit
+            for name, content in (*publication.filters.items(), *publication.missed.items())
+            for unit in self._filter_units(name, content)
+        ]
+        units += [self._record_unit(name, Events(()), publication.txid) for name in tuple(self._modified)]
+        fence = self.fence
+        *before, last = self._packed([*units, self._cache_unit(publication)], (fence,))
+        for operations in before:
+            yield (fence, *operations)
+        yield last
+
+    def plan_filters(self, change: FilterChange, stuck: Collection[str] = ()) -> Iterator[Multi]:
+        """Yield the multis that change the set of filters; each leaves a set that is in force as it is.
+
+        A removed filter is no longer in force, though its znodes are among those that are `stuck`: they stay.
+        Another owner or other subscribers leave the generation as it is: a cache looks at globs and ids alone. A
+        change of nothing counts it up, and followers of the set read it again.
+        """
+        has = {filter_.name: self._filters[filter_.name].id for filter_ in change.modified}
+        other_globs = [filter_ for filter_ in change.modified if filter_.id != has[filter_.name]]
+        other_owners = [filter_ for filter_ in change.modified if filter_.id == has[filter_.name]]
+        heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # as large as they can be
+        sets = self._packed(self._set_units(change, other_globs, stuck), heads)
+        for operations in [[]] if change.is_empty else sets:
+            self._generation += 1
+            yield (
+                SetData(self._cache.path, encode_number(self._cache.txid), self._cache.version),
+                SetData(self._znodes.filters, encode_number(self._generation), self._filters_version),
+                *operations,
+            )
+            self._cache.version += 1
+            self._filters_version += 1
+        fence = self.fence
+        for operations in self._packed(self._update_units(change, other_owners), (fence,)):
+            yield (fence, *operations)
+
+    def _packed(
+        self, units: Iterable[Sequence[Operation]], reserved: Sequence[Operation]
+    ) -> list[list[Operation]]:
+        return pack(units, reserved=reserved, acl_bytes=self._acl_bytes)
+
+    def _filter_units(self, name: str, content: Events | Dropped) -> Iterator[list[Operation]]:
+        match content:
+            case Dropped():
+                yield self._record_unit(name, content, content.last_txid)
+            case Events(batches):
+                for part in _parts(batches):
+                    yield from self._events_units(name, part)
+            case _:
+                assert_never(content)
+
+    def _events_units(self, name: str, batches: tuple[EventBatch, ...]) -> Iterator[list[Operation]]:
+        """Yield one unit or, as long as the record is too large, those of its two halves."""
+        txid = batches[-1].txid
+        content = Events(batches)
+        if fits(data := self._encoded(name, content, txid)):
+            yield self._record_unit(name, content, txid, data)
+        elif len(batches) > 1:
+            half = len(batches) // 2
+            yield from self._events_units(name, batches[:half])
+            yield from self._events_units(name, batches[half:])
+        else:
+            self._counts.records_too_large += 1
+            dropped = Dropped(txid, txid, f"the events of transaction {txid} are too many for one record")
+            yield self._record_unit(name, dropped, txid)
+
+    def _encoded(self, name: str, content: Events | Dropped, txid: int) -> bytes:
+        """Return the filter's next record."""
+        filter_, modified = self._filters[name], None
+        if filter_.replaces is not None:
+            modified = Modified(self._cache.txid, filter_.replaces, filter_.terms)
+        return encode_filter_record(FilterRecord(_link(self._streams[name], txid), content, modified))
+
+    def _record_unit(
+        self, name: str, content: Events | Dropped, txid: int, data: bytes | None = None
+    ) -> list[Operation]:
+        """Return what adds the filter's next record; what that says of a modification, the definition says no more."""
+        unit = self._unit(self._streams[name], txid, data or self._encoded(name, content, txid))
+        filter_ = self._filters[name]
+        return unit if filter_.replaces is None else [self._redefine(replace(filter_, replaces=None)), *unit]
+
+    def _redefine(self, filter_: PublishedFilter) -> SetData:
+        """Return what writes a definition that is there."""
+        path, version = self._znodes.definition(filter_.name), self._definitions[filter_.name]
+        self._set_filter(filter_)
+        self._definitions[filter_.name] += 1
+        return SetData(path, encode_published_filter(filter_), version)
+
+    def _set_filter(self, filter_: PublishedFilter) -> None:
+        self._filters[filter_.name] = filter_
+        if filter_.replaces is None:
+            self._modified.pop(filter_.name, None)
+        else:
+            self._modified[filter_.name] = None
+
+    def _cache_unit(self, publication: Publication) -> list[Operation]:
+        txid = publication.txid
+        record = CacheRecord(_link(self._cache, txid), self._generation, publication.content)
+        data = encode_cache_record(record)
+        if not fits(data):
+            self._counts.records_too_large += 1
+            everything = Stale(((txid, EverythingUnknown("too much has changed at once")),))
+            data = encode_cache_record(CacheRecord(record.link, self._generation, everything))
+        return self._unit(self._cache, txid, data)
+
+    def _unit(self, stream: Stream, txid: int, data: bytes) -> list[Operation]:
+        """Return what adds a record: all of it or nothing."""
+        excess = min(len(stream.records) + 1 - self._max_records, MAX_TRIMMED)
+        oldest = [stream.records.popleft() for _ in range(excess)]
+        unit: list[Operation] = [
+            Create(self._znodes.record(stream.path, txid), data),
+            *(Delete(self._znodes.record(stream.path, each)) for each in oldest),
+            SetData(stream.path, encode_number(txid), stream.version),
+        ]
+        stream.records.append(txid)
+        stream.txid = txid
+        stream.version += 1
+        if stream is self._cache:
+            self._counts.cache_records += 1
+        else:
+            self._counts.filter_records += 1
+        return unit
+
+    def _set_units(
+        self, change: FilterChange, modified: Iterable[PublishedFilter], stuck: Collection[str]
+    ) -> Iterator[list[Operation]]:
+        added = {filter_.name: filter_ for filter_ in change.added}
+        for name in dict.fromkeys((*change.removed, *added)):
+            unit = [*self._delete(name, stuck)]
+            if name in added:
+                unit += self._create(added[name])
+            yield unit
+        yield from map(self._modify, modified)
+
+    def _update_units(
+        self, change: FilterChange, modified: Iterable[PublishedFilter]
+    ) -> Iterator[list[Operation]]:
+        for filter_ in change.updated:
+            yield [self._redefine(filter_)]
+        yield from map(self._modify, modified)
+
+    def _modify(self, filter_: PublishedFilter) -> list[Operation]:
+        """Return what modifies a filter, with the record that says so if there can be one now."""
+        name, txid = filter_.name, self._cache.txid
+        if after_modification(filter_, self._streams[name].txid, txid) is None:
+            return [self._redefine(filter_)]
+        self._set_filter(filter_)
+        return self._record_unit(name, Events(()), txid)
+
+    def _delete(self, name: str, stuck: Collection[str]) -> Iterator[Operation]:
+        self._filters.pop(name, None)
+        self._streams.pop(name, None)
+        self._modified.pop(name, None)
+        definition, stream = self._znodes.definition(name), self._znodes.stream(name)
+        if definition not in stuck and self._definitions.pop(name, None) is not None:
+            yield Delete(definition)
+        if stream not in stuck and name in self._places:
+            self._places.remove(name)
+            yield Delete(stream)
+
+    def _create(self, filter_: PublishedFilter) -> Iterator[Operation]:
+        name = filter_.name
+        stream = Stream(self._znodes.stream(name), filter_.chain, filter_.since_txid)
+        self.add_filter(filter_, stream)
+        self.add_place(name)
+        self.add_definition(name, 0)
+        yield Create(self._znodes.definition(name), encode_published_filter(filter_))
+        yield Create(stream.path, encode_number(stream.txid))
+
+
+def tampered(
+    before: Mapping[str, int], found: Iterable[Znode | None], after: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Return the paths of znodes that another client has written or deleted.
+
+    `found` are the znodes of `before`, in its order; before and after them the versions were as given.
+    """
+    return tuple(
+        path
+        for (path, version), znode in zip(before.items(), found, strict=True)
+        if version <= after.get(path, -1) and (znode is None or not version <= znode.version <= after[path])
+    )
+
+
+def _link(stream: Stream, txid: int) -> Link:
+    return Link(stream.chain, stream.txid, txid)
+
+
+def _parts(batches: Sequence[EventBatch]) -> Iterator[tuple[EventBatch, ...]]:
+    """Yield the batches in parts of a bounded number of events, or of one batch."""
+    part: list[EventBatch] = []
+    events = 0
+    for batch in batches:
+        if part and events + len(batch.events) > MAX_EVENTS_PER_RECORD:
+            yield tuple(part)
+            part, events = [], 0
+        part.append(batch)
+        events += len(batch.events)
+    yield tuple(part)

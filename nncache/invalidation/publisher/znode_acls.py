@@ -1,0 +1,184 @@
+"""Create znodes with the ACLs that they must have, and repair those that have others.
+
+All of a publisher's znodes get their ACLs here, so the code that writes them does not handle ACLs. ZooKeeper sets ACLs
+one by one, in no transaction: each setting names the version of the ACL that was read, so that one that arrives late
+changes nothing.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Final, Self
+
+from nncache.coordination.acl import OPEN, Acl, is_same, shown
+from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError
+from nncache.coordination.task_group import run_all
+from nncache.coordination.zookeeper import (
+    Create,
+    Operation,
+    SessionStats,
+    Znode,
+    ZnodeAcl,
+    ZnodeWatch,
+    ZooKeeper,
+    ZooKeeperSession,
+)
+from nncache.invalidation.publisher.stats import OutputStats
+from nncache.net.some_names import some_names
+
+AT_ONCE: Final = 32
+"""Znodes looked at together."""
+
+MAX_LOGGED: Final = 10_000
+"""Paths that are remembered as logged."""
+
+MAX_SHOWN: Final = 200
+"""Characters of an ACL in the log."""
+
+_log = logging.getLogger(__name__)
+
+
+class AclRepair:
+    """Compares and repairs. It outlasts the publisher's runs."""
+
+    def __init__(self, zookeeper: ZooKeeper, acl_of: Callable[[str], Acl], counts: OutputStats) -> None:
+        self._zookeeper = zookeeper
+        self._acl_of = acl_of
+        self._counts = counts
+        self._logged: set[str] = set()  # paths whose ACLs we may not set
+
+    async def repair(self, paths: Iterable[str]) -> None:
+        """Set the ACL of each of these that has another one, and log which; what is not there is passed over.
+
+        Raises:
+            CoordinationError: ZooKeeper can't be asked, or knows no identities of such a scheme.
+        """
+        repaired, kept = await self._settle(paths)
+        self._counts.acls_repaired += len(repaired)
+        if repaired:
+            _log.warning(
+                "%d znodes had other ACLs than they must have, which this publisher has set again: %s",
+                len(repaired),
+                some_names(
+                    [f"{path} (had {before[:MAX_SHOWN]})" for path, before in sorted(repaired.items())]
+                ),
+            )
+        news = sorted(kept - self._logged)
+        if news:
+            if len(self._logged) + len(news) > MAX_LOGGED:
+                self._logged.clear()
+            self._logged.update(news)
+            _log.error(
+                "%d znodes have ACLs that this publisher may not look at or set, so that others may be able to write "
+                "there: %s. Delete them as an administrator of ZooKeeper, or give this publisher's identity all rights "
+                "to them",
+                len(news),
+                some_names(news),
+            )
+
+    async def apply(self, paths: Iterable[str]) -> None:
+        """Set the ACLs of znodes that must have others from now on, without a word; errors are those of `repair`."""
+        await self._settle(paths)
+
+    async def _settle(self, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
+        """Return what was repaired, with the ACL that it had, and what we are not allowed to repair."""
+        repaired: dict[str, str] = {}
+        kept: set[str] = set()
+        waiting = iter(paths)
+
+        async def work() -> None:
+            for path in waiting:
+                try:
+                    found = await self._zookeeper.acl(path)
+                    wanted = self._acl_of(path)
+                    if not is_same(found.acl, wanted):
+                        await self._zookeeper.set_acl(path, wanted, found.version)
+                        repaired[path] = shown(found.acl)
+                except (NoNodeError, BadVersionError):
+                    continue  # gone meanwhile, or set by who was quicker and knows more
+                except NotAllowedError:
+                    kept.add(path)
+
+        await run_all(*[work] * AT_ONCE)
+        return repaired, kept
+
+
+class ProtectedSession:
+    """A ZooKeeperSession that gives each znode that it makes the ACL of its path."""
+
+    def __init__(self, session: ZooKeeperSession, acl_of: Callable[[str], Acl]) -> None:
+        self._session = session
+        self._acl_of = acl_of
+
+    async def __aenter__(self) -> Self:
+        await self._session.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.__aexit__(kind, error, trace)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self._session.is_connected
+
+    @property
+    def connection_id(self) -> int:
+        """Counts up with every connection, and with every session; 0 before the first."""
+        return self._session.connection_id
+
+    @property
+    def session_id(self) -> int:
+        """The present session's id; 0 without one."""
+        return self._session.session_id
+
+    def stats(self) -> SessionStats:
+        """Return the session's figures."""
+        return self._session.stats()
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """Return when there is a connection; see ZooKeeper."""
+        await self._session.wait_connected(timeout_s)
+
+    async def get(self, path: str) -> Znode:
+        """Return a znode; see ZooKeeper."""
+        return await self._session.get(path)
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return many znodes; see ZooKeeper."""
+        return await self._session.get_many(paths)
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Return the names of the children; see ZooKeeper."""
+        return await self._session.children(path)
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out all of the operations or none; see ZooKeeper."""
+        await self._session.commit([self._protected(each) for each in operations])
+
+    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+        """See that a znode is there, and those above it; see ZooKeeper.
+
+        What is above has the ACL of `path`, too.
+        """
+        await self._session.ensure(path, self._acl_of(path) if acl == OPEN else acl)
+
+    async def acl(self, path: str) -> ZnodeAcl:
+        """Return a znode's ACL; see ZooKeeper."""
+        return await self._session.acl(path)
+
+    async def set_acl(self, path: str, acl: Acl, version: int) -> None:
+        """Replace the ACL of this version; see ZooKeeper."""
+        await self._session.set_acl(path, acl, version)
+
+    def watch(self, path: str) -> ZnodeWatch:
+        """Return a look at the data of a path."""
+        return self._session.watch(path)
+
+    def _protected(self, operation: Operation) -> Operation:
+        if isinstance(operation, Create) and operation.acl == OPEN:
+            return replace(operation, acl=self._acl_of(operation.path))
+        return operation

@@ -1,0 +1,376 @@
+"""Publish through ZooKeeper.
+
+The shell over `tree_reading` and `tree`, which decide what is there and what is written. Named after the
+ZKInotifyEventOutputStream of HDFS-8940.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final, NoReturn
+
+from nncache.coordination.errors import BadVersionError, NoNodeError, NotEmptyError
+from nncache.coordination.session import Session
+from nncache.coordination.task_group import run_all
+from nncache.coordination.zookeeper import (
+    Check,
+    Create,
+    Delete,
+    Operation,
+    SessionStats,
+    SetData,
+    Znode,
+    ZooKeeperSession,
+)
+from nncache.invalidation.channel.published_filters import PublishedFilter
+from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.channel.znodes import (
+    Znodes,
+    encode_number,
+    is_filter_name,
+    nameservices,
+    parse_txid,
+)
+from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from nncache.invalidation.publisher.access import MAX_ACL_BYTES, ZnodeAccess, rules_of
+from nncache.invalidation.publisher.deletion import Commit, LeftZnodes, clear, delete_all, in_order
+from nncache.invalidation.publisher.election import Election
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.output_stream import (
+    FilterChange,
+    InotifyEventOutputStream,
+    OutputSetup,
+    Publication,
+    PublishedState,
+)
+from nncache.invalidation.publisher.recovery import VOID, recover
+from nncache.invalidation.publisher.stats import OutputStats
+from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, tampered
+from nncache.invalidation.publisher.znode_acls import AclRepair, ProtectedSession
+from nncache.invalidation.publisher.znode_snapshot import read_tree
+
+LOOK_S: Final = 30.0
+"""Seconds between two looks for znodes that another client has written."""
+
+CONNECT_S: Final = 5.0
+"""How long a connection is waited for when a run begins."""
+
+_log = logging.getLogger(__name__)
+
+
+class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
+    """Writes records below the nameservice's znode. Its session with ZooKeeper outlasts the runs."""
+
+    def __init__(
+        self,
+        setup: OutputSetup,
+        session: ZooKeeperSession | None = None,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self._znodes = Znodes(setup.zookeeper.zookeeper_root, setup.nameservice)
+        self._root = setup.zookeeper.zookeeper_root
+        self._max_records = setup.publisher.max_records_per_filter
+        self._clock = setup.clock
+        self._counts = OutputStats()
+        self._access = ZnodeAccess(self._znodes, rules_of(setup.publisher, setup.zookeeper, setup.login))
+        self._zookeeper: ZooKeeperSession = ProtectedSession(
+            session or Session(setup.zookeeper, setup.clock, log_name="publishing", login=setup.login),
+            self._access.acl_of,
+        )
+        self._found: tuple[str, ...] = ()  # paths that a run began with, whose ACLs are still to be looked at
+        self._acls = AclRepair(self._zookeeper, self._access.acl_of, self._counts)
+        self._left = LeftZnodes(self._zookeeper, self._znodes)
+        self._new_id = new_id  # of chains
+        self._is_entered = False
+        self._election: Election | None = None
+        self._tree: WritePlan | None = None  # of this run; None: nothing to go on with, or the filters change
+        self._blocked: frozenset[str] = frozenset()  # names that the last change of filters could not add
+
+    @property
+    def waiting_for(self) -> str:
+        """The leader whose end is waited for; "" for none."""
+        return "" if self._election is None else self._election.waiting_for
+
+    @property
+    def blocked(self) -> frozenset[str]:
+        """The names in whose places there is what we may not delete."""
+        return self._blocked
+
+    async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
+        """Become the leader, and read what is published; see InotifyEventOutputStream."""
+        self._tree = None
+        if not self._is_entered:
+            await self._zookeeper.__aenter__()
+            self._is_entered = True
+        await self._zookeeper.wait_connected(CONNECT_S)
+        await self._see_namespace(block_pool)
+        if self._election is None:
+            self._election = Election(self._zookeeper, self._znodes, identity, self._counts)
+        await self._election.lead()
+        await self._close_what_is_shared()
+        found = await read_tree(self._zookeeper, self._znodes)
+        state, self._tree = recover(
+            self._znodes, found, self._max_records, self._counts, self._access.size_of
+        )
+        self._admit(position.filter for position in state.filters.values())
+        self._found = () if self._tree is None or self._access.is_open else self._tree.znodes()
+        return state
+
+    async def keep(self) -> None:
+        """Raise as soon as another process may lead, or has written to what is ours."""
+        await run_all(self._elected.keep, self._watch_for_tampering, self._close_what_is_there)
+
+    async def begin(self, txid: int) -> None:
+        """Give up all that is published, and begin after this transaction.
+
+        `.cache` is made void first: a publisher that finds it so, after a crash of ours, starts again as well.
+        """
+        if txid < 1:
+            raise ChannelUnavailableError(f"the NameNode has written no transaction yet (it says {txid})")
+        self._tree = None
+        fence = await self._void()
+        filters = await self._see_filters(fence)
+        names = await self._zookeeper.children(self._znodes.namespace)
+        definitions = await self._zookeeper.children(self._znodes.filters)
+        records = await self._zookeeper.children(self._znodes.cache)
+        ours = (
+            *(self._znodes.stream(name) for name in names if is_filter_name(name)),
+            *(self._znodes.definition(name) for name in definitions if is_filter_name(name)),
+            *(f"{self._znodes.cache}/{name}" for name in in_order(records)),
+        )
+        left = await self._delete_all(ours, fence)
+        generation = (parse_txid(filters.data) or 0) + 1
+        cache = Stream(self._znodes.cache, self._new_id(), txid - 1, fence.version)
+        tree = WritePlan(
+            self._znodes,
+            self._max_records,
+            self._counts,
+            cache=cache,
+            generation=generation,
+            filters_version=filters.version + 1,
+            acl_bytes=self._access.size_of,
+        )
+        tree.add_places(left)
+        (first,) = tree.plan_publication(Publication(txid=txid, content=Stale(()), filters={}))
+        counted_up = SetData(self._znodes.filters, encode_number(generation), filters.version)
+        await self._commit((counted_up, *first))
+        self._tree = tree
+
+    async def publish(self, publication: Publication) -> int:
+        """Publish; return how many writes that took."""
+        return await self._commit_all(self._planned.plan_publication(publication))
+
+    async def change_filters(self, change: FilterChange) -> int:
+        """Change the set of filters; return how many writes that took.
+
+        What can't be cleared away is left there, and no filter is added in its place.
+        """
+        tree, before = self._planned, self._counts.writes
+        self._tree = None  # half of a change is nothing to go on with, nor to be compared with what is there
+        commit, places = self._fenced(tree.fence), tree.places_of(change)
+        hidden = [path for path in places if not await clear(self._zookeeper, path, commit)]
+        left = await self._delete_all(hidden, tree.fence)
+        tree.forget_places(set(hidden).difference(left))
+        self._blocked = frozenset(path.rpartition("/")[2] for path in left)
+        possible = change.without(self._blocked)
+        self._admit((*possible.added, *possible.updated, *possible.modified))
+        if change.is_empty or not possible.is_empty:  # where all is blocked, there is nothing to read again
+            await self._commit_all(tree.plan_filters(possible, left))
+        if not self._access.is_open:
+            others = (*possible.updated, *possible.modified)
+            await self._acls.apply(path for each in others for path in tree.znodes_of(each.name))
+        self._tree = tree
+        return self._counts.writes - before
+
+    async def close(self, *, give_up: bool) -> None:
+        """End the run."""
+        self._tree = None
+        if give_up and self._election is not None:
+            await self._election.resign()
+
+    async def shut_down(self) -> None:
+        """Close the session with ZooKeeper; with it the lock goes to a standby."""
+        if self._is_entered:
+            self._is_entered = False
+            await self._zookeeper.__aexit__(None, None, None)
+
+    def stats(self) -> OutputStats:
+        """Return the figures over all runs."""
+        return replace(self._counts)
+
+    def session_stats(self) -> SessionStats:
+        """Return the figures of the session."""
+        return self._zookeeper.stats()
+
+    async def _close_what_is_shared(self) -> None:
+        """See that the znodes of all filters have their ACLs, before what is below them is believed."""
+        if self._access.is_open:
+            return
+        znodes = self._znodes
+        made = await self._zookeeper.acl(znodes.publisher)
+        if made.version == 0:  # as it was made, by this very session
+            self._access.learn(made.acl)
+        elif not self._access.is_known:
+            raise ChannelUnavailableError(f"another client has set the ACL of {znodes.publisher}")
+        names = await self._zookeeper.children(znodes.namespace)
+        shared = (f"{znodes.namespace}/{name}" for name in names if name.startswith("."))
+        await self._acls.repair((self._root, znodes.namespace, *shared))
+
+    async def _close_what_is_there(self) -> None:
+        """See once in each run that all that was found has its ACLs, beside publishing: it may be very much."""
+        found, self._found = self._found, ()
+        await self._acls.repair(found)
+
+    def _admit(self, filters: Iterable[PublishedFilter]) -> None:
+        for name, users in self._access.admit(filters).items():
+            _log.warning(
+                "filter %s: %d of its owner and subscribers cannot read it in ZooKeeper, such as %r: an ACL takes "
+                "%d bytes, and of names only those of letters, digits and . _ $ -",
+                name,
+                len(users),
+                users[0],
+                MAX_ACL_BYTES,
+            )
+
+    async def _watch_for_tampering(self) -> NoReturn:
+        """Look now and then whether all znodes are as they were left: readers must not wait for the next run."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            tree = self._tree
+            before = {} if tree is None else tree.versions()
+            ours = frozenset[str]() if tree is None else tree.definition_names()
+            found = await self._zookeeper.get_many(tuple(before))
+            names = () if not before else await self._zookeeper.children(self._znodes.filters)
+            if tree is None or tree is not self._tree:
+                continue
+            paths = tampered(before, found, tree.versions())
+            if paths:
+                raise ChannelUnavailableError(f"another client has written or deleted {', '.join(paths)}")
+            ours |= tree.definition_names()
+            planted = [name for name in names if is_filter_name(name) and name not in ours]
+            if planted:
+                raise ChannelUnavailableError(
+                    f"another client has made {len(planted)} definitions in {self._znodes.filters}, such as "
+                    f"{planted[0]}: no records are made for them, they are removed"
+                )
+
+    @property
+    def _elected(self) -> Election:
+        assert self._election is not None, "not opened"
+        return self._election
+
+    @property
+    def _planned(self) -> WritePlan:
+        if self._tree is None:
+            raise ChannelUnavailableError("nothing is known of what is published")
+        return self._tree
+
+    async def _see_namespace(self, block_pool: str) -> None:
+        """See that the tree is that of this namespace; make its first znode if there is none."""
+        path, data = self._znodes.namespace, block_pool.encode()
+        try:
+            znode = await self._zookeeper.get(path)
+        except NoNodeError:
+            await self._zookeeper.ensure(self._root)
+            others = nameservices(await self._zookeeper.children(self._root))
+            await self._zookeeper.commit([Create(path, data)])
+            if others:
+                _log.warning(
+                    "%s is new; published in %s before: %s. If one of these was meant, correct --nameservice and "
+                    "delete the new one",
+                    path,
+                    self._root,
+                    ", ".join(others),
+                )
+            return
+        if not znode.data:  # made by a client that only wanted a place below it
+            await self._zookeeper.commit([SetData(path, data, znode.version)])
+        elif znode.data != data:
+            raise WrongNamespaceError(
+                f"{path} in ZooKeeper belongs to the namespace {znode.data.decode(errors='replace')!r}, the active "
+                f"NameNode's is {block_pool!r}: choose another nameservice or zookeeper_root or, if the namespace was "
+                "formatted, delete that znode with all below it"
+            )
+
+    async def _void(self) -> Check:
+        """Say that what is published can't be gone on from; return what fences the work that follows."""
+        path = self._znodes.cache
+        try:
+            znode = await self._zookeeper.get(path)
+        except NoNodeError:
+            await self._commit([Create(path, VOID)])
+            return Check(path, 0)
+        await self._commit([SetData(path, VOID, znode.version)])
+        return Check(path, znode.version + 1)
+
+    async def _see_filters(self, fence: Check) -> Znode:
+        try:
+            return await self._zookeeper.get(self._znodes.filters)
+        except NoNodeError:
+            await self._commit([fence, Create(self._znodes.filters, encode_number(0))])
+            return await self._zookeeper.get(self._znodes.filters)
+
+    async def _delete_all(self, paths: Sequence[str], fence: Check) -> tuple[str, ...]:
+        """Delete these with all below them; return those that had to be left there."""
+        commit = self._fenced(fence)
+        left = await delete_all(self._zookeeper, paths, commit)
+        await self._left.leave(left, commit)
+        return left
+
+    def _fenced(self, fence: Check) -> Commit:
+        return lambda operations: self._commit((fence, *operations))
+
+    async def _commit_all(self, multis: Iterable[Multi]) -> int:
+        writes = 0
+        for operations in multis:
+            await self._commit_trimming(operations)
+            writes += 1
+        return writes
+
+    async def _commit_trimming(self, operations: Multi) -> None:
+        """Carry out a multi; what others have put below a record that it deletes is deleted first.
+
+        What ZooKeeper's ACLs keep there stays, and the record with it: readers are past it.
+        """
+        tree, cleared = self._tree, set[str]()
+        while True:
+            try:
+                await self._commit(operations)
+            except NotEmptyError as exc:  # nothing was changed
+                trimmed = Delete(exc.path)
+                if trimmed not in operations:
+                    raise
+                commit = self._fenced(_fence_of(operations, self._znodes.cache))
+                if exc.path in cleared or not await clear(self._zookeeper, exc.path, commit):
+                    operations = tuple(each for each in operations if each != trimmed)
+                    self._left.leave_record(exc.path)
+                cleared.add(exc.path)
+                self._tree = tree
+            else:
+                return
+
+    async def _commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out a transaction of the leader's; in the epoch of another one it changes nothing (E2)."""
+        fence, began_at = self._elected.fence, self._clock()
+        try:
+            await self._zookeeper.commit((fence, *operations))
+        except BaseException as exc:
+            self._counts.writes_failed += 1
+            self._tree = None  # what was planned may not be there
+            if isinstance(exc, BadVersionError | NoNodeError) and exc.path == fence.path:
+                self._counts.writes_fenced += 1
+                raise ChannelUnavailableError("another publisher has been elected") from exc
+            raise
+        self._counts.writes += 1
+        self._counts.write_s += self._clock() - began_at
+
+
+def _fence_of(operations: Multi, cache: str) -> Check:
+    """Return what makes this multi fail once another client has written."""
+    return next(
+        Check(cache, each.version)
+        for each in operations
+        if isinstance(each, Check | SetData) and each.path == cache
+    )

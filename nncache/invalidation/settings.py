@@ -1,0 +1,100 @@
+"""What an operator may choose about learning of changes."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from nncache.net.setting_error import SettingError
+
+DIRECT = "direct"
+"""The channel that reads the edits from the NameNode itself."""
+
+ZOOKEEPER = "zookeeper"
+"""The channel that a publisher feeds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSettings:
+    """How changes are learnt.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    channel: str = field(
+        default="",
+        metadata={
+            "help": "Where changes come from: zookeeper (from a publisher), direct (the proxy reads the NameNode's "
+            "edits itself), or package.module:Class, an InotifyEventInputStream.",
+            "default": f"{ZOOKEEPER} if `zookeeper` is given, else {DIRECT}",
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollingSettings:
+    """How hard the NameNode may be asked for its edits.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    poll_interval_s: float = field(
+        default=0.01,
+        metadata={"help": "Seconds between two polls of the edits while nothing happens."},
+    )
+    poll_budget_share: float = field(
+        default=0.05,
+        metadata={"help": "Share of one NameNode core that polling may use in the long run, from 0 to 1."},
+    )
+    poll_budget_burst_s: float = field(
+        default=4.0,
+        metadata={"help": "Seconds of one NameNode core that polling may use at once after a quiet time."},
+    )
+    roll_after_txids: int = field(
+        default=10_000,
+        metadata={
+            "help": "Number of transactions in the NameNode's open edit segment after which rollEdits is "
+            "asked for (a tenth of it while polling uses up its budget): each poll that finds something "
+            "reads that segment from its start."
+        },
+    )
+    roll_interval_s: float = field(
+        default=3.0,
+        metadata={"help": "Seconds between two calls of rollEdits at least; 0 never calls it."},
+    )
+
+    def __post_init__(self) -> None:
+        if not self.poll_interval_s > 0:
+            raise SettingError("poll_interval_s", self.poll_interval_s, "must be more than 0 seconds")
+        if not 0 < self.poll_budget_share <= 1:
+            raise SettingError("poll_budget_share", self.poll_budget_share, "must be more than 0, at most 1")
+        if not self.poll_budget_burst_s > 0:
+            raise SettingError("poll_budget_burst_s", self.poll_budget_burst_s, "must be more than 0 seconds")
+        if not self.roll_after_txids > 0:
+            raise SettingError("roll_after_txids", self.roll_after_txids, "must be more than 0")
+        if not self.roll_interval_s >= 0:
+            raise SettingError("roll_interval_s", self.roll_interval_s, "must be 0 seconds or more")
+
+
+_T = TypeVar("_T")
+
+
+def load_class(key: str, name: str, built_in: Mapping[str, str], base: type[_T]) -> type[_T]:
+    """Return the class that the setting `key` names, as a key of `built_in` or as `package.module:Class`.
+
+    Raises:
+        SettingError: there is no such class, or it is no `base`.
+    """
+    allowed = f"must be {', '.join(built_in)} or package.module:Class, an {base.__name__}"
+    module_name, colon, class_name = built_in.get(name, name).partition(":")
+    if not (module_name and colon and class_name):
+        raise SettingError(key, name, allowed)
+    try:
+        loaded = getattr(importlib.import_module(module_name), class_name, None)
+    except Exception as exc:  # whatever a foreign module does when it is imported
+        raise SettingError(key, name, f"{allowed} ({type(exc).__name__}: {exc})") from exc
+    if not (isinstance(loaded, type) and issubclass(loaded, base)):
+        raise SettingError(key, name, allowed)
+    return loaded

@@ -1,0 +1,159 @@
+"""The stream of HDFS events that a cache or any application follows.
+
+A channel is a class with this shape, chosen by name in the settings. The counterpart in Hadoop is
+org.apache.hadoop.hdfs.DFSInotifyEventInputStream, which needs Java, superuser rights and up to a minute.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from nncache.coordination.login import Login
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.change import Change
+from nncache.hadoop.events import EventBatch
+from nncache.invalidation.namenodes import NameNodes
+from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings, load_class
+from nncache.invalidation.stats import ChannelStats
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """The events of the next transaction that has any."""
+
+    batch: EventBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """Everything acknowledged to anybody before `as_of` has been yielded (guarantee Bounded)."""
+
+    as_of: float  # seconds of the stream's clock
+    txid: int  # the last transaction read
+    seen_as_of: float | None = (
+        None  # everything that anybody could see before has been yielded; None: as of `as_of`
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters in force from here on, for a channel that has them from elsewhere than the cache's own settings.
+
+    What was kept for a filter that is no longer among them, by id, may have missed changes.
+    """
+
+    globs: Mapping[str, str]  # by the id of the filter: one that is removed and added again gets another
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What the next transactions made stale, as far as it concerns the filters in force."""
+
+    changes: tuple[tuple[int, Change], ...]  # each with its transaction id, in order
+    through_txid: int  # every transaction up to this one is in these changes or in earlier ones
+
+
+StreamItem = Filters | Transactions | Changes | Covered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSetup:
+    """What a channel may be made from; each takes what it needs."""
+
+    namenodes: NameNodes
+    nameservice: str
+    channel: ChannelSettings
+    polling: PollingSettings
+    zookeeper: ZooKeeperSettings
+    clock: Callable[[], float]
+    login: Login | None = None  # at ZooKeeper
+
+
+class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
+    """The changes of one nameservice, in order, each once.
+
+    Entering it begins a run at the present end of the edits; leaving it ends that run; it may be entered again.
+    A run is continuous: it survives lost connections by itself when nothing was missed, yielding nothing
+    meanwhile, and ends with MissingEventsError when something may have been.
+
+    Invariants:
+        S1  Every change acknowledged after `async with` was entered is yielded in that run, or the run ends
+            with an error. Of changes before that nothing is promised: what was learnt earlier can't be kept.
+        S2  Covered(as_of) comes only after everything acknowledged before `as_of` (since the beginning of the
+            run) was yielded, by the one incarnation of a NameNode that was active until then.
+        S3  `__anext__` may be cancelled and called again: nothing is skipped or yielded twice.
+
+    Every channel is constructed as `Channel(setup)`.
+    """
+
+    @abstractmethod
+    def __init__(self, setup: ChannelSetup) -> None: ...
+
+    @property
+    @abstractmethod
+    def term(self) -> int:
+        """The term of the active NameNode whose changes this run yields."""
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Begin a run: find the position, read once.
+
+        Raises:
+            ChannelUnavailableError: not now.
+            NotPermittedError: not as this user.
+            MissingEventsError: the active NameNode changed meanwhile.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """End the run; without one do nothing."""
+
+    @abstractmethod
+    async def __anext__(self) -> StreamItem:
+        """Return the next item; wait for it as long as it takes.
+
+        Raises:
+            MissingEventsError: continuity is lost; close and open again, after forgetting everything.
+            NotPermittedError: the right to read the edits was taken away.
+        """
+
+    def request_probe(self) -> None:
+        """Ask for the next Covered soon; a channel that can't hurry ignores it."""
+        return
+
+    async def shut_down(self) -> None:
+        """Give up what outlasts the runs, such as a session with ZooKeeper; no run follows."""
+        return
+
+    def stats(self) -> ChannelStats:
+        """Return the channel's figures over all runs."""
+        return ChannelStats()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+_BUILT_IN = {
+    DIRECT: "nncache.invalidation.direct:DirectInotifyEventInputStream",
+    ZOOKEEPER: "nncache.invalidation.follower.stream:ZooKeeperInotifyEventInputStream",
+}
+
+
+def load_stream_class(name: str) -> type[InotifyEventInputStream]:
+    """Return the channel of that name: a built-in one, or `package.module:Class`.
+
+    Raises:
+        SettingError: there is no such class, or it is no InotifyEventInputStream.
+    """
+    return load_class("channel", name, _BUILT_IN, InotifyEventInputStream)  # type: ignore[type-abstract]  # it is only compared with

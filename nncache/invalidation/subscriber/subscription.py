@@ -1,0 +1,162 @@
+"""Follow a filter past gaps and outages: one stream after the other."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final, Self
+
+from nncache.coordination.errors import ConnectionLostError, NotAllowedError
+from nncache.coordination.zookeeper import ZooKeeper
+from nncache.invalidation.backoff import Backoff
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.errors import (
+    ChannelOutageError,
+    ChannelUnavailableError,
+    MissingEventsError,
+    PublisherAwayError,
+)
+from nncache.invalidation.subscriber.events import (
+    FilterInotifyEventInputStream,
+    Position,
+    Received,
+    SubscriptionItem,
+)
+
+LOOK_S: Final = 1.0
+"""Between two looks whether the publisher is back, notified or not."""
+
+GAPS_IN_A_ROW: Final = 2
+"""With more than that without an event in between it goes on from now. A filter that was made again brings two."""
+
+
+class Subscription(AsyncIterator[SubscriptionItem]):
+    """The events of one filter, in order, each once, for as long as its user asks.
+
+    What ends a stream is raised as what it is, and the next call goes on where that stream ended: at once behind a
+    gap, when the publisher is back, or after a pause. Right behind a gap the next one is likely, while records come
+    and go quickly: then it goes on from now instead, and that is a gap, too.
+
+    Each stream begins with its Position. `__anext__` may be cancelled and called again: nothing is skipped.
+    """
+
+    def __init__(
+        self,
+        zookeeper: ZooKeeper,
+        znodes: Znodes,
+        filter_name: str,
+        clock: Callable[[], float],
+        from_txid: int | None = None,
+        *,
+        chain: str | None = None,
+        outage_s: float,
+    ) -> None:
+        """Prepare it; the arguments are those of FilterInotifyEventInputStream."""
+        self._zookeeper = zookeeper
+        self._znodes = znodes
+        self._name = filter_name
+        self._clock = clock
+        self._outage_s = outage_s
+        self._position = from_txid  # goes on behind this; None: from now
+        self._chain = chain  # what that is a position in
+        self._stream: FilterInotifyEventInputStream | None = None
+        self._held: Position | None = None  # read, and to be returned behind a gap
+        self._pause: Callable[[], Awaitable[None]] | None = None  # before the next stream
+        self._gaps = 0  # in a row, without an event in between
+        self._backoff = Backoff(limit_s=LOOK_S)
+
+    @property
+    def position(self) -> int | None:
+        """The transaction behind which the next stream, or another subscription, goes on; None: from now."""
+        return self._position
+
+    @property
+    def chain(self) -> str | None:
+        """What `position` is a position in; None before it is known."""
+        return self._chain
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SubscriptionItem:
+        """Return the next item; wait for it as long as it takes.
+
+        Raises:
+            MissingEventsError: events are missing; `first_txid` and `last_txid` say which, where that is known. Read
+                the present state from HDFS; the next call goes on behind them.
+            ZooKeeperSilentError, PublisherAwayError: it has not been known for too long whether events are missing. The
+                next call goes on where it was, when that is over.
+            UnknownFilterError: there is no such filter.
+            NotPermittedError: ZooKeeper's ACL forbids it.
+            ChannelUnavailableError: nothing was published yet, or the filter's definition cannot be read.
+        """
+        if self._held is not None:
+            held, self._held = self._held, None
+            return held
+        if self._pause is not None:
+            await self._pause()
+            self._pause = None
+        if self._stream is None:
+            self._stream = self._next_stream()
+        stream = self._stream
+        try:
+            item = await anext(stream)
+        except (MissingEventsError, ChannelUnavailableError) as exc:
+            self._ended(stream, exc)
+            raise
+        before = self._position
+        self._position, self._chain = stream.position, stream.chain
+        match item:
+            case Position(txid):
+                self._backoff.succeeded()
+                if before is not None and txid > before:
+                    self._held = item
+                    first, last = before + 1, txid
+                    raise MissingEventsError(
+                        f"transactions {first} to {last} are missing", first_txid=first, last_txid=last
+                    )
+            case Received():
+                self._gaps = 0
+        return item
+
+    def _next_stream(self) -> FilterInotifyEventInputStream:
+        is_skipping = self._gaps > GAPS_IN_A_ROW
+        return FilterInotifyEventInputStream(
+            self._zookeeper,
+            self._znodes,
+            self._name,
+            self._clock,
+            None if is_skipping else self._position,
+            chain=None if is_skipping else self._chain,
+            outage_s=self._outage_s,
+        )
+
+    def _ended(self, stream: FilterInotifyEventInputStream, exc: Exception) -> None:
+        """Take note of where to go on, and when."""
+        self._stream = None
+        if stream.position is not None:
+            self._position, self._chain = stream.position, stream.chain
+        match exc:
+            case PublisherAwayError():
+                self._pause = self._publisher_back
+            case ChannelOutageError():
+                pass  # the next stream waits for ZooKeeper
+            case MissingEventsError():
+                self._gaps += 1
+            case _:
+                self._pause = self._back_off
+
+    async def _back_off(self) -> None:
+        await asyncio.sleep(self._backoff.failed(random.random()))  # noqa: S311 - spreads retries apart
+
+    async def _publisher_back(self) -> None:
+        """Wait until a publisher is there: before that nothing can happen to the stream."""
+        watch = self._zookeeper.watch(self._znodes.publisher)
+        while True:
+            try:
+                if await watch.read() is not None:
+                    return
+                await watch.changed(LOOK_S)
+            except NotAllowedError:
+                return  # what is not there is not refused
+            except ConnectionLostError:
+                await asyncio.sleep(LOOK_S)

@@ -1,0 +1,50 @@
+"""See whether others may read a file with a secret, and whether it was replaced."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What changes when a file is replaced or written again; zeros while it cannot be seen."""
+
+    inode: int = 0
+    size_bytes: int = 0
+    modified_ns: int = 0
+
+
+def state_of(path: str) -> FileState:
+    """Return the state of the file as it is now."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return FileState()
+    return FileState(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def fault_of(path: str, what: str) -> str:
+    """Return what is wrong with the file and what to do; "" if its secret may be used. It must hold `what`."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError as exc:
+        return f"{exc.strerror or exc}: must be a file with {what}"
+    if not stat.S_ISREG(mode):
+        return f"must be a file with {what}"
+    if mode & _OTHERS:
+        return (
+            f"has mode {stat.S_IMODE(mode):04o}, so that others can pose as this service: chmod 0400 {path}, and "
+            "chown it to the user of this process"
+        )
+    if not os.access(path, os.R_OK):
+        return f"must be readable by this process's user (uid {os.geteuid()}): chown it"
+    return ""
+
+
+def shown(path: str) -> str:
+    """Return the path as messages show it; "..." where it may be the secret itself, given in place of a file's name."""
+    return path if "/" in path or Path(path).exists() else "..."

@@ -1,0 +1,30 @@
+"""How much may be done: so much a second, and a bucket for bursts."""
+
+
+class TokenBucket:
+    """What may be used, in whatever unit: seconds of a core, calls.
+
+    Invariant:
+        B1  Over any time t, what is charged is at most burst + per_s * t + one charge.
+    """
+
+    __slots__ = ("_burst", "_left", "_per_s", "_updated_at")
+
+    def __init__(self, per_s: float, burst: float, now: float) -> None:
+        self._per_s = per_s
+        self._burst = burst
+        self._left = burst  # at _updated_at
+        self._updated_at = now
+
+    def left(self, now: float) -> float:
+        """Return what is left; negative while one must wait."""
+        return min(self._burst, self._left + self._per_s * max(0.0, now - self._updated_at))
+
+    def charge(self, amount: float, now: float) -> None:
+        """Take an amount out of the bucket."""
+        self._left = self.left(now) - amount
+        self._updated_at = max(self._updated_at, now)
+
+    def ready_at(self, wanted: float = 0.0) -> float:
+        """Return the time from which so much is left."""
+        return self._updated_at + max(0.0, wanted - self._left) / self._per_s

@@ -1,0 +1,143 @@
+"""The reply that an answer to a plain GETFILESTATUS becomes."""
+
+from collections import Counter
+from http import HTTPStatus
+from typing import Final, Protocol, assert_never
+
+from aiohttp import web
+
+from nncache.cache.entries import Hit
+from nncache.cache.replies import Reply
+from nncache.hadoop.calls import StatusRequest
+from nncache.proxy.cache_status import (
+    COLLAPSED,
+    NOT_ADMITTED,
+    WAITED_HIT,
+    ForwardReason,
+    forwarded,
+    shows_path,
+)
+from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
+from nncache.proxy.clients.conditional_reply import as_wished
+from nncache.proxy.clients.error_replies import error_reply, whole_reply
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.conditional import Wish
+from nncache.proxy.errors import ProxyError, UnauthenticatedError
+from nncache.proxy.headers import HIT, replayed_headers, reply_headers
+from nncache.proxy.messages import Header, Headers
+from nncache.proxy.ports import Clock
+from nncache.proxy.reading import Reading
+from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, NotAdmitted, PassOn, Unanswered
+from nncache.proxy.secure_cookies import SecureCookies
+from nncache.proxy.termination.cookies import CHALLENGE, TAKEN_BACK
+from nncache.proxy.termination.issued_tokens import IssuedTokens
+from nncache.proxy.traffic import Exchange, Result, result_of
+from nncache.proxy.wait_groups import Waited
+
+_REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+
+
+class HitMemory(Protocol):
+    """`nncache.proxy.clients.fastpath`: answers the same request head again while the hit is good."""
+
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
+        """Take note that this very request was a hit, answered with this body; `until`: the local time."""
+
+
+class Answers:
+    """Makes replies, and takes note of what became of their requests.
+
+    Attributes:
+        cookies: say which cookies of a reply may go to a client.
+        issued: the tokens of which the proxy knows whose they are.
+        hit_memory: takes hits to be answered again; None: nothing does.
+        forwarded: requests for which a NameNode was asked, by reason.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._dates = DateText()
+        self.cookies = SecureCookies()
+        self.issued = IssuedTokens(clock, believed_for_s=0.0)
+        self.hit_memory: HitMemory | None = None
+        self.forwarded: Counter[ForwardReason] = Counter()
+
+    def note_forwarded(self, exchange: Exchange, why: ForwardReason) -> None:
+        """Count a request for which a NameNode was asked."""
+        exchange.why = why
+        self.forwarded[why] += 1
+
+    def plain(
+        self,
+        request: web.BaseRequest,
+        exchange: Exchange,
+        reading: Reading,
+        answer: FromMemory | Collapsed | FromNameNode | Unanswered | NotAdmitted,
+        *,
+        is_secure: bool,
+    ) -> RawResponse:
+        """Make the reply to a request with no wish; a hit may be remembered along with its head."""
+        response = self._reply(exchange, reading, Waited(answer=answer), HIT, is_secure=is_secure)
+        if isinstance(answer, FromMemory) and self.hit_memory is not None:
+            body, until = response.whole_body, reading.repeatable_until
+            if body is not None and until is not None:
+                self.hit_memory.remember(request, answer.hit, body, until=until)
+        return response
+
+    def wished(
+        self, exchange: Exchange, reading: Reading, waited: Waited, wish: Wish, *, is_secure: bool
+    ) -> RawResponse:
+        """Make the reply to a request with a wish, which may have been held."""
+        made = WAITED_HIT if waited.was_held else HIT
+        response = self._reply(exchange, reading, waited, made, is_secure=is_secure)
+        return as_wished(response, wish, applied_s=waited.applied_s)
+
+    def failed(self, exchange: Exchange, error: ProxyError, why: ForwardReason, adds: Headers) -> RawResponse:
+        """Make the reply to a request that was to be forwarded."""
+        exchange.result = result_of(error)
+        return error_reply(error, (*adds, forwarded(why, is_shown=False)))
+
+    def _reply(
+        self, exchange: Exchange, reading: Reading, waited: Waited, made: Header, *, is_secure: bool
+    ) -> RawResponse:
+        plain, adds = reading.plain, reading.adds
+        assert plain is not None
+        match waited.answer:
+            case FromMemory(hit):
+                exchange.result = Result.HIT
+                return self._replayed(plain, hit.entry.reply, hit.entry.confirmed_at, (made, *adds))
+            case Collapsed(known):
+                exchange.result = Result.COLLAPSED
+                return self._replayed(plain, known.reply, known.replied_at, (COLLAPSED, *adds))
+            case FromNameNode(reply, why, is_stored):
+                self.note_forwarded(exchange, why)
+                if reply.status in _REFUSALS:
+                    self.issued.refused(reading)
+                exchange.result = Result.STORED if is_stored else Result.FORWARDED
+                is_shown = shows_path(reply.status, reply.body)
+                kept = replayed_headers if waited.is_shared and is_shown else reply_headers
+                fields = self.cookies.for_client(kept(reply.headers), is_secure=is_secure)
+                said = forwarded(why, is_shown=is_shown, is_stored=is_stored, is_shared=waited.is_shared)
+                return whole_reply(reply, (*fields, *adds, said))
+            case Unanswered(error, why):
+                self.note_forwarded(exchange, why)
+                return self.failed(exchange, error, why, adds)
+            case NotAdmitted():
+                exchange.result = Result.REFUSED
+                error = UnauthenticatedError("Authentication required")
+                return error_reply(error, (CHALLENGE, TAKEN_BACK, NOT_ADMITTED))
+            case PassOn(why):
+                raise AssertionError(f"a call that is passed through has no answer here: {why}")
+            case _:
+                assert_never(waited.answer)
+
+    def _replayed(
+        self, plain: StatusRequest, reply: Reply, replied_at: float, fields: tuple[Header, ...]
+    ) -> RawResponse:
+        made, *adds = fields
+        body = body_of(reply, plain.as_requested)
+        response = cached_reply(
+            reply, body, made, replied_at=replied_at, now=self._clock(), dates=self._dates
+        )
+        response.add(tuple(adds))
+        return response

@@ -1,0 +1,201 @@
+"""How a call was handled, and how `Cache-Status` says so.
+
+Format: RFC 9211. The one table of all reasons; a reason is also the label of a metric.
+
+ProvenGrant holds for the header as well: what the cache knows of a path is said only to callers to whom the
+NameNode shows that path. All others read `fwd=miss`, whatever is cached, asked or written there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from http import HTTPStatus
+from typing import Final, TypeAlias
+
+from nncache.cache.decisions import Reason
+from nncache.hadoop.calls import Call
+from nncache.hadoop.paths import is_cacheable
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
+from nncache.proxy.headers import cache_status
+from nncache.proxy.messages import Header
+
+
+class Bypass(StrEnum):
+    """Why the front end passes a call through without asking the cache."""
+
+    METHOD = "method"
+    OPERATION = "operation"
+    PATH = "path"
+    NOT_PLAIN = "not-plain"
+    CACHE_ERROR = "cache-error"
+
+
+ForwardReason: TypeAlias = Reason | Bypass
+
+COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)
+"""Answered with the reply to the same caller's question, which was on its way already."""
+
+WAITED_HIT: Header = cache_status(hit=True, detail="waited")
+"""Answered from memory, after the request was held (`Prefer: wait`)."""
+
+NOT_WEBHDFS: Header = cache_status(detail="not-webhdfs")
+"""Neither forwarded nor answered: such a target is not served."""
+
+
+NOT_ADMITTED: Header = cache_status(detail="not-admitted")
+"""Neither forwarded nor answered: the proxy does not know who asks, or they may not act for another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What is said of a reason.
+
+    Attributes:
+        fwd: the parameter of that name (RFC 9211, section 2.2).
+        meaning: for operators; follows "not answered from memory: ".
+        to_do: what an operator can do about it, as whole sentences (docs/cache-status.md).
+        is_open: whether every caller may read it: it follows from the request, the settings or the whole proxy, never
+            from what is known of the path.
+        has_detail: whether `detail` names the reason; else `fwd` says it all.
+    """
+
+    fwd: str
+    meaning: str
+    to_do: str
+    is_open: bool = False
+    has_detail: bool = True
+
+
+REASONS: Final[Mapping[ForwardReason, Explained]] = {
+    Reason.MISS: Explained(
+        "miss",
+        "nothing is known of it yet: the next read asks the NameNode and keeps the reply",
+        "Nothing. If it stays so, see [A path that is never a hit](debugging.md#a-path-that-is-never-a-hit).",
+        has_detail=False,
+    ),
+    Reason.NO_GRANT: Explained(
+        "miss",
+        "the caller is not proven to be allowed to see it: the NameNode is asked",
+        "Nothing: this reply proves the right, for `grant_ttl_s`. Many callers who each ask rarely stay misses.",
+    ),
+    Reason.GRANT_PENDING: Explained(
+        "miss",
+        "a right or a reply is so new that only the callers it was given to may have it",
+        "Nothing: it passes as soon as the NameNode's events have caught up with the reply. "
+        "If it lasts, the stream of changes is slow: look at `nncache_cache_gate_age_seconds`.",
+    ),
+    # Not open: a two-step write of the path goes before it.
+    Reason.REQUEST: Explained(
+        "request",
+        "the request asked for a fresh answer",
+        "Nothing, if the client means it: it sends `Cache-Control: no-cache`, or the like.",
+        has_detail=False,
+    ),
+    # Not open: a path of which nothing is known is a miss, also while the gate is closed.
+    Reason.GATE_CLOSED: Explained(
+        "bypass",
+        "it is too long since all changes were known to be applied (max_staleness_s)",
+        "See [The gate stays closed](debugging.md#the-gate-stays-closed).",
+    ),
+    Reason.STREAM_CLOSED: Explained(
+        "bypass",
+        "the NameNode's changes are not being read: every call is forwarded",
+        "See [The gate stays closed](debugging.md#the-gate-stays-closed); the log names the cause.",
+        is_open=True,
+    ),
+    Reason.NO_FILTER: Explained(
+        "bypass",
+        "no filter matches it (a --glob of the proxy, or those of `nncache filters list`)",
+        "If it should be cached, add a `glob` to the proxy, or a [filter](filters.md) on the ZooKeeper channel.",
+        is_open=True,
+    ),
+    Reason.TWO_STEP_WRITE: Explained(
+        "bypass",
+        "it is being written through this proxy (CREATE or APPEND with a redirect)",
+        "Wait for the writer to close the file; without a CLOSE it ends after `two_step_window_s`.",
+    ),
+    Reason.WINDOW_TABLE_FULL: Explained(
+        "bypass",
+        "more two-step writes are under way than are followed (max_two_step_windows)",
+        "Raise `max_two_step_windows`, or find the client that begins writes and does not finish them.",
+    ),
+    Bypass.METHOD: Explained(
+        "method",
+        "it is a write, or a method that no read has",
+        "Nothing: writes always go to the NameNode.",
+        is_open=True,
+        has_detail=False,
+    ),
+    Bypass.OPERATION: Explained(
+        "bypass",
+        "it is a read that is not GETFILESTATUS",
+        "Nothing: LISTSTATUS, OPEN and the other reads are not cached.",
+        is_open=True,
+    ),
+    Bypass.PATH: Explained(
+        "bypass",
+        "it is of a kind that is never cached (/.reserved, .snapshot, . or ..)",
+        "Poll the ordinary path instead. Paths beyond the limits of HDFS (8,000 characters, 1,000 levels) are of this "
+        "kind as well.",
+        is_open=True,
+    ),
+    Bypass.NOT_PLAIN: Explained(
+        "bypass",
+        "another reader might understand the request in another way, or it carries a credential",
+        "Send `op`, `user.name`, `doas` and `delegation` only, each once, their names unencoded, and no body. Any "
+        "other parameter, an `Authorization` or `Origin` header, or `Cache-Control: no-store` makes a request "
+        "not plain.",
+        is_open=True,
+    ),
+    Bypass.CACHE_ERROR: Explained(
+        "bypass",
+        "the cache failed; the log says how",
+        "Report it with the traceback from the log: this is a fault of nncache.",
+    ),
+}
+
+
+MEANINGS: Final[Mapping[str, str]] = {str(reason.value): each.meaning for reason, each in REASONS.items()}
+"""What each reason means, by its word."""
+
+
+def why_not_asked(call: Call) -> Bypass:
+    """Say why the cache was not asked about a call at all."""
+    if call.method != "GET":
+        return Bypass.METHOD
+    if call.op is None or call.op.name != "GETFILESTATUS":
+        return Bypass.OPERATION
+    if call.path is None or not is_cacheable(call.path):
+        return Bypass.PATH
+    return Bypass.NOT_PLAIN
+
+
+@cache
+def forwarded(
+    why: ForwardReason, *, is_shown: bool, is_stored: bool = False, is_shared: bool = False
+) -> Header:
+    """Return the `Cache-Status` of a reply that the NameNode gave to this very call, or failed to give.
+
+    Args:
+        why: the reason, as the metrics count it.
+        is_shown: whether the NameNode has shown this caller the path; see `shows_path`.
+        is_stored: whether the cache has kept the reply.
+        is_shared: whether it was asked once for several requests of one caller that were held (`Prefer: wait`).
+    """
+    said = why if is_shown or REASONS[why].is_open else Reason.MISS
+    explained = REASONS[said]
+    detail = said if explained.has_detail else None
+    return cache_status(fwd=explained.fwd, stored=is_stored, collapsed=is_shared and is_shown, detail=detail)
+
+
+def shows_path(status: int, body: bytes | None) -> bool:
+    """Whether a reply to GETFILESTATUS shows its caller what is, or is not, at the path.
+
+    A NameNode says FileNotFoundException only to those who may traverse what is above (FSPermissionChecker
+    checkTraverse, Hadoop 3.5.0).
+    """
+    if status == HTTPStatus.NOT_FOUND:
+        remote = parse_remote_exception(body or b"")
+        return remote is not None and remote.verdict is Verdict.FILE_NOT_FOUND
+    return status == HTTPStatus.OK

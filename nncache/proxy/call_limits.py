@@ -1,0 +1,144 @@
+"""How many calls may go to the NameNodes at a time, and how many a second.
+
+Answers from memory are none of these. Addresses and callers count apart, as HDFS's FairCallQueue counts users.
+"""
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from nncache.net.shares import Shares, holder_of
+from nncache.net.token_bucket import TokenBucket
+from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.ports import Fetcher
+from nncache.proxy.upstream.plain_exchange import Begun
+
+CALL_LIMITS: Final = ("max_calls", "max_calls_per_s_per_address", "max_calls_per_s_per_caller")
+"""The settings that can stop a call, as `CallLimits.refused` names them."""
+
+_MAX_BUCKETS: Final = 65_536
+"""Callers and addresses whose rate is followed; the one that has been quiet for longest makes room for another."""
+
+
+class CallLimits:
+    """Lets calls through, or says why not."""
+
+    def __init__(self, limits: LimitSettings, clock: Callable[[], float]) -> None:
+        self._limits = limits
+        self._has_rates = bool(limits.max_calls_per_s_per_address or limits.max_calls_per_s_per_caller)
+        self._clock = clock
+        self._by_address = Shares(limits.max_calls)
+        self._by_caller = Shares(limits.max_calls)
+        self._buckets: OrderedDict[int, TokenBucket] = OrderedDict()  # by a hash: names may be long
+        self.refused: Counter[str] = Counter()  # by the setting that was reached
+
+    @property
+    def under_way(self) -> int:
+        """Calls under way."""
+        return self._by_address.in_use
+
+    @property
+    def followed(self) -> int:
+        """Callers and addresses whose rate is followed."""
+        return len(self._buckets)
+
+    @contextmanager
+    def admitted(self, head: RequestHead, *, is_charged: bool = False) -> Iterator[None]:
+        """Count one call for as long as it is under way; one that `is_charged` is in its rates already.
+
+        Raises:
+            TooManyRequestsError: its address or its caller sends more a second than allowed.
+            TooManyCallsError: its address or its caller has its share of `max_calls`.
+        """
+        address, caller = holder_of(head.peer), head.caller
+        if not is_charged:
+            for kind, name, per_s in self._rates(address, caller):
+                bucket, now = self._bucket(kind, name, per_s), self._clock()
+                if bucket.left(now) < 1:
+                    self.refused[f"max_calls_per_s_per_{kind}"] += 1
+                    wait_s = max(1, math.ceil(bucket.ready_at(1.0) - now))
+                    raise TooManyRequestsError(f"more than {per_s:g} calls a second of one {kind}", wait_s)
+                bucket.charge(1.0, now)
+        if not self._take(address, caller):
+            raise self._too_many_calls()
+        try:
+            yield
+        finally:
+            self.leave(address, caller)
+
+    def enter(self, address: str, caller: str) -> bool:
+        """Count one call until `leave`, unless something stands against it; then not even that is counted.
+
+        Args:
+            address: the client's, as `holder_of` names it.
+            caller: who asks.
+        """
+        if not self._has_rates:
+            return self._take(address, caller)
+        buckets = [self._bucket(*rate) for rate in self._rates(address, caller)]
+        now = self._clock()
+        if any(bucket.left(now) < 1 for bucket in buckets) or not self._take(address, caller):
+            return False
+        for bucket in buckets:
+            bucket.charge(1.0, now)
+        return True
+
+    def leave(self, address: str, caller: str) -> None:
+        """Count one call less."""
+        self._by_caller.give_back(caller)
+        self._by_address.give_back(address)
+
+    def _take(self, address: str, caller: str) -> bool:
+        if not self._by_address.take(address):
+            return False
+        if self._by_caller.take(caller):
+            return True
+        self._by_address.give_back(address)
+        return False
+
+    def _rates(self, address: str, caller: str) -> Iterator[tuple[str, str, float]]:
+        """Yield what is limited: what kind of name, the name, and how much a second."""
+        if per_s := self._limits.max_calls_per_s_per_address:
+            yield "address", address, per_s
+        if per_s := self._limits.max_calls_per_s_per_caller:
+            yield "caller", caller, per_s
+
+    def _too_many_calls(self) -> TooManyCallsError:
+        self.refused["max_calls"] += 1
+        return TooManyCallsError(
+            f"too many calls wait for the NameNode: the proxy takes {self._limits.max_calls}, "
+            "and of each address and caller their share"
+        )
+
+    def _bucket(self, kind: str, name: str, per_s: float) -> TokenBucket:
+        key = hash((kind, name))
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            if len(self._buckets) >= _MAX_BUCKETS:
+                self._buckets.popitem(last=False)
+            burst = max(1.0, per_s * self._limits.call_burst_s)
+            bucket = self._buckets[key] = TokenBucket(per_s, burst, self._clock())
+        self._buckets.move_to_end(key)
+        return bucket
+
+
+class LimitedFetcher:
+    """A Fetcher whose calls count."""
+
+    def __init__(self, fetcher: Fetcher, limits: CallLimits) -> None:
+        self._fetcher = fetcher
+        self._limits = limits
+
+    async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
+        """Send the call to the active NameNode, if it may go; or go on with one that was sent.
+
+        Raises:
+            UpstreamError: no NameNode gave a reply.
+            OverloadedError: it may not, or no connection became free in time.
+        """
+        with self._limits.admitted(head, is_charged=begun is not None):
+            return await self._fetcher.fetch(head, begun)

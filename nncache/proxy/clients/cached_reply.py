@@ -1,0 +1,94 @@
+"""A kept reply as an answer: a response, or bytes for the fast path.
+
+Both have the same fields in the same order; a test compares.
+"""
+
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Final
+
+from nncache.cache.replies import Reply
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.headers import HIT, encode_fields
+from nncache.proxy.messages import Header
+
+_END: Final = b"%d\r\n" + encode_fields((HIT,)).replace(b"%", b"%%") + b"Content-Length: %d\r\n\r\n"
+_LAST_END: Final = _END.removesuffix(b"\r\n") + b"Connection: close\r\n\r\n"
+
+
+class DateText:
+    """The `Date` of replies, formatted once a second; at most a second behind the wall clock."""
+
+    __slots__ = ("_second", "_text")
+
+    def __init__(self) -> None:
+        self._second = -1  # of the local clock
+        self._text = b""  # IMF-fixdate of that second (RFC 9110, section 5.6.7)
+
+    def at(self, now: float) -> bytes:
+        """Return the date to be sent at local time `now`."""
+        second = int(now)
+        if second != self._second:
+            self._second = second
+            self._text = formatdate(usegmt=True).encode("ascii")
+        return self._text
+
+
+class HitFrame:
+    """The head of all cached replies that have one status and the same header fields.
+
+    `Expires` equals `Date`, as the NameNode has it. What they have in common is rendered once a second.
+    """
+
+    __slots__ = ("_middle", "_second", "_start", "_text")
+
+    def __init__(self, reply: Reply) -> None:
+        line = f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"
+        self._start = line.encode("ascii") + b"\r\nDate: "
+        self._middle = b"\r\n" + encode_fields(reply.headers) + b"Age: "
+        self._second = -1  # of the local clock, for which `_text` holds
+        self._text = b""
+
+    def at(self, now: float, dates: DateText) -> bytes:
+        """Return what comes before the age, to be sent at local time `now`."""
+        second = int(now)
+        if second != self._second:
+            date = dates.at(now)
+            self._text = b"".join((self._start, date, b"\r\nExpires: ", date, self._middle))
+            self._second = second
+        return self._text
+
+
+def rest_of_head(age_s: float, length: int, *, is_last: bool = False) -> bytes:
+    """Return the age and what comes between it and a body of so many bytes; with the last one the connection ends."""
+    return (_LAST_END if is_last else _END) % (max(0, int(age_s)), length)
+
+
+def body_of(reply: Reply, as_requested: str) -> bytes:
+    """Return the bytes that the NameNode would send: a 404 quotes the path as it was asked for."""
+    return render_missing(as_requested) if reply.status == HTTPStatus.NOT_FOUND else reply.body
+
+
+def cached_reply(
+    reply: Reply, body: bytes, cache_status: Header, *, replied_at: float, now: float, dates: DateText
+) -> RawResponse:
+    """Make the answer (guarantee Verbatim): `Expires` equals `Date`, as the NameNode has it.
+
+    Args:
+        reply: what is kept.
+        body: see `body_of`.
+        cache_status: how the answer was made.
+        replied_at: when the NameNode said so, in seconds of the local clock, for `Age` (RFC 9111, section 5.1).
+        now: the same clock's present.
+        dates: the wall clock's present.
+    """
+    date = dates.at(now)
+    fields = (
+        (b"Date", date),
+        (b"Expires", date),
+        *reply.headers,
+        (b"Age", b"%d" % max(0, int(now - replied_at))),
+        cache_status,
+    )
+    return RawResponse(reply.status, HTTPStatus(reply.status).phrase, fields, body=body)

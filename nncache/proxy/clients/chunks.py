@@ -1,0 +1,96 @@
+"""The chunks of a request's body, taken apart before aiohttp's parser sees them.
+
+That parser takes the last trailer field of a chunked body for the first field of the next request (seen with 3.14.5):
+behind a proxy that shares connections, one client would write another's header. So it is given the same body in chunks
+of our own, without extensions and trailers, and nothing of what stands behind the body. Pure.
+"""
+
+import re
+from typing import Final
+
+MAX_LINE_BYTES: Final = 1_024
+"""Of a line with the size of a chunk: what is longer is an attack on one who skips it (RFC 9112, section 7.1.1)."""
+
+MAX_TRAILER_BYTES: Final = 4_096
+"""Of all trailer fields, which are dropped."""
+
+_EXTENSION: Final = rb"(?:;[\t\x20\x21\x23-\x7e\x80-\xff]*)?"  # none in quotes: it may end a line, or not
+_SIZE: Final = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})" + _EXTENSION + rb"\r\n")
+_PART_OF_SIZE: Final = re.compile(rb"\r?|\r\n(?:[0-9A-Fa-f]{1,16}" + _EXTENSION + rb"\r?)?")
+_TEXT: Final = rb"[\t\x20-\x7e\x80-\xff]*"
+_TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_FIELD: Final = re.compile(rb"(?:" + _TOKEN + rb":" + _TEXT + rb")?\r\n")
+_PART_OF_FIELD: Final = re.compile(rb"\r?|" + _TOKEN + rb"(?::" + _TEXT + rb"\r?)?")
+
+
+class ChunksError(ValueError):
+    """What came is not in chunks."""
+
+
+class Chunks:
+    """One body as it arrives (RFC 9112, section 7.1).
+
+    Attributes:
+        is_over: whether all of it has been taken.
+
+    Invariants:
+        C1  Of what arrived, no more is held than the line that is not complete yet.
+    """
+
+    __slots__ = ("_bytes_left", "_is_in_trailers", "_part", "_trailer_bytes", "is_over")
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._part = b"\r\n"  # C1; a line with a size begins with the end of the data before it
+        self._bytes_left = 0  # of the chunk
+        self._is_in_trailers = False
+        self._trailer_bytes = 0
+
+    def take(self, data: bytes) -> tuple[bytes, bytes]:
+        """Take what has arrived; return it as chunks for the parser, and what stands behind the body.
+
+        Raises:
+            ChunksError: nothing can be said of where the body ends.
+        """
+        data = self._part + data
+        self._part = b""
+        parts = list[bytes]()
+        at, end = 0, len(data)
+        while at < end and not self.is_over:
+            if self._bytes_left:
+                parts.append(data[at : at + self._bytes_left])
+                at += len(parts[-1])
+                self._bytes_left -= len(parts[-1])
+            elif (after := self._field(data, at) if self._is_in_trailers else self._size(data, at)) > at:
+                at = after
+            else:
+                self._part = data[at:]
+                break
+        return self._text(b"".join(parts)), data[at:] if self.is_over else b""
+
+    def _text(self, body: bytes) -> bytes:
+        text = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+        return text + b"0\r\n\r\n" if self.is_over else text
+
+    def _size(self, data: bytes, at: int) -> int:
+        """Read a chunk's size; return where its data begins, or `at` while the line is not complete."""
+        line = _SIZE.match(data, at, at + MAX_LINE_BYTES)
+        if line is None:
+            if len(data) - at < MAX_LINE_BYTES and _PART_OF_SIZE.fullmatch(data, at):
+                return at
+            raise ChunksError("the size of a chunk is none")
+        self._bytes_left = int(line[1], 16)
+        self._is_in_trailers = not self._bytes_left
+        return line.end()
+
+    def _field(self, data: bytes, at: int) -> int:
+        """Drop a trailer field; return where the next one begins, or `at` while the line is not complete."""
+        room = MAX_TRAILER_BYTES - self._trailer_bytes
+        line = _FIELD.match(data, at, at + room)
+        if line is None:
+            if len(data) - at < room and _PART_OF_FIELD.fullmatch(data, at):
+                return at
+            raise ChunksError("a trailer field is none, or there are too many")
+        self._trailer_bytes += line.end() - at
+        self.is_over = line.end() - at == len(b"\r\n")
+        return line.end()

@@ -1,0 +1,338 @@
+"""Requests that repeat a vetted head byte for byte, answered at once.
+
+A poller sends the same bytes again and again. The ordinary path has taken such a head apart once and found
+that the cache may answer it; the table remembers the *whole* head, so nothing in it can be overlooked but the fields
+that are known to differ each time and to change nothing (`nncache.proxy.clients.per_request_fields`). What is left to
+ask for each request is whether entry, grant and gate are still good (`cache.is_good`).
+The table is the cache's own (`Store.held`): what it takes counts there, an answer goes with its entry, and
+one hand chooses what goes when there is no room.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from math import inf
+from typing import Final, cast
+
+from nncache.cache.entries import Hit
+from nncache.cache.replies import Reply, Shared
+from nncache.cache.sizes import blob_bytes
+from nncache.cache.store import Store
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
+from nncache.proxy.clients.per_request_fields import request_id_in, without_per_request_fields
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.sampling import Sampler
+from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
+
+MAX_HEAD_BYTES: Final = 16_384
+"""Longer heads are not remembered; they can hold a Kerberos ticket of the usual size."""
+
+_DIGEST_BYTES: Final = 32
+MAX_FRAMES: Final = 256
+MAX_TEXTS: Final = 1_024
+"""Whole replies kept for the rest of the second, for the many who ask for the same path at once."""
+MAX_TEXT_BYTES: Final = 2_048
+
+HARMLESS_FIELDS: Final = frozenset(
+    {
+        b"accept",
+        b"accept-charset",
+        b"accept-encoding",
+        b"accept-language",
+        b"cache-control",
+        b"connection",
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"http2-settings",
+        b"keep-alive",
+        b"pragma",
+        b"upgrade",
+        b"user-agent",
+    }
+)
+"""Request fields that carry no credential. A head with any other is known by its digest only."""
+
+_TARGET_STARTS: Final = len(b"GET " + PREFIX.encode())  # where a head names its path
+_MISSING_START, _, _MISSING_END = render_missing("/").partition(b"/")
+_MISSING_REST: Final = len(_MISSING_START) + len(_MISSING_END)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastPathStats:
+    """What the table has done since the start, and what it holds."""
+
+    hits: int
+    heads: int
+    bytes_held: int
+    evicted: int
+
+
+class _Answer(Hit):
+    """A hit and how to write it.
+
+    `body` is None if it is that of the entry, else the body itself, or the number of bytes of the path that a 404
+    quotes as it stands in the key. With the last one its connection ends.
+    """
+
+    __slots__ = ("body", "frame", "is_last", "text")
+
+    def __init__(
+        self,
+        hit: Hit,
+        key: bytes,
+        frame: HitFrame,
+        body: bytes | int | None,
+        until: float,
+        *,
+        is_last: bool,
+    ) -> None:
+        expires_at = min(hit.expires_at, until)
+        super().__init__(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at, key=key)
+        self.frame = frame
+        self.body = body
+        self.is_last = is_last
+        self.text: bytes | None = None  # of the running second
+
+    @property
+    def cost(self) -> int:
+        """Bytes it takes, but for the text of the running second."""
+        return super().cost + (blob_bytes(self.body) if isinstance(self.body, bytes) else 0)
+
+
+class FastPath:
+    """The table of heads.
+
+    Attributes:
+        whole_blocks: header fields with the empty line behind them, of which none is left out of the key.
+
+    Invariants:
+        F1  A head that may hold a credential is in no key and no answer; a keyed digest stands for it.
+        F2  An answer was good, by the cache's own word, at the very moment it was given.
+        F3  One answer in about `sampler.every` is to be observed, at a random distance from the one before.
+        F4  `_texts` are the answers that hold a text, all of the running second; there are at most `MAX_TEXTS`.
+        F5  `answer` gives none that ends its connection, `answer_last` no other: their keys are of two kinds.
+    """
+
+    def __init__(
+        self,
+        is_good: Callable[[Hit, float], bool],
+        store: Store,
+        clock: Callable[[], float],
+        limits: LimitSettings,
+        observe: Callable[[Exchange], None] = lambda _: None,
+    ) -> None:
+        """Make an empty table.
+
+        Args:
+            is_good: `MetadataCache.is_good`.
+            store: that cache's own, which holds the answers; nothing else may hold any there.
+            clock: local time in seconds.
+            limits: what the ordinary path takes for a head.
+            observe: takes the answers that are sampled (`Traffic.sampled`).
+        """
+        self._is_good = is_good
+        self._store = store
+        self._clock = clock
+        self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes)
+        self._max_fields = limits.max_header_fields
+        self._table = cast("dict[bytes, _Answer]", store.held)
+        # Of this process: a digest says nothing elsewhere.
+        self._keyed = hashlib.sha256(secrets.token_bytes(64))
+        self._keyed_last = hashlib.sha256(secrets.token_bytes(64))  # F5
+        self._dates = DateText()
+        self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
+        self._second = -1  # of the local clock, to which `_texts` belong
+        self._texts: list[_Answer] = []
+        self._is_by_digest = (
+            False  # the last head that was found had a credential, and nothing else in its way
+        )
+        self.hits = 0  # requests answered
+        self._observe = observe
+        self.sampler = Sampler()
+        self._next_sample = 1  # of `hits`
+        self.whole_blocks: Container[bytes] = frozenset()
+        self._sampled: tuple[_Answer, float, bytes] | None = None  # the last answer, when, and its text
+        self.is_sampled = False  # the last answer is to be observed once it is written
+
+    def answer(self, head: bytes) -> bytes | None:
+        """Return the reply to this head, if it is known, fields that differ each time aside, and still good."""
+        # Most clients are like the one before: with a credential only the digest is looked up, else only the head.
+        answer = self._table.get(self._digest(head) if self._is_by_digest else head) or self._found(head)
+        if answer is None:
+            return None
+        now = self._clock()
+        if not self._is_good(answer, now):
+            self._store.forget_hit(answer)
+            return None
+        answer.referenced = True
+        if int(now) != self._second:
+            self._turn(now)
+        text = answer.text or self._render(answer, now)
+        self.hits += 1
+        if self.hits >= self._next_sample:
+            self._sampled, self.is_sampled = (answer, now, text), True
+        return text
+
+    def answer_last(self, head: bytes) -> bytes | None:
+        """Return the reply with which the connection is to end, if it is known and still good (F5)."""
+        if not _may_be_last(head):
+            return None
+        key = self._key_of_last(head)
+        if key not in self._table:
+            kept = without_per_request_fields(head, max_fields=self._max_fields)
+            if kept is head:
+                return None
+            key = self._key_of_last(kept)
+        return self.answer(key)
+
+    def _found(self, head: bytes) -> _Answer | None:
+        """Find the answer to a head that was not looked up as the one before it."""
+        answer = self._table.get(head)
+        if answer is not None:
+            self._is_by_digest = False
+            return answer
+        if len(head) > self._max_head_bytes or _may_be_last(head):
+            return None
+        has_token = b"elegation=" in head
+        if not has_token and head[head.find(b"\r\n") + 2 :] in self.whole_blocks:
+            return None  # nothing is left out of it, nor does a digest stand for it
+        # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
+        is_tried = has_token or b"ookie:" in head
+        if is_tried and (answer := self._table.get(self._digest(head))) is not None:
+            self._is_by_digest = True
+            return answer
+        return self._known_otherwise(head, is_tried=is_tried)
+
+    def _known_otherwise(self, head: bytes, *, is_tried: bool) -> _Answer | None:
+        """Find the answer to a head without the fields that differ each time; `is_tried`: its own digest is none."""
+        kept = without_per_request_fields(head, max_fields=self._max_fields)
+        if kept is head:
+            return None if is_tried else self._table.get(self._digest(head))
+        return self._table.get(kept) or self._table.get(self._digest(kept))
+
+    def observe(self, head: bytes, peer: str) -> None:
+        """Show the last answer to the observers, now that it is written."""
+        sampled, self._sampled, self.is_sampled = self._sampled, None, False
+        assert sampled is not None
+        answer, started, text = sampled
+        exchange = Exchange("GET", head[4 : head.index(b" ", 4)].decode("latin-1"), peer, started)
+        exchange.operation, exchange.result, exchange.weight = GETFILESTATUS, Result.HIT, self.sampler.every
+        exchange.request_id = request_id_in(head)
+        exchange.status = answer.entry.reply.status
+        exchange.body_bytes = len(text) - text.index(b"\r\n\r\n") - 4
+        self._next_sample = self.sampler.next(self.hits, started)
+        self._observe(exchange)
+
+    def forget_all(self) -> None:
+        """Have every head read again by the ordinary path. Costs time linear in their number."""
+        for answer in tuple(self._store.held.values()):
+            self._store.forget_hit(answer)
+
+    def remember(
+        self, head: bytes, hit: Hit, body: bytes, *, until: float = inf, is_last: bool = False
+    ) -> None:
+        """Keep the answer to a head that the ordinary path has vetted and answered with this body.
+
+        Args:
+            head: of the request.
+            hit: what it asks for.
+            body: of the answer.
+            until: the local time at which the head has to be vetted again.
+            is_last: the connection ends with the answer.
+        """
+        reply = hit.entry.reply
+        # Fields that no other reply has would need a frame for each.
+        if len(head) > self._max_head_bytes or hit.entry.shared is Shared.NOTHING:
+            return
+        kept = without_per_request_fields(head, max_fields=self._max_fields)
+        key = kept if is_harmless(kept) else self._digest(kept)
+        if is_last:
+            key = self._key_of_last(kept)
+        rest: bytes | int | None = body
+        if body == reply.body:
+            rest = None
+        elif key is kept and _quotes(kept, body):
+            rest = len(body) - _MISSING_REST
+        self._store.hold(_Answer(hit, key, self._frame(reply), rest, until, is_last=is_last))
+
+    def stats(self) -> FastPathStats:
+        """Return the figures so far."""
+        return FastPathStats(
+            hits=self.hits,
+            heads=len(self._table),
+            bytes_held=self._store.held_bytes,
+            evicted=self._store.hits_evicted,
+        )
+
+    def check(self) -> None:
+        """Assert F1, F4 and the bound of the frames."""
+        assert len(self._frames) <= MAX_FRAMES
+        assert all(is_harmless(key) for key in self._table if len(key) != _DIGEST_BYTES)
+        assert len(self._texts) <= MAX_TEXTS
+        assert all(answer in self._texts for answer in self._table.values() if answer.text is not None)
+
+    def _digest(self, head: bytes) -> bytes:
+        """Stand for a head with a credential: SHA-256 behind a secret block, half the time of a keyed BLAKE2b."""
+        digest = self._keyed.copy()
+        digest.update(head)
+        return digest.digest()
+
+    def _key_of_last(self, head: bytes) -> bytes:
+        digest = self._keyed_last.copy()
+        digest.update(head)
+        return digest.digest()
+
+    def _frame(self, reply: Reply) -> HitFrame:
+        kind = reply.status, reply.headers
+        frame = self._frames.get(kind)
+        if frame is None:
+            if len(self._frames) >= MAX_FRAMES:
+                self._frames.clear()  # those of before a restart of the NameNode; answers in use keep theirs
+            frame = self._frames[kind] = HitFrame(reply)
+        return frame
+
+    def _turn(self, now: float) -> None:
+        """Begin another second."""
+        self._second = int(now)
+        for answer in self._texts:
+            answer.text = None
+        self._texts.clear()
+
+    def _render(self, answer: _Answer, now: float) -> bytes:
+        start, age_s, body = answer.frame.at(now, self._dates), now - answer.entry.confirmed_at, answer.body
+        if isinstance(body, int):
+            quoted = answer.key[_TARGET_STARTS : _TARGET_STARTS + body]
+            rest = rest_of_head(age_s, _MISSING_REST + body)
+            text = b"".join((start, rest, _MISSING_START, quoted, _MISSING_END))
+        else:
+            if body is None:
+                body = answer.entry.reply.body
+            text = b"".join((start, rest_of_head(age_s, len(body), is_last=answer.is_last), body))
+        if len(self._texts) < MAX_TEXTS and len(text) <= MAX_TEXT_BYTES:
+            answer.text = text
+            self._texts.append(answer)
+        return text
+
+
+def _may_be_last(head: bytes) -> bool:
+    """Whether a connection may end with such a request; what it overlooks goes the ordinary way."""
+    return b"lose\r\n" in head or b" HTTP/1.0\r\n" in head
+
+
+def is_harmless(head: bytes) -> bool:
+    """Whether a head of a plain read certainly carries no credential, so that it may be kept as it is."""
+    line, *fields = head.splitlines()
+    if b"delegation=" in line.lower():
+        return False
+    return all(field.partition(b":")[0].strip().lower() in HARMLESS_FIELDS for field in fields if field)
+
+
+def _quotes(head: bytes, body: bytes) -> bool:
+    """Whether this is a missing path's body, and the path stands in the head just as it does in the body."""
+    if not (body.startswith(_MISSING_START) and body.endswith(_MISSING_END)):
+        return False
+    return head.startswith(body[len(_MISSING_START) : -len(_MISSING_END)], _TARGET_STARTS)

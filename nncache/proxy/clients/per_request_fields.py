@@ -1,0 +1,66 @@
+"""Header fields that differ from request to request and change no answer.
+
+Two heads that are equal without them are the same question to cache and NameNode: nothing in
+`nncache.proxy.cache_directives`, `nncache.proxy.identity` or `nncache.proxy.clients.vetting` reads one of them but to
+count and measure it, and a NameNode makes nothing of them (`tests/contracts/test_per_request_fields.py`).
+"""
+
+import re
+from typing import Final
+
+NAMES: Final = (
+    "b3",  # B3 propagation (Zipkin), single header
+    "baggage",  # W3C Baggage
+    "date",  # RFC 9110, section 6.6.1: of a request without a body it says when it was made
+    "request-id",
+    "sentry-trace",
+    "traceparent",  # W3C Trace Context
+    "tracestate",
+    "uber-trace-id",  # Jaeger
+    "x-amzn-trace-id",
+    "x-b3-flags",
+    "x-b3-parentspanid",
+    "x-b3-sampled",
+    "x-b3-spanid",
+    "x-b3-traceid",
+    "x-cloud-trace-context",
+    "x-correlation-id",
+    "x-request-id",
+)
+
+
+def _letters(place: int) -> bytes:
+    """Return the letters in a place of the names, in both cases, as in a set of a regular expression."""
+    return re.escape("".join(sorted({name[place] + name[place].upper() for name in NAMES}))).encode()
+
+
+_END: Final = b"\r\n\r\n"
+_LINE: Final = re.compile(
+    # Most fields are told apart by their first two letters. RFC 9112, section 5: no folding.
+    rb"\r\n(?=[%b][%b])(?i:" % tuple(map(_letters, (0, 1)))
+    + "|".join(NAMES).encode()
+    + rb"):[\t\x20-\x7e]*(?=\r\n)"
+)
+_REQUEST_ID: Final = re.compile(rb"\r\nx-request-id:[ \t]*([^\r\n]*)", re.IGNORECASE)
+
+
+def request_id_in(head: bytes) -> str:
+    """Return what a request's head says in `X-Request-Id`; "" if that is nothing."""
+    found = _REQUEST_ID.search(head)
+    return "" if found is None else found[1].rstrip(b" \t").decode("latin-1")
+
+
+def without_per_request_fields(head: bytes, *, max_fields: int) -> bytes:
+    """Return a GET without these fields; as it is if there are none, or if it is not one whole head.
+
+    The same goes for one with more than `max_fields` fields, which the ordinary path refuses.
+    """
+    kept, count = _LINE.subn(b"", head)
+    if not count or not _is_one_get(head) or head.count(b"\r\n") > max_fields + 2:
+        return head
+    return kept
+
+
+def _is_one_get(head: bytes) -> bool:
+    """Whether it begins with a request line, and nothing stands behind its empty line."""
+    return head.startswith(b"GET ") and head.find(_END) == len(head) - len(_END)

@@ -1,0 +1,300 @@
+"""A reply to a client, written as it is given.
+
+aiohttp's own responses add `Server`, `Date` and `Content-Type`, and take header fields apart and together
+again. A gateway's replies must leave as they came (guarantee Verbatim), so this one writes its head itself
+and uses of aiohttp only what `RequestHandler` asks of a response: prepare, write_eof, keep_alive.
+"""
+
+import asyncio
+import fcntl
+import socket
+import struct
+import sys
+import termios
+from enum import Enum
+from typing import Final
+
+from aiohttp import HttpVersion11, web
+from aiohttp.abc import AbstractStreamWriter
+
+from nncache.proxy.clients.one_task import OneTaskHandler
+from nncache.proxy.clients.patience import Patience
+from nncache.proxy.headers import encode_fields
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Headers
+
+_NO_LIMITS: Final = LimitSettings()  # until the server has said which hold
+_LINGER_OFF = struct.pack("ii", 1, 0)  # close at once, with a reset: struct linger of socket(7)
+_NO_BODY_STATUSES = frozenset({204, 304})  # RFC 9110, section 6.4.1
+
+
+class Framing(Enum):
+    """How the client learns where the body ends (RFC 9112, section 6.3)."""
+
+    NONE = "none"  # there is none: HEAD, 204, 304
+    LENGTH = "length"
+    CHUNKED = "chunked"
+    CLOSE = "close"  # an HTTP/1.0 client, and a length that is not known
+
+
+class RawResponse(web.StreamResponse):
+    """One reply: the head goes out with the first part of the body, in one piece where that is possible.
+
+    A reader that takes less than `nncache.proxy.clients.patience` allows is cut off; `limits` says how much that is.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        headers: Headers,
+        *,
+        body: bytes | None = None,
+        length: int | None = None,
+        close: bool = False,
+        limits: LimitSettings = _NO_LIMITS,
+    ) -> None:
+        """Make a reply that is not sent yet.
+
+        Args:
+            status: the status code.
+            reason: the reason phrase, sent as it is.
+            headers: every field but the length and those of the connection.
+            body: the whole body; None if it is going to be written part by part.
+            length: the bytes that a body written part by part will have, if that is known.
+            close: end the connection after this reply.
+            limits: what a slow reader may cost.
+        """
+        super().__init__(status=status, reason=reason)
+        self._fields = headers
+        self._whole = body
+        self._length = len(body) if body is not None else length
+        self._close_after = close
+        self.limits = limits
+        self._patience: Patience | None = None  # since the reader was slow for the first time
+        self._taken_bytes = 0  # of what was sent, by the client's host, as far as noted
+        self._framing = Framing.NONE
+        self._head = b""  # not yet written
+        self._client: web.BaseRequest | None = None
+        self._out: AbstractStreamWriter | None = None
+        self._ended = False
+
+    @property
+    def prepared(self) -> bool:
+        """Whether the head is settled."""
+        return self._out is not None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a byte of it has gone out."""
+        return self.body_length > 0
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the connection serves another request after this one."""
+        return not self._close_after
+
+    @property
+    def known_length(self) -> int:
+        """Bytes of the body; -1 if it is written part by part and its length is not known."""
+        return -1 if self._length is None else self._length
+
+    @property
+    def whole_body(self) -> bytes | None:
+        """The body; None if it is written part by part."""
+        return self._whole
+
+    def not_modified(self) -> "RawResponse":
+        """Return the 304 in place of this reply, with the same fields (RFC 9110, section 15.4.5)."""
+        return RawResponse(304, "Not Modified", self._fields, body=b"", close=self._close_after)
+
+    def text(self, *, is_last: bool) -> bytes:
+        """Return the whole reply to a GET of HTTP/1.1, as it goes over the wire; it is known as a whole.
+
+        `is_last`: the connection ends after it, and the head says so.
+        """
+        assert self._whole is not None
+        self._close_after = self._close_after or is_last
+        if self.status in _NO_BODY_STATUSES:
+            return self._encode_head()
+        self._framing = Framing.LENGTH
+        return self._encode_head() + self._whole
+
+    @property
+    def body_length(self) -> int:
+        """Bytes written so far, the head included."""
+        return self._out.output_size if self._out is not None else 0
+
+    def add(self, fields: Headers) -> None:
+        """Put header fields behind the others, before it is prepared."""
+        assert not self.prepared
+        self._fields = (*self._fields, *fields)
+
+    def force_close(self) -> None:
+        """End the connection after this reply; the head says so if it has not gone out yet."""
+        self._close_after = True
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:
+        """Settle the head; it is not written before the body begins."""
+        if self._out is not None:
+            return self._out
+        self._client = request
+        self._out = request.writer
+        if (
+            not request.keep_alive
+            or request.version != HttpVersion11  # whatever it asks for: HTTP/1.0 ends with its reply
+            or not request.content.is_eof()
+            or (isinstance(request.protocol, OneTaskHandler) and request.protocol.ends_with_its_reply)
+        ):
+            # A body that is still on its way is not waited for: the reply says that the connection ends,
+            # and RequestHandler.start reads on for its lingering_time so that no reset overtakes the reply.
+            self._close_after = True
+        self._framing = self._choose_framing(request)
+        self._head = self._encode_head()
+        return self._out
+
+    def _choose_framing(self, request: web.BaseRequest) -> Framing:
+        if request.method == "HEAD" or self.status in _NO_BODY_STATUSES:
+            return Framing.NONE
+        if self._length is not None:
+            return Framing.LENGTH
+        if request.version == HttpVersion11:
+            return Framing.CHUNKED
+        self._close_after = True
+        return Framing.CLOSE
+
+    def _encode_head(self) -> bytes:
+        line = f"HTTP/1.1 {self.status} {self.reason}\r\n".encode("utf-8", "surrogateescape")
+        parts = [line, encode_fields(self._fields)]
+        if self._framing is Framing.CHUNKED:
+            parts.append(b"Transfer-Encoding: chunked\r\n")
+        elif self._length is not None and self.status not in _NO_BODY_STATUSES:
+            parts.append(b"Content-Length: %d\r\n" % self._length)
+        if self._close_after:
+            parts.append(b"Connection: close\r\n")
+        parts.append(b"\r\n")
+        return b"".join(parts)
+
+    async def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send one part of the body.
+
+        Raises:
+            ConnectionError: the client is gone, or takes nothing.
+        """
+        if not data:
+            return
+        match self._framing:
+            case Framing.NONE:
+                return
+            case Framing.CHUNKED:
+                await self._send(b"%b%x\r\n%b\r\n" % (self._head, len(data), bytes(data)))
+            case Framing.LENGTH | Framing.CLOSE:
+                await self._send(self._head + bytes(data) if self._head else data)
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Send what is left and end the body.
+
+        Raises:
+            ConnectionError: the client is gone, or takes nothing.
+        """
+        if self._ended:
+            return
+        rest = self._whole if self._whole is not None else data
+        self._ended = True
+        await self._send(self._head + self._last_part(rest))
+        self._client = None
+
+    def _last_part(self, rest: bytes) -> bytes:
+        match self._framing:
+            case Framing.NONE:
+                return b""
+            case Framing.CHUNKED:
+                return (b"%x\r\n%b\r\n" % (len(rest), rest) if rest else b"") + b"0\r\n\r\n"
+            case Framing.LENGTH | Framing.CLOSE:
+                return rest
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds for which the client was waited for in vain; see `nncache.proxy.clients.patience.Patience`."""
+        return 0.0 if self._patience is None else self._patience.spent_s
+
+    async def _send(self, data: bytes | bytearray | memoryview) -> None:
+        assert self._client is not None
+        assert self._out is not None
+        self._head = b""
+        transport = self._client.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the client has left")
+        self._out.output_size += len(data)
+        transport.write(data)
+        if not self._client.protocol.writing_paused:
+            return
+        await self._wait_for_reader(self._client.transport, self._out)
+
+    async def _wait_for_reader(self, transport: asyncio.Transport | None, out: AbstractStreamWriter) -> None:
+        """Wait until there is room for more; one wait throughout, since aiohttp's drain must not be cancelled twice."""
+        loop = asyncio.get_running_loop()
+        patience = self._patience = self._patience or Patience(self.limits)
+        noted_at = loop.time()
+        timer: asyncio.TimerHandle | None = None
+
+        def note() -> None:
+            nonlocal noted_at
+            now, taken_bytes = loop.time(), max(0, out.output_size - _not_taken_bytes(transport))
+            patience.spend(now - noted_at, taken_bytes - self._taken_bytes)
+            noted_at, self._taken_bytes = now, taken_bytes
+
+        def look() -> None:
+            nonlocal timer
+            note()
+            if patience.left_s > 0:
+                timer = loop.call_later(patience.left_s, look)
+            else:
+                end.reschedule(loop.time())
+
+        try:
+            async with asyncio.timeout(None) as end:
+                timer = loop.call_later(patience.left_s, look)
+                await out.drain()
+            note()
+        except TimeoutError:
+            self.cut()
+            raise ConnectionAbortedError("the client reads too slowly") from None
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def cut(self) -> None:
+        """End the connection so that the client can tell a broken body from a whole one: with a reset."""
+        self._ended = True
+        self._close_after = True
+        if self._client is not None:
+            reset(self._client.transport)
+
+
+def _not_taken_bytes(transport: asyncio.Transport | None) -> int:
+    """Return how much of what was written the client's host has not acknowledged (SIOCOUTQ of tcp(7))."""
+    sock = None if transport is None else transport.get_extra_info("socket")
+    if transport is None or sock is None:
+        return 0
+    try:
+        answer = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
+    except OSError:  # it has just been closed
+        answer = bytes(4)
+    return transport.get_write_buffer_size() + int.from_bytes(answer, sys.byteorder)
+
+
+def reset(transport: asyncio.Transport | None) -> None:
+    """End a connection at once, with a reset: what was written of a reply does not look whole."""
+    if transport is None:
+        return
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_OFF)
+    transport.abort()
+
+
+def peer_of(transport: asyncio.BaseTransport | None) -> str:
+    """Return the client's address; "" if it is gone."""
+    address = None if transport is None else transport.get_extra_info("peername")
+    return address[0] if address else ""

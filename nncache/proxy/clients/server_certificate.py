@@ -1,0 +1,171 @@
+"""The certificate of the proxy, taken up again when its files change."""
+
+import logging
+import ssl
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.net.secret_file import FileState, fault_of, state_of
+from nncache.proxy.errors import StartError
+from nncache.proxy.settings import ProxySettings
+
+_log = logging.getLogger(__name__)
+
+CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""For TLS 1.2: forward secrecy and authenticated encryption alone, as Mozilla's intermediate recommendation 5.7."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateFiles:
+    """Where a certificate is.
+
+    Attributes:
+        certificate: PEM, with the chain behind it.
+        key: PEM, readable by this process's user alone.
+        client_ca: PEM of the authorities whose clients are let in; "": clients need no certificate.
+        prefix: with which the keys of the settings begin that name them.
+    """
+
+    certificate: str
+    key: str
+    client_ca: str = ""
+    prefix: str = "tls_"
+
+    @property
+    def states(self) -> tuple[FileState, ...]:
+        """What changes when one of them is replaced."""
+        return tuple(map(state_of, (self.certificate, self.key, self.client_ca)))
+
+
+class ServerCertificate:
+    """The certificate in use.
+
+    Attributes:
+        files: where it is.
+        context: with which the next handshake is made.
+        ends_at: until when the certificate holds, in seconds of Unix time.
+        reloads: how often it was taken up again.
+        failed_reloads: how often what was there could not be used; the one before stays in use.
+    """
+
+    def __init__(self, files: CertificateFiles) -> None:
+        """Load it.
+
+        Raises:
+            StartError: a file is missing, is none of its kind, or others may read the key; names it and what to do.
+        """
+        self.files = files
+        self._states = files.states
+        self.context, self.ends_at = _load(files)
+        self.reloads = 0
+        self.failed_reloads = 0
+
+    def look(self) -> None:
+        """Take the files up again if they have changed. One that cannot be used is logged once."""
+        states = self.files.states
+        if states == self._states:
+            return
+        self._states = states
+        try:
+            self.context, self.ends_at = _load(self.files)
+        except StartError as error:
+            self.failed_reloads += 1
+            _log.warning("the certificate of before stays in use: %s", error)
+        else:
+            self.reloads += 1
+            _log.info("a new certificate is in use: %s", self.files.certificate)
+
+
+def certificate_of(settings: ProxySettings) -> ServerCertificate | None:
+    """Load the certificate that the settings name; None: clients are served in plain HTTP alone.
+
+    Raises:
+        StartError: as `ServerCertificate`.
+    """
+    if not settings.tls_listen:
+        return None
+    files = CertificateFiles(
+        certificate=settings.tls_certificate, key=settings.tls_key, client_ca=settings.tls_client_ca
+    )
+    return ServerCertificate(files)
+
+
+def _load(files: CertificateFiles) -> tuple[ssl.SSLContext, float]:
+    prefix = files.prefix
+    if fault := fault_of(files.key, f"the private key of {prefix}certificate"):
+        raise StartError(f"{prefix}key: {files.key}: {fault}")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION  # it would be counted nowhere; OpenSSL 1.1.1 allows it
+    context.set_ciphers(CIPHERS)
+    context.set_alpn_protocols(["http/1.1"])
+    where = f"{prefix}certificate: {files.certificate}"
+    try:
+        context.load_cert_chain(files.certificate, files.key)
+    except ssl.SSLError as error:
+        raise StartError(
+            f"{where}: must be a certificate in PEM, with the key of {prefix}key: {error.reason or error}: name two "
+            f"that were issued together (openssl x509 -pubkey -noout -in {files.certificate} and openssl pkey -pubout "
+            f"-in {files.key} print the same)"
+        ) from error
+    except OSError as error:
+        raise StartError(
+            f"{where}: {error.strerror or error}: must be the PEM file of the certificate, with its chain behind it"
+        ) from error
+    ends_at = _end_of(files.certificate, where, context)
+    if files.client_ca:
+        try:
+            context.load_verify_locations(cafile=files.client_ca)
+        except (ssl.SSLError, OSError) as error:
+            raise StartError(
+                f"{prefix}client_ca: {files.client_ca}: must be certificates of authorities in PEM: {error}"
+            ) from error
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context, ends_at
+
+
+_AT_ANY_TIME: Final = 0x200000
+"""X509_V_FLAG_NO_CHECK_TIME, for which Python has no name."""
+
+
+def _end_of(certificate: str, where: str, server_context: ssl.SSLContext) -> float:
+    """Return until when a certificate holds, as a client that trusts just this one is told in a handshake.
+
+    Raises:
+        StartError: it does not hold now, or not for a server.
+    """
+    try:
+        begins, ends = _validity(certificate, server_context, _AT_ANY_TIME)
+        try:
+            _validity(certificate, server_context)
+        except ssl.SSLCertVerificationError as error:
+            raise StartError(
+                f"{where}: {error.verify_message}: it holds from {begins} to {ends}: put a new one, with its key, in "
+                "its place, or see whether the clock of this host is right"
+            ) from error
+    except (ssl.SSLError, OSError) as error:  # the latter: replaced since it was loaded
+        raise StartError(f"{where}: {getattr(error, 'verify_message', error)}") from error
+    return float(ssl.cert_time_to_seconds(ends))
+
+
+def _validity(certificate: str, server_context: ssl.SSLContext, flags: int = 0) -> tuple[str, str]:
+    """Return from when and until when it holds, as `ssl.cert_time_to_seconds` reads them.
+
+    Raises:
+        ssl.SSLError: a client that trusts just this one, and verifies with these flags, does not take it.
+    """
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname = False
+    trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | flags
+    trusting.load_verify_locations(cafile=certificate)  # with whatever text stands beside the certificates
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trusting.wrap_bio(to_client, to_server)
+    server = server_context.wrap_bio(to_server, to_client, server_side=True)
+    for side in (client, server, client):
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+    found = client.getpeercert()
+    assert found is not None
+    return str(found["notBefore"]), str(found["notAfter"])

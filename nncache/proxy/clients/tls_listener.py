@@ -1,0 +1,160 @@
+"""Accepts clients over TLS: a handshake first, within its time and its share.
+
+The event loop would begin a handshake for any number of connections, of which none is counted before it is over. Here
+each address has its share of those under way, as it has of connections, and none takes longer than a head may.
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from nncache.net.shares import Shares, holder_of
+from nncache.proxy.clients.server_certificate import ServerCertificate
+from nncache.proxy.errors import StartError
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.log_throttle import ThrottledLog
+
+_log = logging.getLogger(__name__)
+
+MAX_HANDSHAKES: Final = 1_024
+"""Under way at once; one takes a millisecond of CPU, and as long as its client likes within head_timeout_s."""
+
+LOOK_EVERY_S: Final = 10.0
+"""Seconds between two looks at the files of the certificate."""
+
+_ACCEPT_AGAIN_S: Final = 0.1  # after accepting has failed, as it does when no file descriptor is left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsStats:
+    """Handshakes since the start, and the certificate."""
+
+    handshakes: int = 0
+    handshakes_failed: int = 0
+    handshakes_refused: int = 0
+    certificate_ends_at: float = 0.0
+    certificate_reloads_failed: int = 0
+
+
+class TlsListener:
+    """A second port for clients, over TLS."""
+
+    def __init__(
+        self,
+        make_protocol: Callable[[], asyncio.Protocol],
+        certificate: ServerCertificate,
+        limits: LimitSettings,
+        clock: Callable[[], float],
+        key: str = "tls_listen",
+    ) -> None:
+        """Serve by this protocol; `key` names the setting of the address."""
+        self._key = key
+        self._make_protocol = make_protocol
+        self._certificate = certificate
+        self._limits = limits
+        self._shares = Shares(min(MAX_HANDSHAKES, limits.max_connections))
+        self._listening: socket.socket | None = None
+        self._accepting: asyncio.Task[NoReturn] | None = None
+        self._throttled = ThrottledLog(_log, clock)
+        self._made = 0
+        self._failed = 0
+        self._refused = 0
+
+    def listen(self, host: str, port: int) -> None:
+        """Listen.
+
+        Raises:
+            StartError: the address can't be listened on.
+        """
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._listening = socket.create_server((host, port), family=family, backlog=self._limits.backlog)
+        except OSError as exc:
+            raise StartError(f"{self._key}: {host}:{port}: {exc.strerror or exc}") from exc
+        self._listening.settimeout(0.0)
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, also when the system chose it."""
+        assert self._listening is not None
+        port: int = self._listening.getsockname()[1]
+        return port
+
+    async def run(self) -> NoReturn:
+        """Accept until `stop`, and serve who was accepted until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            if self._listening is not None:
+                self._accepting = tasks.create_task(self._accept(self._listening, tasks))
+            while True:
+                await asyncio.sleep(LOOK_EVERY_S)
+                self._certificate.look()
+
+    def stop(self) -> None:
+        """Accept no more. Those who were accepted are served."""
+        if self._accepting is not None:
+            self._accepting.cancel()  # the event loop keeps a socket open that it waits for
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
+
+    async def _accept(self, listening: socket.socket, tasks: asyncio.TaskGroup) -> NoReturn:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, address = await loop.sock_accept(listening)
+            except OSError as error:
+                self._throttled.warn(f"cannot accept a connection over TLS: {error}")
+                await asyncio.sleep(_ACCEPT_AGAIN_S)
+                continue
+            holder = holder_of(address[0])
+            if self._shares.take(holder):
+                tasks.create_task(self._serve(accepted, holder))
+            else:
+                self._refused += 1
+                accepted.close()
+
+    async def _serve(self, accepted: socket.socket, holder: str) -> None:
+        accepted.settimeout(0.0)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                self._make_protocol,
+                accepted,
+                ssl=self._certificate.context,
+                ssl_handshake_timeout=self._limits.head_timeout_s,
+                ssl_shutdown_timeout=self._limits.head_timeout_s,
+            )
+            self._made += 1
+        except (OSError, ssl.SSLError) as error:  # whatever the client has sent; its connection is closed
+            self._failed += 1
+            self._throttled.warn(
+                f"handshake with {holder}: {_what_to_do(error, self._certificate.files.prefix)}"
+            )
+        finally:
+            self._shares.give_back(holder)
+
+    def stats(self) -> TlsStats:
+        """Return the figures so far."""
+        return TlsStats(
+            handshakes=self._made,
+            handshakes_failed=self._failed,
+            handshakes_refused=self._refused,
+            certificate_ends_at=self._certificate.ends_at,
+            certificate_reloads_failed=self._certificate.failed_reloads,
+        )
+
+
+def _what_to_do(error: Exception, prefix: str) -> str:
+    reason = getattr(error, "reason", None) or str(error) or type(error).__name__
+    match reason:
+        case "HTTP_REQUEST":
+            return "it speaks plain HTTP; its URL must begin with https:// (or swebhdfs://)"
+        case "TLSV1_ALERT_UNKNOWN_CA" | "SSLV3_ALERT_CERTIFICATE_UNKNOWN" | "SSLV3_ALERT_BAD_CERTIFICATE":
+            return f"it does not trust {prefix}certificate: give it the certificate of the authority"
+        case "PEER_DID_NOT_RETURN_A_CERTIFICATE" | "CERTIFICATE_VERIFY_FAILED":
+            return f"it has no certificate of an authority in {prefix}client_ca"
+        case _:
+            return f"{reason}"

@@ -1,0 +1,38 @@
+"""Answer a request that is not about WebHDFS, and count it as any other."""
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from nncache.proxy.clients.error_replies import error_reply
+from nncache.proxy.errors import MethodNotAllowedError, ProxyError
+from nncache.proxy.traffic import Exchange, Result, Traffic, result_of
+
+
+async def counted_answer(
+    traffic: Traffic,
+    request: web.BaseRequest,
+    answer: Callable[[web.BaseRequest, Exchange], Awaitable[web.StreamResponse]],
+    *,
+    allow: bytes,
+) -> web.StreamResponse:
+    """Return what `answer` returns, or the reply to the ProxyError that it raises; `allow`: the methods for a 405.
+
+    `answer` says in the exchange what became of the request; until it does, it counts as refused.
+    """
+    exchange = Exchange(request.method, request.raw_path, request.remote or "", traffic.clock())
+    exchange.request_id = request.headers.get("X-Request-Id", "")
+    exchange.result = Result.REFUSED
+    try:
+        response = await answer(request, exchange)
+        exchange.status = response.status
+    except ProxyError as error:
+        exchange.result, exchange.status = result_of(error), error.status
+        return error_reply(error, ((b"Allow", allow),) if isinstance(error, MethodNotAllowedError) else ())
+    except Exception:
+        exchange.result = Result.FAILED
+        raise
+    else:
+        return response
+    finally:
+        traffic.ended(exchange)

@@ -1,0 +1,224 @@
+"""What is there already where a call is about to write.
+
+MKDIRS, CREATE and CREATESYMLINK make missing ancestors, and what they make costs all that is kept below it.
+A directory in the place of the path itself costs nothing: MKDIRS then makes nothing, and the NameNode
+redirects a CREATE of it but does not carry it out while the directory is there. So that such calls can neither empty
+the cache nor keep a whole subtree out of it, the NameNode is asked about what the cache cannot prove: before a call
+that is carried out at once is sent, and before the redirect of a write in two steps is passed on.
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+from cachetools import LRUCache
+
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.set_aside import Writer
+from nncache.hadoop.calls import Call
+from nncache.hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
+from nncache.hadoop.errors import CallerRefusedError
+from nncache.hadoop.operations import Effect
+from nncache.hadoop.paths import ROOT, Ancestors, ancestors, exceeds_limits
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.net.http_failure import why_unanswered
+from nncache.proxy.log_throttle import ThrottledLog
+from nncache.proxy.ports import Clock, NameNodeQueries, Right
+
+_log = logging.getLogger(__name__)
+
+
+MAX_SHARED: Final = 1_000
+
+
+class _Shared:
+    """A question about a caller and a directory, which is asked for all who came before it was sent.
+
+    No answer counts for who comes later: it may be older than a right whose event is on its way, or was lost.
+    """
+
+    __slots__ = ("answer", "asked", "lock")
+
+    def __init__(self) -> None:
+        self.asked = 0  # how often it was sent
+        self.answer: tuple[Right, str | None] | None = None  # to the last; None: there is none
+        self.lock = asyncio.Lock()
+
+
+class PathProbe:
+    """Finds out, from the cache or else from the NameNode."""
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        queries: NameNodeQueries,
+        clock: Clock,
+        *,
+        query_timeout_s: float,
+        two_step_timeout_s: float,
+    ) -> None:
+        self._cache = cache
+        self._queries = queries
+        self._clock = clock
+        self._query_timeout_s = query_timeout_s
+        self._two_step_timeout_s = two_step_timeout_s
+        self.is_silent = False  # the NameNode has left the last question about a two-step write open
+        self._throttled = ThrottledLog(_log, clock)  # about the last
+        self._shared: LRUCache[tuple[RpcUser, str], _Shared] = LRUCache(MAX_SHARED)
+        self.query_failures = 0  # questions to the NameNode without an answer
+
+    async def probe(self, call: Call, user: RpcUser | None) -> ExistingPath:
+        """Look before a call of one step is sent, as its caller; takes no longer than one query may."""
+        path = written_path(call)
+        if call.op is not None and call.op.effect is Effect.MOVES:
+            return await self._survey_destination(call, user)
+        if call.op is None or call.op.two_step or not call.op.makes_ancestors:
+            return UNTOUCHED
+        if path is None or exceeds_limits(path):
+            return UNTOUCHED
+        if path == ROOT:
+            return ExistingPath(is_directory=True)
+        unproven = self._cache.unproven_ancestors(path, self._clock())
+        topmost: str | None = None
+        try:
+            async with asyncio.timeout(self._query_timeout_s):
+                # What the cache proves is not enough here: deleted elsewhere, its event on the way, it is one no more.
+                if self._cache.holds(path) and await self._queries.is_directory(path, user):
+                    return ExistingPath(is_directory=True)
+                for above in unproven:
+                    # Where nothing is kept, "missing" costs nothing.
+                    if self._cache.holds(above) and await self._queries.exists(above, user):
+                        break
+                    topmost = above
+        except CallerRefusedError:
+            return ExistingPath(
+                is_known=False
+            )  # what they cannot see they cannot make: there will be nothing to tell
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
+            self._fail(f"cannot tell what exists at and above {path}", error)
+            return ExistingPath(is_known=False)
+        return ExistingPath(topmost_missing=topmost)
+
+    @property
+    def redirect_wait_s(self) -> float:
+        """Seconds for which a redirect may be held back for a question; few while the NameNode is silent."""
+        return self._query_timeout_s if self.is_silent else self._two_step_timeout_s
+
+    async def probe_write(self, path: str, writer: Writer, *, is_held: bool = True) -> ExistingPath:
+        """Look what the second step of a two-step write can make, before its redirect is passed on.
+
+        Nothing is made before that, so what is asked now is what counts. A NameNode that fails to answer is asked
+        once more; then all that may be missing is taken to be missing. `is_held`: the redirect waits for this.
+        """
+        if path == ROOT:
+            return ExistingPath(is_directory=True)
+        if not self._cache.concerns(path):
+            return UNTOUCHED
+        try:
+            async with asyncio.timeout(self.redirect_wait_s if is_held else self._two_step_timeout_s):
+                existing = await self._look_until_settled(path, writer)
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
+            self._fail(f"cannot tell what a write to {path} can make", error)
+            self.is_silent = True
+            unproven = () if writer.appends else self._cache.unproven_ancestors(path, self._clock())
+            return ExistingPath(topmost_missing=unproven[-1] if unproven else None, is_known=False)
+        self.is_silent = False
+        return existing
+
+    async def _look_until_settled(self, path: str, writer: Writer) -> ExistingPath:
+        """Look, and again where the caller had no right and a change that may have given it was applied meanwhile.
+
+        Such a change may be another client's that has its answer already: nothing would tell of it later.
+        """
+        watches = self._cache.store.watches
+        watch = watches.add(path, _nothing)
+        try:
+            while True:
+                touches = watch.touches
+                try:
+                    existing = await self._look_twice(path, writer)
+                except CallerRefusedError:
+                    existing = ExistingPath(may_write=False)
+                if existing.can_be_made or watch.touches == touches:
+                    return existing
+        finally:
+            watches.remove(watch)
+
+    async def _look_twice(self, path: str, writer: Writer) -> ExistingPath:
+        try:
+            return await self._look(path, writer)
+        except CallerRefusedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a connection lost, a pause: asked once more
+            self._fail(f"asking once more what a write to {path} can make", error)
+            return await self._look(path, writer)
+
+    async def _look(self, path: str, writer: Writer) -> ExistingPath:
+        topmost: str | None = None
+        if (
+            not writer.appends
+        ):  # FSDirWriteFileOp.startFile: the right to write the nearest ancestor that exists
+            right, topmost = await self._look_above(path, writer.user)
+            if right is Right.DENIED:
+                return ExistingPath(may_write=False)
+        if await self._queries.is_directory(path, writer.user):
+            return ExistingPath(is_directory=True)
+        # ... and the file itself, if it is there. FSDirAppendOp.appendFile: the file alone.
+        right = await self._queries.may_write(path, writer.user)
+        may_write = right is not Right.DENIED and not (writer.appends and right is Right.MISSING)
+        return ExistingPath(topmost_missing=topmost, may_write=may_write)
+
+    async def _look_above(self, path: str, user: RpcUser | None) -> tuple[Right, str | None]:
+        """Find the nearest ancestor that exists: the right to write it, and the topmost that is missing.
+
+        A flood into one directory has one question under way.
+        """
+        above = ancestors(path)
+        if user is None:
+            return await self._ask_above(above, user)
+        shared = self._shared.setdefault((user, above[0]), _Shared())
+        asked_before = shared.asked
+        async with shared.lock:
+            if shared.asked == asked_before or shared.answer is None:
+                shared.asked, shared.answer = shared.asked + 1, None
+                shared.answer = await self._ask_above(above, user)
+            return shared.answer
+
+    async def _ask_above(self, above: Ancestors, user: RpcUser | None) -> tuple[Right, str | None]:
+        """Ask it. An ancestor of what exists exists, so O(log depth) questions are enough."""
+        topmost: str | None = None
+        right = await self._queries.may_write(above[0], user)
+        is_there = right in {Right.GRANTED, Right.DENIED}
+        if not is_there and (right is Right.MISSING or not await self._queries.exists(above[0], user)):
+            low, high = 1, len(above) - 1  # the root exists
+            while low < high:
+                middle = (low + high) // 2
+                if await self._queries.exists(above[middle], user):
+                    high = middle
+                else:
+                    low = middle + 1
+            if low < len(above):
+                topmost = above[low - 1]
+                right = await self._queries.may_write(above[low], user)
+        return right, topmost
+
+    def _fail(self, what: str, error: Exception) -> None:
+        self.query_failures += 1
+        why = why_unanswered(error)
+        self._throttled.warn(f"{what}: {why}; the call goes on: see the load and the log of the NameNode")
+
+    async def _survey_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
+        """Look whether RENAME moves into a directory, if anything is kept there."""
+        destination = destination_of(call)
+        if destination is None or destination == ROOT or not self._cache.holds(destination):
+            return UNTOUCHED
+        try:
+            async with asyncio.timeout(self._query_timeout_s):
+                return ExistingPath(takes_in=await self._queries.is_directory(destination, user))
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
+            self._fail(f"cannot tell whether {destination} is a directory", error)
+            return ExistingPath(is_known=False)
+
+
+def _nothing() -> None:
+    """Do nothing: what was touched is looked at."""

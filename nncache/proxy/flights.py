@@ -1,0 +1,233 @@
+"""Questions on their way to the NameNode, each shared by all who may share it.
+
+A flight outlives the client for whom it was begun, so that a poller who hangs up costs no other caller the answer. It
+is a task of its own, unless `nncache.proxy.plain_fills` has asked and brings the reply. It ends in exactly one
+`MetadataCache.conclude`, whatever happens, because that is done by the task's done-callback: a task that is cancelled
+before its first step runs no `finally`, but it does run its callbacks.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nncache.cache.decisions import Conclusion, Failed, Known, Outcome
+from nncache.cache.entries import Ticket
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.hadoop.calls import StatusRequest
+from nncache.hadoop.errors import HadoopError
+from nncache.proxy.credentials import Credential
+from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
+from nncache.proxy.identity import rpc_user_of
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.outcomes import file_outcome, outcome_of
+from nncache.proxy.ports import Clock, ClosedFiles, Fetcher
+from nncache.proxy.upstream.plain_exchange import Begun
+
+_log = logging.getLogger(__name__)
+
+Answer: TypeAlias = UpstreamReply | ProxyError
+"""What the NameNode said, or why it said nothing: a value, so that no caller has to be there to take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlightResult:
+    """How a flight ended.
+
+    Attributes:
+        conclusion: what the cache made of the reply; NOT_KEPT if there was none.
+        shared: the reply as it is kept, if those who joined may have it.
+    """
+
+    conclusion: Conclusion
+    shared: Known | None
+
+
+class Flight:
+    """One question under way.
+
+    Attributes:
+        plain: what is asked.
+        credential: what authenticates it, beside what its target says.
+        answered: done when the NameNode has replied or failed; what the client who asked gets.
+        done: done when the cache has taken the outcome; what those who joined wait for.
+        is_joined: another caller is to have the reply, if they may.
+    """
+
+    __slots__ = ("answered", "credential", "done", "is_joined", "plain", "ticket")
+
+    def __init__(self, ticket: Ticket, plain: StatusRequest, credential: Credential | None) -> None:
+        loop = asyncio.get_running_loop()
+        self.ticket = ticket
+        self.plain = plain
+        self.credential = credential
+        self.is_joined = False
+        self.answered: asyncio.Future[Answer] = loop.create_future()
+        self.done: asyncio.Future[FlightResult] = loop.create_future()
+
+    async def answer(self) -> Answer:
+        """Wait for the NameNode's reply; a caller that is cancelled here cancels no other."""
+        return await asyncio.shield(self.answered)
+
+    async def result(self, timeout_s: float | None = None) -> FlightResult | None:
+        """Wait for the end of the flight; None if it has not come in time."""
+        await asyncio.wait((self.done,), timeout=timeout_s)
+        return self.done.result() if self.done.done() else None
+
+
+class Flights:
+    """All questions under way, and what is done with the replies.
+
+    Invariants:
+        F1  Every ticket given to `launch` is concluded exactly once; one given to `begin` as well, once `ask` or
+            `take` is called.
+        F2  A flight can be found from its beginning until its ticket is concluded.
+    """
+
+    def __init__(
+        self,
+        tasks: asyncio.TaskGroup,
+        cache: MetadataCache,
+        fetcher: Fetcher,
+        queries: ClosedFiles,
+        clock: Clock,
+        *,
+        query_timeout_s: float,
+    ) -> None:
+        self._tasks = tasks  # entered and left by the front end
+        self._cache = cache
+        self._fetcher = fetcher
+        self._queries = queries
+        self._clock = clock
+        self._query_timeout_s = query_timeout_s
+        self._under_way: dict[Ticket, Flight] = {}
+        self.fetches = 0  # calls sent for reads that may be kept
+        self.closed_queries = 0  # isFileClosed asked
+        self.closed_query_failures = 0  # ... without an answer, hence not kept
+        self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
+
+    def __len__(self) -> int:
+        """Return the number of flights under way."""
+        return len(self._under_way)
+
+    def find(self, ticket: Ticket) -> Flight | None:
+        """Return the flight of a ticket that is not concluded yet."""
+        return self._under_way.get(ticket)
+
+    def launch(
+        self, ticket: Ticket, plain: StatusRequest, head: RequestHead, credential: Credential | None = None
+    ) -> Flight:
+        """Ask the NameNode under a ticket that was taken just before."""
+        flight = self.begin(ticket, plain, credential)
+        self.ask(flight, head)
+        return flight
+
+    def begin(self, ticket: Ticket, plain: StatusRequest, credential: Credential | None = None) -> Flight:
+        """Take note of a question that is asked in the same turn of the loop; `ask` or `take` must follow."""
+        flight = Flight(ticket, plain, credential)
+        self._under_way[ticket] = flight
+        self.fetches += 1
+        return flight
+
+    def ask(self, flight: Flight, head: RequestHead, begun: Begun | None = None) -> None:
+        """Ask the NameNode, or wait on for what it says to a call that was sent."""
+        self._start(flight, self._run(flight, head, begun), begun)
+
+    def take(self, flight: Flight, reply: UpstreamReply) -> None:
+        """Take the NameNode's reply. The flight ends now, unless the NameNode has to be asked something else."""
+        flight.answered.set_result(reply)
+        try:
+            outcome = self._outcome_of(flight, reply)
+        except Exception:  # noqa: BLE001 - FailToNameNode: the reply is passed on all the same
+            self._note_error(flight)
+            outcome = Failed()
+        if outcome is None:
+            self._start(flight, self._known_if_closed(flight, reply))
+        else:
+            self._finish(flight, outcome)
+
+    def _start(
+        self, flight: Flight, running: Coroutine[None, None, Outcome], begun: Begun | None = None
+    ) -> None:
+        """Find the outcome in a task, and end the flight with it."""
+
+        def end(task: asyncio.Task[Outcome]) -> None:
+            if begun is not None:
+                begun.abandon()
+            self._finish(flight, Failed() if task.cancelled() else task.result())
+
+        try:
+            task = self._tasks.create_task(running)
+        except RuntimeError:  # the group is being shut down
+            running.close()
+            if begun is not None:
+                begun.abandon()
+            self._finish(flight, Failed())
+            return
+        task.add_done_callback(end)
+
+    async def _run(self, flight: Flight, head: RequestHead, begun: Begun | None) -> Outcome:
+        """Ask, hand the reply to the one who asked, and say what it is to the cache. Never raises."""
+        try:
+            try:
+                reply = await self._fetcher.fetch(head, begun)
+            except ProxyError as error:
+                flight.answered.set_result(error)
+                return Failed()
+            flight.answered.set_result(reply)
+            outcome = self._outcome_of(flight, reply)
+            return await self._known_if_closed(flight, reply) if outcome is None else outcome
+        except Exception as error:  # noqa: BLE001 - an internal error must not take the other flights along
+            self._note_error(flight)
+            if not flight.answered.done():
+                failure = ProxyError("internal error")
+                failure.__cause__ = error
+                flight.answered.set_result(failure)
+        return Failed()
+
+    async def _known_if_closed(self, flight: Flight, reply: UpstreamReply) -> Outcome:
+        """Say what a file's status is to the cache. Never raises."""
+        try:
+            is_closed = await self._is_closed(reply, flight)
+            return file_outcome(reply, flight.credential, is_closed=is_closed)
+        except Exception:  # noqa: BLE001 - as above
+            self._note_error(flight)
+            return Failed()
+
+    def _outcome_of(self, flight: Flight, reply: UpstreamReply) -> Outcome | None:
+        unchanged = None if flight.is_joined else flight.ticket
+        return outcome_of(reply, flight.plain.as_requested, flight.credential, unchanged=unchanged)
+
+    def _note_error(self, flight: Flight) -> None:
+        self.errors += 1
+        _log.exception("internal error while reading %s", flight.plain.path)
+
+    async def _is_closed(self, reply: UpstreamReply, flight: Flight) -> bool:
+        """Whether the NameNode that replied also says that the file is closed (OpenFileUncached).
+
+        It may be asked after the reply: an opening in between makes a change that spoils the ticket.
+        """
+        self.closed_queries += 1
+        path, asker = flight.plain.path, rpc_user_of(flight.plain, flight.credential)
+        try:
+            async with asyncio.timeout(self._query_timeout_s):
+                return await self._queries.is_file_closed(reply.namenode, path, asker)
+        except (HadoopError, TimeoutError, OSError) as error:
+            self.closed_query_failures += 1
+            _log.debug("isFileClosed of %s: %s", path, error)
+            return False
+
+    def _finish(self, flight: Flight, outcome: Outcome) -> None:
+        """End the flight: the cache takes the outcome, then everybody who waits is told."""
+        conclusion = Conclusion.NOT_KEPT
+        try:
+            conclusion = self._cache.conclude(flight.ticket, outcome)
+        except Exception:  # noqa: BLE001 - FailToNameNode: the reply is passed on all the same
+            self.errors += 1
+            _log.exception("the cache could not take a reply")
+        del self._under_way[flight.ticket]
+        if not flight.answered.done():
+            flight.answered.set_result(NoActiveNameNodeError("the proxy is being stopped"))
+        shared = outcome if conclusion.is_shareable and isinstance(outcome, Known) else None
+        flight.done.set_result(FlightResult(conclusion, shared))

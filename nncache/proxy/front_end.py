@@ -1,0 +1,338 @@
+"""The WebHDFS front end: which way each request goes, and what it is told about that.
+
+A plain GETFILESTATUS goes to `nncache.proxy.reads`, everything else below `/webhdfs` through `nncache.proxy.writes`.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import TracebackType
+from typing import Final, Protocol, Self, assert_never
+
+from aiohttp import web
+
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.hadoop.calls import Call, parse_call
+from nncache.proxy.answers import Answers, HitMemory
+from nncache.proxy.cache_status import (
+    NOT_ADMITTED,
+    NOT_WEBHDFS,
+    Bypass,
+    ForwardReason,
+    forwarded,
+    shows_path,
+    why_not_asked,
+)
+from nncache.proxy.call_limits import CallLimits, LimitedFetcher
+from nncache.proxy.clients.error_replies import error_reply
+from nncache.proxy.clients.one_task import OneTaskHandler
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.conditional import Wish, wish_of
+from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
+from nncache.proxy.flights import Flights
+from nncache.proxy.held_requests import HeldRequest, LetGo
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Headers, RequestHead, SettledReply
+from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
+from nncache.proxy.reading import Reading, read_admitted, read_request
+from nncache.proxy.reads import (
+    ASKED,
+    PassOn,
+    Read,
+    ReadAnswer,
+    Reads,
+)
+from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
+from nncache.proxy.termination.issued_tokens import IssuedTokens
+from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
+from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
+from nncache.proxy.upstream.plain_exchange import BEGUN
+from nncache.proxy.wait_groups import Waited, WaitEnd
+from nncache.proxy.waiting import Waits
+from nncache.proxy.writes import Writes
+
+_log = logging.getLogger(__name__)
+
+_REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+
+
+class Upstream(Fetcher, Streamer, Protocol):
+    """`nncache.proxy.upstream.client.Upstream`, as far as it is needed here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontEndStats:
+    """Figures since the start; what became of each request is in `nncache.proxy.traffic`.
+
+    Attributes:
+        forwarded: requests for which a NameNode was asked, by reason.
+        flights: reads on their way to the NameNode now.
+        fetches: reads sent to the NameNode in such a flight.
+        closed_queries: questions whether a file is closed.
+        settled: calls whose changes were applied before their answer.
+        unknown_outcomes: calls that were sent and got no reply that tells.
+        left_to_events: calls whose answer waited for the events to tell what they have changed.
+        windows_opened: two-step writes whose redirect was passed on.
+        windows_without_txid: of these, ended by time only.
+        query_failures: questions on the proxy's own account that the NameNode left open.
+        cache_errors: exceptions of our own; the call was forwarded all the same (FailToNameNode).
+        calls_refused: calls beyond a limit, by the setting.
+        waiters: requests that are held now.
+        waiters_bytes: what is kept of them.
+        waits: requests that were held, by how that ended.
+        waits_not_admitted: requests that were not held since too many were, or since they were too large.
+    """
+
+    forwarded: dict[ForwardReason, int]
+    flights: int
+    fetches: int
+    closed_queries: int
+    settled: int
+    unknown_outcomes: int
+    left_to_events: int
+    windows_opened: int
+    windows_without_txid: int
+    query_failures: int
+    cache_errors: int
+    calls_refused: dict[str, int]
+    waiters: int
+    waiters_bytes: int
+    waits: dict[WaitEnd, int]
+    waits_not_admitted: int
+
+
+class FrontEnd:
+    """Answers requests. Use it as an async context: leaving it waits for the questions under way."""
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        upstream: Upstream,
+        queries: NameNodeQueries,
+        signal: CoverageSignal,
+        settings: ProxySettings,
+        clock: Clock,
+        limits: LimitSettings | None = None,
+        traffic: Traffic | None = None,
+    ) -> None:
+        self._clock = clock
+        self.traffic = traffic or Traffic(clock)
+        self._tasks = asyncio.TaskGroup()  # holds the flights
+        timeout_s = settings.namenode_query_timeout_s
+        self.call_limits = CallLimits(limits or LimitSettings(), clock)
+        fetcher = LimitedFetcher(upstream, self.call_limits)
+        self.flights = Flights(self._tasks, cache, fetcher, queries, clock, query_timeout_s=timeout_s)
+        self.join_wait_s = settings.join_wait_s
+        self._reads = Reads(cache, self.flights, signal, clock, join_wait_s=settings.join_wait_s)
+        self._writes = Writes(
+            cache,
+            upstream,
+            queries,
+            signal,
+            clock,
+            tasks=self._tasks,
+            query_timeout_s=timeout_s,
+            two_step_timeout_s=settings.two_step_query_timeout_s,
+        )
+        self.waits = Waits(self._tasks, cache, self._reads, fetcher, clock, max_waiters=settings.max_waiters)
+        self._max_wait_s = settings.max_wait_s
+        self.answers = Answers(clock)  # with the hit memory of the server that has a fast path
+        self.terminator: Terminator | None = None  # set where the proxy authenticates its clients
+        self._errors = 0  # exceptions of our own; the call was forwarded all the same
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writes.stop()
+        await self._tasks.__aexit__(kind, exc, trace)
+
+    @property
+    def cookies(self) -> SecureCookies:
+        """Say which cookies of a reply may go to a client; those of the upstream, so that all are counted together."""
+        return self.answers.cookies
+
+    @cookies.setter
+    def cookies(self, cookies: SecureCookies) -> None:
+        self.answers.cookies = cookies
+
+    @property
+    def hit_memory(self) -> HitMemory | None:
+        """Takes hits to be answered again; set by the server that has a fast path."""
+        return self.answers.hit_memory
+
+    @hit_memory.setter
+    def hit_memory(self, memory: HitMemory) -> None:
+        self.answers.hit_memory = memory
+
+    @property
+    def issued(self) -> IssuedTokens:
+        """The tokens of which the proxy knows whose they are; set where it authenticates its clients."""
+        return self.answers.issued
+
+    @issued.setter
+    def issued(self, issued: IssuedTokens) -> None:
+        self.answers.issued = issued
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        exchange = Exchange(request.method, request.raw_path, request.remote or "", self._clock())
+        exchange.request_id = request.headers.get("X-Request-Id", "")
+        is_held = False
+        try:
+            response = await self._handle(request, exchange)
+            if is_held := isinstance(response, LetGo):
+                return response  # it is counted when it is answered
+            exchange.status, exchange.body_bytes = response.status, _known_length(response)
+            if request.transport is None:
+                exchange.result = Result.ABANDONED
+        except Exception as error:
+            exchange.result = result_of(error)
+            raise
+        else:
+            return response
+        finally:
+            if not is_held:
+                self.traffic.ended(exchange)
+
+    async def _handle(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+        target, peer = exchange.target, exchange.peer
+        if not is_webhdfs(target):
+            exchange.result = Result.REFUSED
+            return error_reply(UnknownAddressError(WHAT_IS_SERVED), (NOT_WEBHDFS,))
+        if self.terminator is None:
+            reading = read_request(request.method, target, request.raw_headers, peer)
+        else:
+            admission = await self.terminator.admit(request)
+            match admission:
+                case Admitted():
+                    reading = read_admitted(request.method, admission, peer)
+                case ByToken(headers):
+                    reading = self.issued.believed(read_request(request.method, target, headers, peer))
+                case Rejected(response):
+                    exchange.result = Result.REFUSED
+                    response.add((NOT_ADMITTED,))
+                    return response
+                case _:
+                    assert_never(admission)
+        return await self._read(request, exchange, reading)
+
+    async def _read(
+        self, request: web.BaseRequest, exchange: Exchange, reading: Reading
+    ) -> web.StreamResponse:
+        head, plain, adds = reading.head, reading.plain, reading.adds
+        if plain is None:
+            call = parse_call(request.method, head.target)
+            return await self._pass_on(request, exchange, head, call, why_not_asked(call), adds)
+        exchange.operation, exchange.caller = GETFILESTATUS, head.caller
+        read = Read(
+            plain=plain,
+            caller=reading.caller,
+            head=head,
+            credential=reading.credential,
+            refresh=reading.refresh,
+            asked=request.get(ASKED),
+            lease=reading.lease,
+        )
+        wish, is_secure = wish_of(request.raw_headers, max_wait_s=self._max_wait_s), is_over_tls(request)
+        if wish is None:
+            answer = await self._answer(read)
+            if not isinstance(answer, PassOn):
+                return self.answers.plain(request, exchange, reading, answer, is_secure=is_secure)
+        else:
+            held = HeldRequest.of(request, self.answers, self.traffic, exchange, reading, wish)
+            waited = await self._wait(read, wish, request, held)
+            if waited is None:
+                return LetGo()
+            exchange.started += waited.held_s  # what is timed is the work
+            answer = waited.answer
+            if not isinstance(answer, PassOn):
+                return self.answers.wished(exchange, reading, waited, wish, is_secure=is_secure)
+        call = parse_call(head.method, head.target)
+        return await self._pass_on(request, exchange, head, call, answer.why, adds)
+
+    async def _wait(
+        self, read: Read, wish: Wish, request: web.BaseRequest, held: HeldRequest | None
+    ) -> Waited | None:
+        client = getattr(request, "protocol", None)
+        try:
+            client = client if isinstance(client, OneTaskHandler) else None
+            return await self.waits.answer(read, wish, client, held)
+        except ClientGoneError:
+            raise
+        except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
+            return Waited(answer=self._note_error(read))
+
+    async def _answer(self, read: Read) -> ReadAnswer:
+        try:
+            return await self._reads.answer(read)
+        except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
+            return self._note_error(read)
+
+    def _note_error(self, read: Read) -> PassOn:
+        self._errors += 1
+        _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
+        return PassOn(Bypass.CACHE_ERROR)
+
+    async def _pass_on(
+        self,
+        request: web.BaseRequest,
+        exchange: Exchange,
+        head: RequestHead,
+        call: Call,
+        why: ForwardReason,
+        adds: Headers,
+    ) -> web.StreamResponse:
+        exchange.operation, exchange.caller = operation_name(call), head.caller
+        self.answers.note_forwarded(exchange, why)
+        self.issued.sent(call)
+
+        def how(reply: SettledReply) -> Headers:
+            self.issued.replied(call, head, reply)
+            return (*adds, forwarded(why, is_shown=shows_path(reply.status, reply.body)))
+
+        try:
+            with self.call_limits.admitted(head, is_charged=BEGUN in request):
+                response = await self._writes.pass_through(request, head, call, how)
+        except ProxyError as error:
+            return self.answers.failed(exchange, error, why, adds)
+        exchange.result = Result.FORWARDED
+        return response
+
+    def plain_ended(self, exchange: Exchange, why: ForwardReason) -> None:
+        """Count a call that `nncache.proxy.plain_calls` or `nncache.proxy.plain_fills` has forwarded."""
+        self.answers.note_forwarded(exchange, why)
+        self.traffic.ended(exchange)
+
+    def stats(self) -> FrontEndStats:
+        """Return the figures so far."""
+        flights, writes = self.flights, self._writes
+        return FrontEndStats(
+            forwarded=dict(self.answers.forwarded),
+            flights=len(flights),
+            fetches=flights.fetches,
+            closed_queries=flights.closed_queries,
+            settled=writes.settled,
+            unknown_outcomes=writes.unknown_outcomes,
+            left_to_events=writes.left_to_events,
+            windows_opened=writes.windows_opened,
+            windows_without_txid=writes.windows_without_txid,
+            query_failures=flights.closed_query_failures + writes.query_failures,
+            cache_errors=self._errors + flights.errors + writes.errors + self.waits.errors,
+            calls_refused=dict(self.call_limits.refused),
+            waiters=self.waits.waiting,
+            waiters_bytes=self.waits.kept_bytes,
+            waits=dict(self.waits.ended),
+            waits_not_admitted=self.waits.not_admitted,
+        )
+
+
+def _known_length(response: web.StreamResponse) -> int:
+    """Return the bytes of the reply's body; -1 if that is not known."""
+    return response.known_length if isinstance(response, RawResponse) else -1

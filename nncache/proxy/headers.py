@@ -1,0 +1,122 @@
+"""Which header fields travel on, and which of them a cached reply repeats.
+
+Deliberately absent: no `Via` and no `Server` of ours is added (guarantee Verbatim: what passes through is
+unchanged); the front end is a gateway, to its clients it *is* the NameNode's WebHDFS address.
+"""
+
+from collections.abc import Iterable
+
+from nncache.proxy.messages import Header, Headers
+
+HOP_BY_HOP = frozenset(
+    {
+        b"connection",
+        b"http2-settings",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+"""RFC 9110, section 7.6.1, with the two credentials for the next hop, `Trailer`, since we drop trailers, and what goes
+with an `Upgrade` that is ignored (RFC 7540, section 3.2.1)."""
+
+_NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
+"""`Connection: content-length` must not strip a body of its length: what follows would be read as a request."""
+
+_NOT_SENT = HOP_BY_HOP | {b"x-forwarded-for"}
+_NOT_PASSED_ON = HOP_BY_HOP | {b"content-length"}
+NOT_REPLAYED = _NOT_PASSED_ON | {
+    b"age",
+    b"cache-status",
+    b"date",
+    b"expires",
+    b"set-cookie",
+    b"www-authenticate",
+}
+"""With what each cached answer says each time, or must never repeat: credentials are their asker's alone."""
+
+
+def end_to_end(headers: Iterable[Header]) -> Headers:
+    """Drop the fields that speak of one connection only, named ones included (RFC 9110, section 7.6.1)."""
+    return _without(tuple(headers), HOP_BY_HOP)
+
+
+def _without(fields: Headers, dropped: frozenset[bytes]) -> Headers:
+    """Drop these, and what `Connection` names. Most replies have none of them all, so that is found out first."""
+    names = [name.lower() for name, _ in fields]
+    if dropped.isdisjoint(names):
+        return fields
+    if b"connection" in names:
+        nominated = {
+            option.strip().lower()
+            for name, (_, value) in zip(names, fields, strict=True)
+            if name == b"connection"
+            for option in value.split(b",")
+        }
+        dropped |= nominated - _NOT_TO_NOMINATE
+    return tuple([field for name, field in zip(names, fields, strict=True) if name not in dropped])
+
+
+def request_headers(headers: Iterable[Header], peer: str) -> Headers:
+    """Say which fields of a client's request go to the NameNode.
+
+    The NameNode takes the *first* element of `X-Forwarded-For` for the client's address (JspHelper
+    getRemoteAddr, Hadoop 3.4.1): the field is replaced by `peer`, the address that we see, never appended to.
+    """
+    kept = _without(tuple(headers), _NOT_SENT)
+    return (*kept, (b"X-Forwarded-For", peer.encode("ascii", "replace")))
+
+
+def reply_headers(headers: Iterable[Header]) -> Headers:
+    """Say which fields of a NameNode's reply go to the client, but for the length of the body."""
+    return _without(tuple(headers), _NOT_PASSED_ON)
+
+
+def replayed_headers(headers: Iterable[Header]) -> Headers:
+    """Say which fields of a NameNode's reply each cached answer repeats, in the NameNode's order."""
+    return _without(tuple(headers), NOT_REPLAYED)
+
+
+def cache_status(
+    *,
+    hit: bool = False,
+    fwd: str | None = None,
+    stored: bool = False,
+    collapsed: bool = False,
+    detail: str | None = None,
+) -> Header:
+    """Say how a reply was made (RFC 9211, section 2).
+
+    Args:
+        hit: answered without asking.
+        fwd: why it was asked for: bypass, method, uri-miss, vary-miss, miss, request, stale or partial.
+        stored: the NameNode's answer is in the cache now.
+        collapsed: another call was waited for.
+        detail: our own reason, a token.
+    """
+    parts = ["nncache"]
+    if hit:
+        parts.append("hit")
+    if fwd is not None:
+        parts.append(f"fwd={fwd}")
+    if stored:
+        parts.append("stored")
+    if collapsed:
+        parts.append("collapsed")
+    if detail is not None:
+        parts.append(f"detail={detail}")
+    return (b"Cache-Status", "; ".join(parts).encode("ascii"))
+
+
+HIT = cache_status(hit=True)
+"""The `Cache-Status` of every answer from memory."""
+
+
+def encode_fields(headers: Iterable[Header]) -> bytes:
+    """Write header fields as they go on the wire, without the empty line that ends them."""
+    return b"".join([b"%b: %b\r\n" % field for field in headers])

@@ -1,0 +1,142 @@
+"""Which paths, callers and addresses ask most, over the last minutes.
+
+An observer of `nncache.proxy.traffic`. Nothing of a target's query is kept but the names of users.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
+from nncache.hadoop.credentials import parse_delegation_token
+from nncache.proxy.identity import claim_of, claimed_caller
+from nncache.proxy.sampling import MAX_EVERY, Sampler
+from nncache.proxy.space_saving import SpaceSaving
+from nncache.proxy.traffic import GETFILESTATUS, Exchange
+
+COUNTERS: Final = 256
+"""Of each kind. A name is wrong by at most 1/256 of all requests, and one with a larger share is never missing."""
+
+HALF_LIFE_S: Final = 60.0
+MAX_NAME_BYTES: Final = 256
+"""A longer name is known by its beginning and a digest."""
+
+_DIGEST_BYTES: Final = 6
+_KEPT_BYTES: Final = MAX_NAME_BYTES - 2 * _DIGEST_BYTES - len("…#".encode())
+
+NO_PATH: Final = "(no path)"
+"""Of requests whose target is no WebHDFS path for certain."""
+NO_CALLER: Final = "(not named)"
+"""Of requests that do not say who asks: the NameNode's static user, or the holder of a ticket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hot:
+    """A name, requests a second, and by how much that may be too high."""
+
+    name: str
+    per_s: float
+    error_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HottestStats:
+    """The names with the most requests, of each kind, the first one first."""
+
+    paths: tuple[Hot, ...]
+    callers: tuple[Hot, ...]
+    addresses: tuple[Hot, ...]
+
+
+class Hottest:
+    """Counts each request for its path, its caller and its address; at a high rate, those of a sample."""
+
+    def __init__(
+        self, clock: Callable[[], float], *, counters: int = COUNTERS, max_sample_every: int = MAX_EVERY
+    ) -> None:
+        """Begin with nothing; `clock` is local time in seconds."""
+        self._clock = clock
+        self._sampler = Sampler(max_sample_every)
+        self._singles = 0  # requests that stand for themselves
+        self._next_single = 1  # of these, the next one to be counted
+        self._began_at = now = clock()
+        self._paths, self._callers, self._addresses = (
+            SpaceSaving(counters, half_life_s=HALF_LIFE_S, now=now) for _ in range(3)
+        )
+
+    def answered(self, exchange: Exchange) -> None:
+        """Count a request, for as many as it stands for."""
+        weight = exchange.weight
+        if weight == 1:  # the others are samples already
+            self._singles += 1
+            if self._singles < self._next_single:
+                return
+        now = self._clock()
+        if weight == 1:
+            weight = self._sampler.every
+            self._next_single = self._sampler.next(self._singles, now)
+        path, caller = _path_and_caller(exchange)
+        self._paths.add(path, weight, now)
+        self._callers.add(caller, weight, now)
+        self._addresses.add(_bounded(exchange.peer), weight, now)
+
+    def stats(self, number: int) -> HottestStats:
+        """Return up to so many of each kind."""
+        now = self._clock()
+        # What a decayed weight comes to at one request a second since the beginning.
+        lasted = (now - self._began_at) / HALF_LIFE_S
+        full = HALF_LIFE_S / math.log(2) * (1 - math.exp2(-lasted))
+        paths, callers, addresses = (
+            tuple(
+                Hot(each.name, each.weight / max(full, 1.0), each.error / max(full, 1.0))
+                for each in counted.top(number, now)
+            )
+            for counted in (self._paths, self._callers, self._addresses)
+        )
+        return HottestStats(paths=paths, callers=callers, addresses=addresses)
+
+
+def _path_and_caller(exchange: Exchange) -> tuple[str, str]:
+    plain = parse_plain(exchange.target) if exchange.operation == GETFILESTATUS else None
+    call = plain or parse_call(exchange.method, exchange.target)
+    return _bounded(call.path or NO_PATH), _bounded(
+        _shown(exchange.caller or claimed_caller(call) or _owner(call))
+    )
+
+
+def _owner(call: Call | StatusRequest) -> str:
+    """Return the claim to be whom a delegation token names; "" without one that can be read."""
+    given = (
+        next(iter(call.arguments.get("delegation", ())), "") if isinstance(call, Call) else call.delegation
+    )
+    token = parse_delegation_token(given) if given else None
+    return "" if token is None else claim_of(token.owner, None)
+
+
+def _shown(claim: str) -> str:
+    """Return who a claim names, as Hadoop writes it: `ann via joe` where joe asks for her."""
+    if not claim:
+        return NO_CALLER
+    user, doas = "", ""
+    for part in claim.split("\0"):
+        key, is_named, value = part.partition("=")
+        if not is_named:
+            return f"#{claim}"  # too long: the digest of it
+        if key == "doas":
+            doas = value
+        else:
+            user = value
+    return user if not doas else f"{doas} via {user or NO_CALLER}"
+
+
+def _bounded(name: str) -> str:
+    """Return a name of at most MAX_NAME_BYTES in UTF-8; what is none is written as an escape."""
+    if len(name) <= MAX_NAME_BYTES and name.isascii():
+        return name
+    text = name.encode(errors="backslashreplace")
+    if len(text) <= MAX_NAME_BYTES:
+        return text.decode()
+    digest = hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
+    return text[:_KEPT_BYTES].decode(errors="ignore") + "…#" + digest

@@ -1,0 +1,192 @@
+"""How much a client and a NameNode may take of the proxy."""
+
+import resource
+from dataclasses import dataclass, field
+from typing import Final
+
+from nncache.hadoop.rpc.callers import MAX_CALLER_CONNECTIONS
+from nncache.net.setting_error import SettingError
+
+_MIN_HEAD_BYTES = 1024
+_MAX_COUNT = 2**30  # of what the kernel and the parser take as a C int
+MAX_TOLD: Final = 64
+"""Connections beyond `max_connections` that are kept at once until they have been told so."""
+
+_RESERVED_FILES = 64 + MAX_TOLD + MAX_CALLER_CONNECTIONS
+"""The 64: listening sockets, other RPC and admin connections, logs, the interpreter's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings:
+    """Bounds of connections, heads, bodies and waits.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    max_connections: int = field(
+        default=16_384,
+        metadata={
+            "help": "Client connections open at once; those beyond it are answered 503, "
+            "or closed at once where there are many of them. One client address gets seven eighths of them "
+            "at most, several get equal shares."
+        },
+    )
+    backlog: int = field(
+        default=4_096,
+        metadata={
+            "help": "Connections that the kernel may hold before they are accepted (it caps this itself)."
+        },
+    )
+    max_head_bytes: int = field(
+        default=65_536,
+        metadata={
+            "help": "Bytes of a request's line and header fields; beyond it 414 or 431. "
+            "The NameNode's own limit (hadoop.http.max.request.header.size) is 65536."
+        },
+    )
+    max_header_fields: int = field(
+        default=128, metadata={"help": "Header fields of one request; beyond it 431."}
+    )
+    head_timeout_s: float = field(
+        default=10.0,
+        metadata={"help": "Seconds from a head's first byte to its last; then 408."},
+    )
+    idle_timeout_s: float = field(
+        default=75.0,
+        metadata={"help": "Seconds without a request after which a client's connection is closed."},
+    )
+    body_timeout_s: float = field(
+        default=20.0,
+        metadata={
+            "help": "Seconds for which the proxy waits in all for a slow body, or for a slow reader of a "
+            "reply, beyond what min_body_rate_bytes_s earns; then 408, or the connection is cut."
+        },
+    )
+    min_body_rate_bytes_s: int = field(
+        default=1_024,
+        metadata={"help": "Bytes a second that a body must make on average once body_timeout_s is used up."},
+    )
+    upstream_connections: int = field(
+        default=256,
+        metadata={
+            "help": "Connections to one NameNode open at once; further calls wait for one to be free. One "
+            "client address gets seven eighths of them at most, several get equal shares."
+        },
+    )
+    max_calls: int = field(
+        default=8_192,
+        metadata={
+            "help": "Calls to the NameNodes in flight at once, waiting ones included; beyond it 503. "
+            "One client address, and one caller, gets seven eighths of them at most, several get equal shares."
+        },
+    )
+    max_calls_per_s_per_address: float = field(
+        default=0.0,
+        metadata={
+            "help": "Calls a second that one client address may have forwarded; beyond it 429. Answers from memory "
+            "don't count. 0: no limit."
+        },
+    )
+    max_calls_per_s_per_caller: float = field(
+        default=0.0,
+        metadata={"help": "The same for one caller, as it names itself (user.name, doas). 0: no limit."},
+    )
+    call_burst_s: float = field(
+        default=10.0,
+        metadata={"help": "Burst after a quiet time, in seconds' worth of these limits."},
+    )
+    upstream_connect_timeout_s: float = field(
+        default=3.0,
+        metadata={"help": "Seconds to connect to a NameNode."},
+    )
+    upstream_timeout_s: float = field(
+        default=60.0,
+        metadata={
+            "help": "Seconds to wait for a NameNode's reply; then 504. "
+            "A call waits as long for one of upstream_connections to be free; then 503."
+        },
+    )
+    upstream_idle_s: float = field(
+        default=30.0,
+        metadata={
+            "help": "Seconds for which an idle connection to a NameNode is kept; the NameNode itself "
+            "closes after 60."
+        },
+    )
+    failover_wait_s: float = field(
+        default=15.0,
+        metadata={"help": "Seconds for which a call waits for a NameNode to become active; then 503."},
+    )
+    drain_timeout_s: float = field(
+        default=30.0,
+        metadata={"help": "Seconds for which a stopping proxy waits for requests in progress."},
+    )
+
+    def __post_init__(self) -> None:
+        for key in ("max_connections", "backlog", "max_header_fields", "upstream_connections", "max_calls"):
+            if not getattr(self, key) > 0:
+                raise SettingError(key, getattr(self, key), "must be more than 0")
+        for key in (
+            "head_timeout_s",
+            "idle_timeout_s",
+            "body_timeout_s",
+            "min_body_rate_bytes_s",
+            "upstream_connect_timeout_s",
+            "upstream_timeout_s",
+            "failover_wait_s",
+            "drain_timeout_s",
+        ):
+            if not getattr(self, key) > 0:
+                raise SettingError(key, getattr(self, key), "must be more than 0")
+        for key in (
+            "upstream_idle_s",
+            "max_calls_per_s_per_address",
+            "max_calls_per_s_per_caller",
+            "call_burst_s",
+        ):
+            if not getattr(self, key) >= 0:
+                raise SettingError(key, getattr(self, key), "must be 0 or more")
+        if not self.max_head_bytes >= _MIN_HEAD_BYTES:
+            raise SettingError(
+                "max_head_bytes", self.max_head_bytes, f"must be at least {_MIN_HEAD_BYTES} bytes"
+            )
+        for key in ("backlog", "max_head_bytes"):
+            if not getattr(self, key) <= _MAX_COUNT:
+                raise SettingError(key, getattr(self, key), f"must be at most {_MAX_COUNT}")
+
+
+def reserve_files(limits: LimitSettings, namenodes: int) -> None:
+    """Raise the process's limit of open files to what the connections may need.
+
+    Without it the limit would be met at the worst time, when the most clients are there.
+
+    Raises:
+        SettingError: the operating system allows fewer; the text says how many.
+    """
+    needed = check_files(limits, namenodes)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def check_files(limits: LimitSettings, namenodes: int) -> int:
+    """Return how many files the connections may need, if the process may open them.
+
+    Raises:
+        SettingError: it may not; the text says how many it may.
+    """
+    needed = limits.max_connections + limits.upstream_connections * namenodes + _RESERVED_FILES
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY or hard >= needed:
+        return needed
+    others = needed - limits.max_connections
+    may_open = f"here: the process may open {hard} files (ulimit -Hn)"
+    if hard <= others:
+        rest = f"of which {_RESERVED_FILES} are its own"
+        raise SettingError(
+            "upstream_connections", limits.upstream_connections, f"must be fewer {may_open}, {rest}"
+        )
+    raise SettingError(
+        "max_connections", limits.max_connections, f"must be at most {hard - others} {may_open}"
+    )

@@ -1,0 +1,88 @@
+"""What goes to a NameNode and what comes back, as values."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nncache.hadoop.election_view import NameNode
+
+Header: TypeAlias = tuple[bytes, bytes]
+Headers: TypeAlias = tuple[Header, ...]
+
+NO_TERM = -1
+"""The term of a reply that did not provably come from the one active NameNode: never kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """A request as it is sent on: the method, the target and the end-to-end header fields.
+
+    Attributes:
+        target: the raw request target; bytes that are no UTF-8 are lone surrogates, as in
+            `os.fsdecode`, so that the bytes on the wire are those that the client sent.
+        headers: without hop-by-hop fields and with our `X-Forwarded-For`; see `nncache.proxy.headers`.
+        peer: the address of the client; shares of what is bounded go by it.
+        caller: who asks, as the request says; limits of calls go by it.
+        acts_for: the user for whom the service itself asks, whom the proxy has authenticated; "": the request's own
+            credentials say who asks.
+    """
+
+    method: str
+    target: str
+    headers: Headers
+    peer: str = ""
+    caller: str = ""
+    acts_for: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamReply:
+    """A NameNode's whole reply.
+
+    Attributes:
+        headers: every end-to-end field in the NameNode's order, repeated ones included, framing not.
+        replied_at: local time at which the reply was complete.
+        term: the term of the active NameNode that gave it, or `NO_TERM`.
+        replayed: the fields that each cached answer repeats, if that was found out already.
+    """
+
+    status: int
+    reason: str
+    headers: Headers
+    body: bytes
+    namenode: NameNode
+    term: int
+    replied_at: float
+    replayed: Headers | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledReply:
+    """What is known of a reply before its first byte goes to the client.
+
+    Attributes:
+        headers: as in `UpstreamReply`.
+        body: the whole body when it is JSON of less than 64 KiB, else None (it is being streamed).
+        replied_at: local time at which this much of the reply was there.
+        term: the term of the active NameNode that gave it, or `NO_TERM`.
+    """
+
+    status: int
+    reason: str
+    headers: Headers
+    body: bytes | None
+    namenode: NameNode
+    term: int
+    replied_at: float
+
+
+Settle: TypeAlias = Callable[[SettledReply | None], Awaitable[None]]
+"""Told what is known of the reply before its first byte goes to the client; None: the outcome is unknown."""
+
+
+async def nothing_to_settle(_: SettledReply | None) -> None:
+    """Do nothing: `Settle` of a call that changes nothing, for which no reply has to be held back."""
+
+
+Decorate: TypeAlias = Callable[[SettledReply], Headers]
+"""Says which header fields of ours go out behind the NameNode's own."""

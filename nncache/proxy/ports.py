@@ -1,0 +1,117 @@
+"""What reads and writes need of the rest of the system.
+
+Shapes only: the wiring fits the real parts in, tests fit fakes in. Every method that waits has a
+deadline of its own or is given one by its caller.
+"""
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Protocol, TypeAlias
+
+from aiohttp import web
+
+from nncache.cache.clock_eviction import Caller
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
+from nncache.proxy.upstream.plain_exchange import Begun
+
+Clock: TypeAlias = Callable[[], float]
+"""Seconds of CLOCK_BOOTTIME."""
+
+
+class Fetcher(Protocol):
+    """Asks a NameNode and holds its small reply."""
+
+    async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
+        """Send the call to the active NameNode, or go on with one that was sent.
+
+        Raises:
+            UpstreamError: no NameNode gave a reply.
+        """
+        ...
+
+
+class Streamer(Protocol):
+    """Passes a call and its reply through, both bodies as they come."""
+
+    async def stream(
+        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> web.StreamResponse:
+        """Pass the call through; `settle` runs to its end before the first byte goes to the client.
+
+        It is not called when nothing was sent.
+
+        Raises:
+            ProxyError: there is no reply to pass on.
+        """
+        ...
+
+
+class Right(Enum):
+    """What a NameNode says of a caller who would write a path."""
+
+    GRANTED = auto()
+    DENIED = auto()
+    MISSING = auto()  # the path is not there
+    UNKNOWN = auto()  # one cannot ask as them
+
+
+class ClosedFiles(Protocol):
+    """Knows whether files are closed."""
+
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
+        """Say whether the file is closed, as that very NameNode sees it.
+
+        What the service may not know is asked as the caller; None if one cannot ask as them.
+        """
+        ...
+
+
+class NameNodeQueries(ClosedFiles, Protocol):
+    """Questions that the proxy asks a NameNode on its own account, as the user of the service or as a caller.
+
+    As a caller they raise `CallerRefusedError` where the NameNode does not let the caller see the path.
+    """
+
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether the active NameNode knows the path; None asks as the service."""
+        ...
+
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether the active NameNode knows the path as a directory; None asks as the service."""
+        ...
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Say whether the caller may write the path."""
+        ...
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Return a transaction id >= all that were written before this was called; this NameNode is active."""
+        ...
+
+
+class Lease(Protocol):
+    """By what a proxy that authenticates its clients takes a request for one of its user's, as long as that is so."""
+
+    @property
+    def ends_at(self) -> float:
+        """Local time at which it ends by itself, at the latest."""
+
+    @property
+    def otherwise(self) -> Caller | None:
+        """As whom the request asks once this has ended: by the credential that it carries; None: it is refused."""
+
+    def is_good(self) -> bool:
+        """Whether it still is so."""
+
+
+class CoverageSignal(Protocol):
+    """Tells when all changes are known to have been applied."""
+
+    def request_probe(self) -> None:
+        """Ask for proof soon, since it is waited for."""
+
+    async def wait_covered(self, timeout_s: float) -> bool:
+        """Wait for the next proof; false if none came in time."""
+        ...

@@ -1,0 +1,217 @@
+"""Answer GETFILESTATUS: from memory, by sharing a question, or by asking.
+
+The cache decides, this carries out.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, assert_never
+
+from aiohttp import web
+
+from nncache.cache.clock_eviction import Caller
+from nncache.cache.decisions import Conclusion, Fetch, Forward, Join, Known, Serve, Wait
+from nncache.cache.entries import Hit, Ticket
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.hadoop.calls import StatusRequest
+from nncache.proxy.cache_status import ForwardReason
+from nncache.proxy.credentials import Credential
+from nncache.proxy.errors import ProxyError
+from nncache.proxy.flights import Flight, Flights
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.ports import Clock, CoverageSignal, Lease
+
+
+@dataclass(frozen=True, slots=True)
+class FromMemory:
+    """A hit."""
+
+    hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Collapsed:
+    """The reply to the same caller's question, which was on its way already."""
+
+    known: Known
+
+
+@dataclass(frozen=True, slots=True)
+class FromNameNode:
+    """The NameNode's reply to this very call.
+
+    Attributes:
+        is_stored: whether the cache is known to have kept it.
+        is_known: whether the cache is known to have it, kept now or before.
+    """
+
+    reply: UpstreamReply
+    why: ForwardReason
+    is_stored: bool
+    is_known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The NameNode was asked and gave no reply."""
+
+    error: ProxyError
+    why: ForwardReason
+
+
+@dataclass(frozen=True, slots=True)
+class PassOn:
+    """Nothing was asked yet: pass the call through, without a trace."""
+
+    why: ForwardReason
+
+
+@dataclass(frozen=True, slots=True)
+class NotAdmitted:
+    """Nothing was asked: what let the client in has ended meanwhile."""
+
+
+ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | PassOn | NotAdmitted
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that was put to the NameNode for a request; perhaps before the ordinary path had that."""
+
+    flight: Flight
+    why: ForwardReason
+
+    def attach(self, request: web.BaseRequest) -> None:
+        """Let those who answer the request know."""
+        request[ASKED] = self
+
+    def abandon(self) -> None:
+        """Do nothing: the question goes on without the client."""
+
+
+ASKED: Final = web.RequestKey("asked", Asked)
+"""Under which a request has its question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """One plain GETFILESTATUS.
+
+    Attributes:
+        credential: what authenticates it, beside what its target says.
+        refresh: the caller wants the NameNode's own answer.
+        asked: the question that was put for it already.
+        lease: by what the proxy itself says who asks; None: the NameNode does.
+    """
+
+    plain: StatusRequest
+    caller: Caller
+    head: RequestHead
+    credential: Credential | None = None
+    refresh: bool = False
+    asked: Asked | None = None
+    lease: Lease | None = None
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether it is still one of the caller's."""
+        return self.lease is None or self.lease.is_good()
+
+    def as_of_now(self) -> "Read | None":
+        """Return it as that of the caller who asks now; None: the proxy no longer knows who that is."""
+        if self.lease is None or self.lease.is_good():
+            return self
+        if self.lease.otherwise is None:
+            return None
+        return replace(self, caller=self.lease.otherwise, lease=None)
+
+
+class Reads:
+    """Carries the cache's decisions out, one read at a time and many at once."""
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        flights: Flights,
+        signal: CoverageSignal,
+        clock: Clock,
+        *,
+        join_wait_s: float,
+    ) -> None:
+        self._cache = cache
+        self._flights = flights
+        self._signal = signal
+        self._clock = clock
+        self._join_wait_s = join_wait_s
+
+    async def answer(self, read: Read) -> ReadAnswer:
+        """Answer one read.
+
+        An exception is an internal error, and the NameNode has not been asked.
+        """
+        asked = read.asked
+        deadline = self._clock() + self._join_wait_s
+        may_wait = True
+        while asked is None:
+            if (now := read.as_of_now()) is None:
+                return NotAdmitted()
+            read = now
+            decision = self._cache.lookup(
+                read.plain.path, read.caller, self._clock(), refresh=read.refresh, may_wait=may_wait
+            )
+            match decision:
+                case Serve(hit):
+                    return FromMemory(hit)
+                case Forward(reason):
+                    return PassOn(reason)
+                case Fetch(ticket, reason):
+                    asked = Asked(
+                        self._flights.launch(ticket, read.plain, read.head, read.credential), reason
+                    )
+                case Join(ticket):
+                    assert may_wait, "told not to wait, the cache says Join"
+                    if (known := await self._joined(ticket)) is not None and read.is_admitted:
+                        return Collapsed(known)
+                    may_wait = False
+                case Wait(ticket):
+                    assert may_wait, "told not to wait, the cache says Wait"
+                    may_wait = await self._wait(ticket, deadline - self._clock())
+                case _:
+                    assert_never(decision)
+        return await self._fetched(asked)
+
+    async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered:
+        """Return the reply once the cache has taken it, or soon after it came.
+
+        Having waited, `Cache-Status` can say whether the reply was kept, and the same client's next
+        read finds it; what is waited for is a question to the NameNode of about a millisecond.
+        """
+        answer = await asked.flight.answer()
+        if isinstance(answer, ProxyError):
+            return Unanswered(answer, asked.why)
+        result = await asked.flight.result(self._join_wait_s)
+        conclusion = Conclusion.NOT_KEPT if result is None else result.conclusion
+        is_stored = conclusion.is_shareable
+        is_known = is_stored or conclusion is Conclusion.UNCHANGED
+        return FromNameNode(answer, asked.why, is_stored=is_stored, is_known=is_known)
+
+    async def _joined(self, ticket: Ticket) -> Known | None:
+        """Wait for the same caller's question; None if its answer is not for others."""
+        if (flight := self._flights.find(ticket)) is None:
+            return None
+        flight.is_joined = True
+        await flight.answer()  # as long as asking by ourselves would take, at most
+        result = await flight.result(self._join_wait_s)
+        return None if result is None else result.shared
+
+    async def _wait(self, ticket: Ticket | None, timeout_s: float) -> bool:
+        """Wait for a question to be concluded or, without one, for proof that all changes were applied.
+
+        False if that did not come in time; then there is no use in waiting for more.
+        """
+        if timeout_s <= 0:
+            return False
+        if ticket is None:
+            self._signal.request_probe()
+            return await self._signal.wait_covered(timeout_s)
+        flight = self._flights.find(ticket)
+        return flight is not None and await flight.result(timeout_s) is not None

@@ -1,0 +1,284 @@
+"""GET /v1/registry/PATH: what is registered, for clients of HTTP.
+
+Read-only, and for every client: the registry is world-readable by design.
+"""
+
+import asyncio
+import logging
+import math
+from collections import Counter
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Final, NoReturn, Protocol
+
+from aiohttp import web
+from cachetools import LRUCache
+
+from nncache.coordination.task_group import run_all
+from nncache.net.shares import holder_of
+from nncache.net.token_bucket import TokenBucket
+from nncache.proxy.clients.one_task import OneTaskHandler
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Handler
+from nncache.proxy.conditional import Wish, etag_of, wish_of
+from nncache.proxy.counted_answer import counted_answer
+from nncache.proxy.errors import (
+    ClientGoneError,
+    MethodNotAllowedError,
+    ProxyError,
+    RegistryUnavailableError,
+    TooManyRequestsError,
+)
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Headers
+from nncache.proxy.registry_turns import RegistryTurns
+from nncache.proxy.registry_waits import Followed, RegistryPage, RegistryWaits
+from nncache.proxy.registry_wish import RegistryWish, is_registry, read_registry_wish
+from nncache.proxy.traffic import Exchange, Result, Traffic
+from nncache.proxy.wait_groups import WaitEnd
+
+_log = logging.getLogger(__name__)
+
+PER_S: Final = 20.0
+"""What a client address may use in each second: one for a request."""
+
+BURST: Final = 100.0
+
+MANY: Final = 10.0
+"""What a request costs for which a whole subtree is read."""
+
+PER_BYTES: Final = 16_384
+"""Of a record that was read: for so many more a request costs one more."""
+
+CLIENTS: Final = 4_096
+"""Addresses whose use is remembered."""
+
+UNUSED_S: Final = 300.0
+"""After which the registry is not followed any more while no request waits for it."""
+
+AGAIN_S: Final = 5.0
+"""After which the registry is followed again, where that failed."""
+
+_ALLOW: Final = b"GET, HEAD"
+_METHODS: Final = frozenset({"GET", "HEAD"})
+_NO_WISH: Final = Wish(None, 0)
+_FIELDS: Final[Headers] = (
+    (b"Cache-Control", b"no-cache"),
+    (b"Vary", b"Accept"),
+    (b"X-Content-Type-Options", b"nosniff"),
+)
+
+
+class RegistryAnswer(StrEnum):
+    """What a request about the registry was answered."""
+
+    FOUND = "found"
+    NOT_MODIFIED = "not-modified"
+    NOT_FOUND = "not-found"
+    REFUSED = "refused"
+    UNAVAILABLE = "unavailable"
+
+
+REGISTRY_ANSWERS: Final[Mapping[str, str]] = {
+    RegistryAnswer.FOUND: "with what is there",
+    RegistryAnswer.NOT_MODIFIED: "304: nothing has changed",
+    RegistryAnswer.NOT_FOUND: "404: no such entry, or no record there",
+    RegistryAnswer.REFUSED: "another status of 4xx: a wrong request, or too many",
+    RegistryAnswer.UNAVAILABLE: "503: ZooKeeper does not answer, or too many subtrees are being read",
+}
+"""What each means, for the documentation."""
+
+
+class RegistrySource(Protocol):
+    """Where it is found."""
+
+    @property
+    def gaps(self) -> int:
+        """How often changes may have been missed since the start, so that everything was read again."""
+
+    async def page(self, wish: RegistryWish) -> RegistryPage:
+        """Return what is asked for.
+
+        Raises:
+            ClientError: there is no such thing, or the question is none.
+            RegistryUnavailableError: ZooKeeper does not answer.
+        """
+
+    async def follow(self, followed: Followed) -> NoReturn:
+        """Tell of each change, until cancelled.
+
+        Raises:
+            RegistryUnavailableError: the registry cannot be followed.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryStats:
+    """Figures since the start.
+
+    Attributes:
+        answers: requests by what they were answered.
+        waiters: requests that are held now.
+        waits: requests that were held, by how their waits ended.
+        waits_not_admitted: answered at once, since too many were held.
+        gaps: times that changes may have been missed, so that everything was read again.
+    """
+
+    answers: dict[RegistryAnswer, int]
+    waiters: int = 0
+    waits: dict[WaitEnd, int]
+    waits_not_admitted: int = 0
+    gaps: int = 0
+
+
+NO_REGISTRY: Final = RegistryStats(answers={}, waits={})
+"""Of a proxy that serves none."""
+
+
+class _UnusedError(Exception):
+    """No request waits for a change."""
+
+
+class RegistryEndpoint:
+    """Serves the registry. Requests are held while `run` runs beside it."""
+
+    def __init__(
+        self, source: RegistrySource, traffic: Traffic, limits: LimitSettings, *, max_wait_s: float = 0.0
+    ) -> None:
+        """Serve what the source has; `max_wait_s`: for how long a request is held at most."""
+        self._source = source
+        self._traffic = traffic
+        self._limits = limits
+        self._max_wait_s = max_wait_s
+        self._buckets: LRUCache[str, TokenBucket] = LRUCache(CLIENTS)  # by address
+        self._turns = RegistryTurns()  # of those who ask about subtrees
+        self._waits = RegistryWaits(self._page, source.page)
+        self._answers: Counter[RegistryAnswer] = Counter(dict.fromkeys(RegistryAnswer, 0))
+
+    def before(self, others: Handler) -> Handler:
+        """Return what answers all requests; those for other targets `others` does."""
+
+        def handle(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
+            return self.handle(request) if is_registry(request.raw_path) else others(request)
+
+        return handle
+
+    async def run(self) -> NoReturn:
+        """Follow the registry while requests wait for a change, and for UNUSED_S more, until cancelled."""
+        try:
+            while True:
+                self._waits.followed(is_followed=True)
+                await self._waits.is_wanted.wait()
+                try:
+                    await run_all(lambda: self._source.follow(self._waits), self._see_it_is_used)
+                except _UnusedError:
+                    continue
+                except RegistryUnavailableError as error:
+                    _log.warning("no requests about the registry are held for %g s: %s", AGAIN_S, error)
+                self._waits.followed(is_followed=False)
+                await asyncio.sleep(AGAIN_S)
+        finally:
+            self._waits.followed(is_followed=False)
+
+    async def _see_it_is_used(self) -> NoReturn:
+        await self._waits.unused_for(UNUSED_S)
+        raise _UnusedError
+
+    def stop(self) -> None:
+        """Answer all requests that are held, and hold none any more."""
+        self._waits.stop()
+
+    def stats(self) -> RegistryStats:
+        """Return the figures so far."""
+        return RegistryStats(
+            answers=dict(self._answers),
+            waiters=self._waits.waiting,
+            waits=dict(self._waits.ended),
+            waits_not_admitted=self._waits.not_admitted,
+            gaps=self._source.gaps,
+        )
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        return await counted_answer(self._traffic, request, self._counted, allow=_ALLOW)
+
+    async def _counted(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+        try:
+            response = await self._answer(request, exchange)
+        except ClientGoneError:
+            raise
+        except ProxyError as error:
+            self._answers[_kind_of(error.status)] += 1
+            raise
+        self._answers[_kind_of(response.status)] += 1
+        return response
+
+    async def _answer(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+        if request.method not in _METHODS:
+            raise MethodNotAllowedError("the registry is read with GET; it is written with nncache registry")
+        headers = tuple(request.raw_headers)
+        wish = read_registry_wish(request.raw_path, headers)
+        want = wish_of(headers, max_wait_s=self._max_wait_s) or _NO_WISH
+        holder = holder_of(exchange.peer)
+        self._admit(holder, MANY if wish.reads_many else 1.0)
+        client = request.protocol if isinstance(request.protocol, OneTaskHandler) else None
+        waited = await self._waits.answer(wish, want, holder, client)
+        exchange.started += waited.held_s  # what is timed is the work
+        if isinstance(waited.said, ProxyError):
+            raise waited.said
+        page = waited.said
+        self._bucket(holder).charge(page.read_bytes // PER_BYTES, self._traffic.clock())
+        fields = ((b"Content-Type", page.content_type), *_FIELDS, *page.fields)
+        if waited.applied_s:
+            fields = (*fields, (b"Preference-Applied", b"wait=%d" % waited.applied_s))
+        if page.status != HTTPStatus.OK:
+            return RawResponse(page.status, page.reason, fields, body=page.body, limits=self._limits)
+        exchange.result = Result.REGISTRY
+        fields = (*fields, (b"ETag", etag_of(page.body)))
+        if want.is_not_modified(page.status, page.body):
+            return RawResponse(304, "Not Modified", fields, body=b"", limits=self._limits)
+        exchange.body_bytes = len(page.body)
+        return RawResponse(200, "OK", fields, body=page.body, limits=self._limits)
+
+    def _admit(self, holder: str, cost: float) -> None:
+        """Charge a client address for a request.
+
+        Raises:
+            TooManyRequestsError: it has used what it may; says when to come back.
+        """
+        now, bucket = self._traffic.clock(), self._bucket(holder)
+        if bucket.left(now) < cost:
+            wait_s = math.ceil(bucket.ready_at(cost) - now)
+            raise TooManyRequestsError(
+                f"too many questions about the registry: {PER_S:g} a second, of which one about a subtree is {MANY:g}",
+                max(1, wait_s),
+            )
+        bucket.charge(cost, now)
+
+    def _bucket(self, holder: str) -> TokenBucket:
+        bucket = self._buckets.get(holder)
+        if bucket is None:
+            bucket = self._buckets[holder] = TokenBucket(PER_S, BURST, self._traffic.clock())
+        return bucket
+
+    async def _page(self, wish: RegistryWish, holder: str) -> RegistryPage:
+        if not wish.reads_many:
+            return await self._source.page(wish)
+        async with self._turns.turn(holder):
+            return await self._source.page(wish)
+
+
+def _kind_of(status: int) -> RegistryAnswer:
+    match status:
+        case HTTPStatus.OK:
+            return RegistryAnswer.FOUND
+        case HTTPStatus.NOT_MODIFIED:
+            return RegistryAnswer.NOT_MODIFIED
+        case HTTPStatus.NOT_FOUND:
+            return RegistryAnswer.NOT_FOUND
+        case _ if status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return RegistryAnswer.REFUSED
+        case _:
+            return RegistryAnswer.UNAVAILABLE

@@ -1,0 +1,294 @@
+"""The way to the NameNodes: a call goes in, the active one's reply comes out.
+
+`failover.py` finds the NameNode, `exchange.py` speaks to it, `pool.py` holds the
+connections and says why this is not aiohttp's ClientSession.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from aiohttp import HttpVersion11, web
+
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.errors import ProxyError, ReplyTooLargeError
+from nncache.proxy.headers import reply_headers
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import (
+    Decorate,
+    Headers,
+    RequestHead,
+    Settle,
+    SettledReply,
+    UpstreamReply,
+    nothing_to_settle,
+)
+from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
+from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
+from nncache.proxy.upstream.plain_exchange import BEGUN, Begun, PlainExchange, PlainReader, SentCall
+from nncache.proxy.upstream.pool import Connections
+from nncache.proxy.upstream.service_login import ServiceLogin
+
+_LOG = logging.getLogger(__name__)
+
+MAX_FETCHED_BYTES: Final = 1024 * 1024
+MAX_SETTLED_BYTES: Final = 64 * 1024
+_CONTINUE_LINE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardStats:
+    """What has been forwarded since the start, and what came of it."""
+
+    calls: int
+    repeated: int  # attempts after the first of a call
+    not_sent: int  # attempts for which no connection could be made
+    refused: int  # attempts answered by "standby" or "not yet"
+    cut: int  # attempts whose connection ended before the reply was complete
+    timed_out: int  # attempts that the NameNode was silent about
+    outcome_unknown: int  # calls that were sent and got no reply
+    broken_replies: int  # replies that broke off after their first byte had gone to the client
+    connections_in_use: int
+    connections_idle: int
+    waiting_for_connection: int  # calls
+    clients_cut: int  # those that kept a connection waiting while calls waited for one
+    secure_cookies_removed: int  # fields that were kept off connections without TLS
+
+
+class Upstream:
+    """Sends calls to the NameNodes. Use it as an async context: it owns the tasks that calls need.
+
+    Attributes:
+        cookies: say which cookies of a reply may go to a client.
+    """
+
+    def __init__(
+        self,
+        pool: NameNodes,
+        limits: LimitSettings,
+        clock: Callable[[], float],
+        web: NameNodeWeb = PLAIN,
+        login: ServiceLogin | None = None,
+    ) -> None:
+        """Send calls to the NameNodes of the pool, reached as `web` says; `login` is for calls as the service."""
+        self._login = login
+        self._limits = limits
+        self._clock = clock
+        self._connections = Connections(limits, clock, web)
+        self._tasks = asyncio.TaskGroup()  # bodies on their way; settlings that outlive their request
+        self._asking = FailoverClient(pool, limits, clock, self._connections, self._tasks, login)
+        self.cookies = SecureCookies()
+        self._outcome_unknown = 0
+        self._broken_replies = 0
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        if self._login is not None:
+            await self._login.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._tasks.__aexit__(kind, exc, trace)
+        finally:
+            if self._login is not None:
+                await self._login.__aexit__(None, None, None)
+        self._connections.close()
+
+    def stats(self) -> ForwardStats:
+        """Return the figures so far."""
+        counts, connections = self._asking.counts, self._connections.counts()
+        return ForwardStats(
+            calls=counts.calls,
+            repeated=counts.repeated,
+            not_sent=counts.not_sent,
+            refused=counts.refused,
+            cut=counts.cut,
+            timed_out=counts.timed_out,
+            outcome_unknown=self._outcome_unknown,
+            broken_replies=self._broken_replies,
+            connections_in_use=connections.in_use,
+            connections_idle=connections.idle,
+            waiting_for_connection=connections.waiting,
+            clients_cut=connections.clients_cut,
+            secure_cookies_removed=self.cookies.removed,
+        )
+
+    async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
+        """Make a call without a body, or go on with one that was sent, and return its whole reply, at most 1 MiB of it.
+
+        Raises:
+            UpstreamError: no NameNode gave a reply, or it was larger.
+            OverloadedError: no connection became free in time.
+        """
+        answer = await self._asking.ask(
+            UpstreamCall(head, wanted_bytes=MAX_FETCHED_BYTES, begun=None if begun is None else begun.take())
+        )
+        try:
+            exchange = answer.exchange
+            if not exchange.is_complete:
+                raise ReplyTooLargeError(
+                    f"a reply of more than {MAX_FETCHED_BYTES} bytes is not held in memory"
+                )
+            return UpstreamReply(
+                status=exchange.status,
+                reason=exchange.reason,
+                headers=reply_headers(exchange.headers),
+                body=exchange.start,
+                namenode=answer.namenode,
+                term=answer.term,
+                replied_at=self._clock(),
+            )
+        finally:
+            await answer.close()
+
+    def begin_plain(self, request: bytes, holder: str, reader: PlainReader) -> PlainExchange | None:
+        """Send a GET at once, if a connection to the active NameNode is open and free for the holder; else None."""
+        active = self._asking.active
+        connection = None if active is None else self._connections.acquire_kept(active, holder)
+        if active is None or connection is None:
+            return None
+        exchange = PlainExchange(connection, self._connections, reader, self.term_of(active))
+        try:
+            exchange.send(request)
+        except ConnectionResetError:
+            exchange.abandon()
+            return None
+        self._asking.counts.calls += 1
+        return exchange
+
+    def term_of(self, namenode: NameNode) -> int:
+        """Return a NameNode's term; NO_TERM if it is not the active one."""
+        return self._asking.term_of(namenode)
+
+    async def stream(
+        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> web.StreamResponse:
+        """Make a call, its body and the reply's streamed through.
+
+        `settle` is awaited exactly once for a call that was sent, before the first byte of the reply goes to
+        the client, and runs to its end whatever becomes of the client. It is not called when nothing was sent.
+
+        Raises:
+            UpstreamError: no NameNode gave a reply.
+            OverloadedError: no connection became free in time.
+            ClientError: the client's body broke off.
+        """
+        call = UpstreamCall(
+            head,
+            wanted_bytes=MAX_SETTLED_BYTES,
+            body=ClientBody(request, self._limits) if request.body_exists else None,
+            only_json=True,
+            on_continue=lambda: _tell_to_continue(request),
+            begun=_begun_of(request),
+        )
+        try:
+            answer = await self._asking.ask(call)
+        except BaseException:  # a cancelled call may have had its effect like any other
+            if call.is_pending:
+                self._outcome_unknown += 1
+                await self._settle(settle, None)
+            raise
+        try:
+            settled = self._settled(answer)
+            if answer.exchange.is_complete:
+                await answer.close()  # the next call need not wait for `settle`, nor for this client to read
+            await self._settle(settle, settled)
+            response = self._response_to(request, answer.exchange, settled, decorate(settled))
+            await self._pass_on(request, answer, response)
+            return response
+        finally:
+            await answer.close()
+
+    def _settled(self, answer: UpstreamResponse) -> SettledReply:
+        exchange = answer.exchange
+        return SettledReply(
+            status=exchange.status,
+            reason=exchange.reason,
+            headers=reply_headers(exchange.headers),
+            body=exchange.start if exchange.is_complete and exchange.is_json else None,
+            namenode=answer.namenode,
+            term=answer.term,
+            replied_at=self._clock(),
+        )
+
+    def _response_to(
+        self, request: web.BaseRequest, exchange: Exchange, settled: SettledReply, extra: Headers
+    ) -> RawResponse:
+        fields = self.cookies.for_client(settled.headers, is_secure=is_over_tls(request))
+        is_whole = exchange.is_complete and request.method != "HEAD"
+        return RawResponse(
+            settled.status,
+            settled.reason,
+            (*fields, *extra),
+            body=exchange.start if is_whole else None,
+            length=exchange.content_length,
+            limits=self._limits,
+        )
+
+    async def _pass_on(
+        self, request: web.BaseRequest, answer: UpstreamResponse, response: RawResponse
+    ) -> None:
+        """Send the reply as it comes. What has begun can't be replaced: on a failure it is cut off."""
+        exchange = answer.exchange
+        await response.prepare(request)
+        try:
+            if not exchange.is_complete:
+                await self._write(answer, response, exchange.start)
+            while not exchange.is_complete:
+                await self._write(answer, response, await exchange.receive_part())
+            await answer.close()
+            await response.write_eof()
+        except ConnectionError:
+            response.cut()  # the client's end of it; there is no one to tell
+        except ProxyError as exc:
+            if not response.has_begun:
+                raise
+            _LOG.warning("A reply to %s broke off: %s", request.remote, exc)
+            self._broken_replies += 1
+            response.cut()
+
+    async def _write(self, answer: UpstreamResponse, response: RawResponse, part: bytes) -> None:
+        with answer.waiting_for_client(response.cut, response.spent_s):
+            await response.write(part)
+
+    async def _settle(self, settle: Settle, reply: SettledReply | None) -> None:
+        if settle is not nothing_to_settle:
+            await self._shielded(settle(reply))
+
+    async def _shielded(self, work: Awaitable[None]) -> None:
+        """Await work that goes on, and keeps its place in the order of things, if this request is cancelled."""
+        fault = await asyncio.shield(self._tasks.create_task(_captured(work)))
+        if fault is not None:
+            raise fault
+
+
+async def _captured(work: Awaitable[None]) -> Exception | None:
+    """Hand an exception on as a value, so that it fails its own request and not the task group."""
+    try:
+        await work
+    except Exception as exc:  # noqa: BLE001 - raised again by the one who waits
+        return exc
+    return None
+
+
+def _begun_of(request: web.BaseRequest) -> SentCall | None:
+    begun = request.get(BEGUN)
+    return None if begun is None else begun.take()
+
+
+def _tell_to_continue(request: web.BaseRequest) -> None:
+    """Pass an interim 100 on to a client that asked for it (RFC 9110, section 10.1.1)."""
+    expects = request.headers.get("Expect", "").lower() == "100-continue"
+    transport = request.transport
+    if expects and request.version == HttpVersion11 and transport is not None:
+        transport.write(_CONTINUE_LINE)

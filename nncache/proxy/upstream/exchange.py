@@ -1,0 +1,233 @@
+"""One call on one connection to a NameNode: the request out, the reply in.
+
+The request's body waits until the NameNode has had a moment to answer. No WebHDFS operation of a NameNode
+reads a body: it answers `CREATE` with a redirect as soon as it has the head, then closes on what it did not
+read, and that reset would take the reply along if the body were still being written (RFC 9112, section 9.6).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import aiohttp
+from aiohttp.http import RawResponseMessage
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.streams import EofStream, StreamReader
+
+from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.errors import (
+    ClientError,
+    NotSentError,
+    ProxyError,
+    SlowRequestError,
+    UpstreamCutError,
+    UpstreamTimeoutError,
+)
+from nncache.proxy.headers import encode_fields
+from nncache.proxy.messages import Headers, RequestHead
+from nncache.proxy.upstream.pool import Connection
+
+_log = logging.getLogger(__name__)
+
+_BODY_HOLD_S: Final = 0.1  # what a NameNode needs to answer a head, with room
+_BROKEN: Final = (aiohttp.ClientError, HttpProcessingError, EofStream, OSError)  # how aiohttp says "cut off"
+_CONTINUE = 100
+_SWITCHING_PROTOCOLS = 101
+_FIRST_FINAL_STATUS = 200
+
+
+def encode_request(head: RequestHead, *, host: str, chunked: bool) -> bytes:
+    """Write a request's head as it goes on the wire: the target byte for byte, the fields in their order.
+
+    Args:
+        head: what to send.
+        host: the `Host` of a request that has none (HTTP/1.0).
+        chunked: a body of unknown length follows.
+    """
+    line = f"{head.method} {head.target} HTTP/1.1\r\n".encode("utf-8", "surrogateescape")
+    parts = [line, encode_fields(head.headers)]
+    if not any(name.lower() == b"host" for name, _ in head.headers):
+        parts.append(b"Host: %b\r\n" % host.encode("idna"))
+    if chunked:
+        parts.append(b"Transfer-Encoding: chunked\r\n")
+    parts.append(b"\r\n")
+    return b"".join(parts)
+
+
+class Exchange:
+    """The state of one call.
+
+    Attributes:
+        status: of the final reply; 0 before `receive_head`.
+        reason: of the final reply.
+        headers: of the final reply, as they came.
+        content_length: what the reply declares, if it does.
+        is_json: the reply says that its body is JSON.
+        start: the first part of the reply's body, as far as `receive_start` has read it.
+        is_complete: whether `start` is the whole body.
+    """
+
+    def __init__(
+        self, connection: Connection, head: RequestHead, body: ClientBody | None, *, timeout_s: float
+    ) -> None:
+        self._connection = connection
+        self._head = head
+        self._body = body
+        self._timeout_s = timeout_s  # how long the NameNode may be silent
+        self._may_send_body = asyncio.Event()  # the NameNode has said 100, or its moment is over
+        self._client_fault: ClientError | None = None  # why the body broke off
+        self._payload: StreamReader | None = None
+        self._is_body_sent = body is None
+        self.status = 0
+        self.reason = ""
+        self.headers: Headers = ()
+        self.content_length: int | None = None
+        self.is_json = False
+        self.start = b""
+        self.is_complete = False
+
+    def send_head(self) -> None:
+        """Send the request's head.
+
+        Raises:
+            NotSentError: the connection is gone.
+        """
+        declared = any(name.lower() == b"content-length" for name, _ in self._head.headers)
+        chunked = self._body is not None and not declared
+        host = self._connection.namenode.http
+        self._connection.expect_reply(self._head.method)
+        try:
+            self._connection.send_head(encode_request(self._head, host=host, chunked=chunked))
+        except ConnectionResetError as exc:
+            raise NotSentError(f"NameNode {host}: {exc}") from exc
+
+    async def send_body(self) -> None:
+        """Send the request's body as it comes from the client. Never raises but CancelledError.
+
+        What goes wrong shows at the other end of the call: in `receive_head` and `receive_part`.
+        """
+        assert self._body is not None
+        declared = any(name.lower() == b"content-length" for name, _ in self._head.headers)
+        try:
+            try:
+                async with asyncio.timeout(_BODY_HOLD_S):
+                    await self._may_send_body.wait()
+            except TimeoutError:
+                pass  # no answer yet: it wants the body
+            writer = self._connection.body_writer(chunked=not declared)
+            while part := await self._next_part(self._body):
+                async with asyncio.timeout(self._timeout_s):
+                    await writer.write(part)
+            await writer.write_eof()
+            self._is_body_sent = True
+        except ClientError as fault:
+            self._client_fault = fault
+            self._connection.abort()
+        except TimeoutError:
+            self._connection.abort()
+        except (OSError, aiohttp.ClientError):
+            pass  # it takes no more: its reply, if there is one, can still be read
+        except Exception:  # noqa: BLE001 - an internal error must not take the other calls along (one task group)
+            _log.exception("could not send a request's body")
+            self._connection.abort()
+
+    async def _next_part(self, body: ClientBody) -> bytes:
+        with self._connection.waiting_for_client(self._cut_body, body.spent_s):
+            return await body.read_part()
+
+    def _cut_body(self) -> None:
+        self._client_fault = SlowRequestError(
+            "the body came too slowly while other calls waited for a connection to the NameNode"
+        )
+        self._connection.abort()
+
+    async def receive_head(self, on_continue: Callable[[], None]) -> None:
+        """Wait for the final reply's head.
+
+        Raises:
+            UpstreamTimeoutError: the NameNode is silent.
+            UpstreamCutError: the connection ended, or what came is no HTTP.
+            ClientError: the client's body broke off, and with it the call.
+        """
+        while True:
+            message, payload = await self._receive_message()
+            if message.code >= _FIRST_FINAL_STATUS:
+                break
+            if message.code == _SWITCHING_PROTOCOLS:
+                raise UpstreamCutError("the NameNode switched protocols, unasked")
+            if message.code == _CONTINUE:
+                self._may_send_body.set()
+                on_continue()
+        self.status, self.reason, self.headers = message.code, message.reason, message.raw_headers
+        self._payload = payload
+        self.is_complete = payload.at_eof()
+        for name, value in self.headers:
+            match name.lower():
+                case b"content-length" if self.content_length is None and value.isdigit():
+                    self.content_length = int(value)
+                case b"content-type" if value.lower().startswith(b"application/json"):
+                    self.is_json = True
+                case _:
+                    pass
+
+    async def _receive_message(self) -> tuple[RawResponseMessage, StreamReader]:
+        while True:
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    return await self._connection.protocol.read()
+            except TimeoutError:
+                if self._is_body_sent or self._client_fault is not None:
+                    raise UpstreamTimeoutError(self._said("gave no answer in time")) from None
+                # A long body is still on its way; `send_body` has deadlines of its own.
+            except _BROKEN as exc:
+                raise self._cut(exc) from exc
+
+    async def receive_start(self, limit: int) -> None:
+        """Read the reply's body until it is complete or longer than `limit` bytes; `start` has what came.
+
+        Raises:
+            ProxyError: as `receive_part`.
+        """
+        parts = [self.start]
+        size = len(self.start)
+        while not self.is_complete and size <= limit:
+            part = await self.receive_part()
+            parts.append(part)
+            size += len(part)
+        self.start = b"".join(parts)
+
+    async def receive_part(self) -> bytes:
+        """Return the next part of the reply's body; b"" after the last one.
+
+        Raises:
+            UpstreamTimeoutError: the NameNode is silent.
+            UpstreamCutError: the connection ended before the body did.
+            ClientError: the client's body broke off, and with it the call.
+        """
+        assert self._payload is not None
+        try:
+            if self._payload.is_eof():  # nearly always: what is left of it has come
+                part = self._payload.read_nowait()
+            else:
+                async with asyncio.timeout(self._timeout_s):
+                    part = await self._payload.readany()
+        except TimeoutError:
+            raise UpstreamTimeoutError(self._said("stopped in the middle of its reply")) from None
+        except (*_BROKEN, RuntimeError) as exc:  # RuntimeError: StreamReader's word for a closed connection
+            raise self._cut(exc) from exc
+        self.is_complete = self._payload.at_eof()
+        return part
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the connection has nothing of this call left on it."""
+        return self.is_complete and self._is_body_sent
+
+    def _cut(self, exc: Exception) -> ProxyError:
+        if self._client_fault is not None:
+            return self._client_fault
+        return UpstreamCutError(self._said(f"broke the call off: {str(exc) or type(exc).__name__}"))
+
+    def _said(self, what: str) -> str:
+        return f"NameNode {self._connection.namenode.http} {what}"

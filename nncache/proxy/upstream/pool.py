@@ -1,0 +1,389 @@
+"""Connections to the NameNodes: opened, lent, kept for reuse, closed.
+
+Why not aiohttp's ClientSession (looked up in aiohttp 3.14.5):
+- it repeats PUT and DELETE by itself when a kept connection turns out to be dead (client.py,
+  IDEMPOTENT_METHODS); a write whose outcome is unknown must never be repeated;
+- it sends `URL.raw_path_qs`, which drops an empty query and a fragment and can't carry bytes that are no
+  UTF-8; the request target must arrive byte for byte;
+- it takes header fields as str, adds its own, and swallows interim replies (100 Continue).
+What it is built of serves well: `ResponseHandler` with the C parser reads replies with flow control and
+knows when a connection may be used again. It is driven here by hand.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import StreamWriter
+
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.net.addresses import split_address
+from nncache.net.shares import holder_of
+from nncache.net.tls_failure import why_no_tls
+from nncache.proxy.errors import NotSentError, OverloadedError
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.upstream.late_replies import LateReplies
+from nncache.proxy.upstream.permits import Permits
+from nncache.proxy.upstream.plain_reply import ReplyReader
+
+_log = logging.getLogger(__name__)
+
+CLIENT_PATIENCE_S: Final = 1.0
+"""For so long a connection may wait for its client while other calls wait for a connection."""
+
+_MAX_REPLY_LINE_BYTES = 1024 * 1024  # a Location repeats a target of up to 64 KiB, percent-encoded
+
+
+class Taker(Protocol):
+    """Takes what comes of a NameNode in place of aiohttp's parser."""
+
+    def data_received(self, data: bytes) -> None:
+        """Take some bytes."""
+
+    def connection_lost(self) -> None:
+        """Take note that no more will come; before the parser is told."""
+
+
+class NameNodeProtocol(ResponseHandler):
+    """aiohttp's, which can be passed by.
+
+    Attributes:
+        taker: what is told instead, if there is one.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self.taker: Taker | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Hand bytes on."""
+        if self.taker is None:
+            super().data_received(data)
+        else:
+            self.taker.data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Hand the end on."""
+        if self.taker is not None:
+            self.taker.connection_lost()
+        super().connection_lost(exc)
+
+
+class Connection:
+    """One connection to a NameNode, lent for one call at a time.
+
+    Attributes:
+        holder: under which name the client has it (`nncache.net.shares.holder_of`); "" while it is idle.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_waits",
+        "holder",
+        "idle_since",
+        "loop",
+        "namenode",
+        "protocol",
+    )
+
+    def __init__(
+        self,
+        namenode: NameNode,
+        protocol: NameNodeProtocol,
+        loop: asyncio.AbstractEventLoop,
+        clock: Callable[[], float],
+    ) -> None:
+        self.namenode = namenode
+        self.protocol = protocol
+        self.idle_since = 0.0  # local time at which it was given back
+        self.holder = ""
+        self._clock = clock
+        self._waits: dict[Callable[[], None], float] = {}  # since when, by what gives the client up
+        self.loop = loop
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether another call may be sent on it, as far as can be seen from here."""
+        return self.protocol.is_connected() and not self.protocol.should_close
+
+    def expect_reply(self, method: str) -> None:
+        """Get ready to read the reply to a call of that method."""
+        self.protocol.set_response_params(
+            skip_payload=method == "HEAD",
+            read_until_eof=True,
+            auto_decompress=False,
+            max_line_size=_MAX_REPLY_LINE_BYTES,
+            max_field_size=_MAX_REPLY_LINE_BYTES,
+            max_headers=1024,
+        )
+
+    def send_head(self, head: bytes) -> None:
+        """Write a request's head.
+
+        Raises:
+            ConnectionResetError: the connection is gone; nothing was sent.
+        """
+        transport = self.protocol.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the connection to the NameNode is gone")
+        transport.write(head)
+
+    def body_writer(self, *, chunked: bool) -> StreamWriter:
+        """Return what writes the request's body, with back-pressure."""
+        writer = StreamWriter(self.protocol, self.loop)
+        if chunked:
+            writer.enable_chunking()
+        return writer
+
+    @contextmanager
+    def waiting_for_client(self, cut: Callable[[], None], spent_s: float = 0.0) -> Iterator[None]:
+        """Mark that nothing happens on the connection until the client sends, or reads.
+
+        While other calls wait for a connection, `cut` is called after `CLIENT_PATIENCE_S`, at most once. Of these
+        `spent_s` have passed before, so that a byte now and then does not begin the time again.
+        """
+        self._waits[cut] = self._clock() - spent_s
+        try:
+            yield
+        finally:
+            self._waits.pop(cut, None)
+
+    def has_waited_for_client(self, now: float) -> float:
+        """Return for how many seconds its client has been waited for."""
+        return now - min(self._waits.values(), default=now)
+
+    def cut_client(self) -> None:
+        """Give up the client that is waited for."""
+        waits, self._waits = self._waits, {}
+        if waits:
+            min(waits, key=lambda cut: waits[cut])()
+
+    def abort(self) -> None:
+        """End the connection now."""
+        self.protocol.abort()
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """The connections to one NameNode."""
+
+    namenode: NameNode
+    permits: Permits  # for connections in use
+    idle: list[Connection] = field(default_factory=list)  # the one that was given back last at the end
+    lent: set[Connection] = field(default_factory=set)
+    relief: asyncio.TimerHandle | None = None  # runs while calls wait
+    distrusted: str = ""  # what was logged of it, if TLS finds fault with it
+
+    def stop_relief(self) -> None:
+        """Stop the timer."""
+        if self.relief is not None:
+            self.relief.cancel()
+            self.relief = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionCounts:
+    """How many connections to NameNodes are open, and what became of calls that wanted one."""
+
+    in_use: int
+    idle: int
+    opened: int
+    waiting: int
+    clients_cut: int
+
+
+class Connections:
+    """Lends connections, at most `upstream_connections` for each NameNode, to each client's address its share.
+
+    Attributes:
+        replies: reads what comes on them without a parser.
+        late: what waits for it.
+
+    Invariants:
+        I1  For each NameNode, in use + idle <= upstream_connections.
+        I2  A connection is lent to one call at a time, and comes back only with nothing left unread.
+        I3  While a call waits for a connection, none that is lent waits for a client for much longer than
+            `CLIENT_PATIENCE_S`, unless that client's address holds fewer than each that waits.
+    """
+
+    def __init__(self, limits: LimitSettings, clock: Callable[[], float], web: NameNodeWeb = PLAIN) -> None:
+        """Make connections as `web` says."""
+        self._limits = limits
+        self._web = web
+        self._clock = clock
+        self.replies = ReplyReader()
+        self.late = LateReplies()
+        self._lanes: dict[NameNode, _Lane] = {}
+        self._lane_asked_last: _Lane | None = None
+        self._opened = 0
+        self._clients_cut = 0
+
+    async def acquire(self, namenode: NameNode, *, fresh: bool, peer: str = "") -> Connection:
+        """Lend a connection; every one lent comes back through `release`.
+
+        Args:
+            namenode: whom to connect to.
+            fresh: open a new one. For writes: a kept connection may have been closed by the NameNode a moment
+                ago, and whether the call was read before that could not be told.
+            peer: the address of the client.
+
+        Raises:
+            NotSentError: the NameNode can't be connected to.
+            OverloadedError: none became free in time.
+        """
+        lane, holder = self._lane(namenode), holder_of(peer)
+        if not lane.permits.take(holder):
+            await self._wait_for_permit(lane, namenode, holder)
+        try:
+            kept = None if fresh else self._pop_idle(lane)
+            connection = kept if kept is not None else await self._open(namenode, lane)
+        except BaseException:
+            lane.permits.give_back(holder)
+            raise
+        return self._lend(lane, connection, holder)
+
+    def acquire_kept(self, namenode: NameNode, holder: str) -> Connection | None:
+        """Lend a connection that is open, if one is idle and none has to wait for it."""
+        lane = self._lane(namenode)
+        if not lane.idle or not lane.permits.take(holder):
+            return None
+        connection = self._pop_idle(lane)
+        if connection is None:
+            lane.permits.give_back(holder)
+            return None
+        return self._lend(lane, connection, holder)
+
+    def _lend(self, lane: _Lane, connection: Connection, holder: str) -> Connection:
+        connection.holder = holder
+        lane.lent.add(connection)
+        return connection
+
+    def release(self, connection: Connection, *, reusable: bool) -> None:
+        """Take a lent connection back; keep it if it may serve another call."""
+        lane = self._lane(connection.namenode)
+        lane.lent.remove(connection)
+        lane.permits.give_back(connection.holder)
+        connection.holder = ""
+        if reusable and connection.is_usable and self._limits.upstream_idle_s > 0:
+            connection.idle_since = now = self._clock()
+            lane.idle.append(connection)
+            self._prune(lane, now)
+        else:
+            connection.abort()
+
+    def relieve(self, namenode: NameNode) -> None:
+        """Cut clients that are waited for, if calls wait for a connection; the greediest addresses first.
+
+        Runs by itself as long as both wait. Costs a look at each lent connection.
+        """
+        lane = self._lane(namenode)
+        lane.stop_relief()
+        fewest = lane.permits.fewest_held()
+        if fewest is None:
+            return
+        now = self._clock()
+        late = [
+            connection
+            for connection in lane.lent
+            if connection.has_waited_for_client(now) >= CLIENT_PATIENCE_S
+            and lane.permits.held(connection.holder) >= fewest
+        ]
+        late.sort(key=lambda each: (lane.permits.held(each.holder), each.has_waited_for_client(now)))
+        for connection in late[-lane.permits.waiting :]:
+            self._clients_cut += 1
+            connection.cut_client()
+        self._relieve_soon(lane)
+
+    def close(self) -> None:
+        """End the idle connections."""
+        self.late.close()
+        for lane in self._lanes.values():
+            while lane.idle:
+                lane.idle.pop().abort()
+            lane.stop_relief()
+
+    def counts(self) -> ConnectionCounts:
+        """Return how many are open."""
+        lanes = self._lanes.values()
+        return ConnectionCounts(
+            in_use=sum(lane.permits.in_use for lane in lanes),
+            idle=sum(len(lane.idle) for lane in lanes),
+            opened=self._opened,
+            waiting=sum(lane.permits.waiting for lane in lanes),
+            clients_cut=self._clients_cut,
+        )
+
+    def _lane(self, namenode: NameNode) -> _Lane:
+        lane = self._lane_asked_last  # nearly always the active one's, and its hash is that of two texts
+        if lane is None or lane.namenode is not namenode:
+            lane = self._lanes.get(namenode)
+            if lane is None:
+                lane = self._lanes[namenode] = _Lane(namenode, Permits(self._limits.upstream_connections))
+            self._lane_asked_last = lane
+        return lane
+
+    async def _wait_for_permit(self, lane: _Lane, namenode: NameNode, holder: str) -> None:
+        self._relieve_soon(lane)
+        try:
+            async with asyncio.timeout(self._limits.upstream_timeout_s):
+                await lane.permits.wait(holder)
+        except TimeoutError:
+            raise OverloadedError(f"no connection to {namenode.http} became free in time") from None
+
+    def _relieve_soon(self, lane: _Lane) -> None:
+        if lane.relief is None:
+            loop = asyncio.get_running_loop()
+            lane.relief = loop.call_later(CLIENT_PATIENCE_S, self.relieve, lane.namenode)
+
+    def _pop_idle(self, lane: _Lane) -> Connection | None:
+        self._prune(lane, self._clock())
+        while lane.idle:
+            connection = lane.idle.pop()
+            if connection.is_usable:
+                return connection
+            connection.abort()
+        return None
+
+    def _prune(self, lane: _Lane, now: float) -> None:
+        too_old = now - self._limits.upstream_idle_s
+        keep = self._limits.upstream_connections - lane.permits.in_use
+        while lane.idle and (len(lane.idle) > keep or lane.idle[0].idle_since <= too_old):
+            lane.idle.pop(0).abort()
+
+    async def _open(self, namenode: NameNode, lane: _Lane) -> Connection:
+        self._prune(lane, self._clock())
+        host, port = split_address(namenode.http)
+        loop = asyncio.get_running_loop()
+        context = self._web.context
+        try:
+            async with asyncio.timeout(self._limits.upstream_connect_timeout_s):  # the handshake included
+                _, protocol = await loop.create_connection(
+                    lambda: NameNodeProtocol(loop),
+                    host,
+                    port,
+                    ssl=context,
+                    server_hostname=None if context is None else host,
+                )
+        except ssl.SSLError as exc:
+            raise NotSentError(_distrust(lane, why_no_tls(exc))) from exc
+        except (OSError, TimeoutError) as exc:
+            why = str(exc) or ("timed out" if isinstance(exc, TimeoutError) else "it closed the connection")
+            raise NotSentError(f"NameNode {namenode.http} can't be connected to: {why}") from exc
+        self._opened += 1
+        lane.distrusted = ""
+        return Connection(namenode, protocol, loop, self._clock)
+
+
+def _distrust(lane: _Lane, why: str) -> str:
+    """Return why a NameNode is not connected to, and log it once."""
+    said = f"NameNode {lane.namenode.http} can't be connected to: {why}"
+    if lane.distrusted != said:
+        lane.distrusted = said
+        _log.warning("%s", said)
+    return said

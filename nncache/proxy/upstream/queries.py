@@ -1,0 +1,199 @@
+"""What the proxy asks a NameNode on its own account, over the pool's RPC."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol
+
+from cachetools import TTLCache
+
+from nncache.hadoop.election_view import Active, NameNode
+from nncache.hadoop.errors import (
+    CallerRefusedError,
+    RemoteCallError,
+    RpcAuthenticationError,
+    RpcError,
+    TooManyCallersError,
+)
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.ports import Right
+
+REFUSAL_REMEMBERED_S: Final = 300.0
+"""A service that was refused once is no superuser; so long it is not tried first, and nor is a caller again who was
+not let in. As long as a NameNode remembers a user's groups (hadoop.security.groups.cache.secs)."""
+
+MAX_REFUSED_CALLERS: Final = 1000
+
+CALLERS_PAUSE_S: Final = 0.02
+"""Between two looks for a free connection as a caller: a question takes a few milliseconds."""
+
+_log = logging.getLogger(__name__)
+
+
+class QueryRpc(Protocol):
+    """One NameNode, asked as one user; `nncache.hadoop.rpc.namenode.NameNodeRpc` has this shape."""
+
+    async def is_file_closed(self, path: str) -> bool:
+        """Say whether no client writes the file."""
+        ...
+
+    async def exists(self, path: str) -> bool:
+        """Say whether the path is there."""
+        ...
+
+    async def is_directory(self, path: str) -> bool:
+        """Say whether the path is there and a directory."""
+        ...
+
+    async def may_write(self, path: str) -> bool | None:
+        """Say whether the user may write the path; None if it is not there."""
+        ...
+
+    async def get_current_edit_log_txid(self) -> int:
+        """Return the last transaction written."""
+        ...
+
+
+class QueryPool(Protocol):
+    """The pool; `nncache.hadoop.pool.NameNodePool` has this shape."""
+
+    @property
+    def user(self) -> str:
+        """The service's own user."""
+        ...
+
+    async def wait_active(self, timeout_s: float) -> Active:
+        """Return the active NameNode, waiting for it."""
+        ...
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Return a transaction id >= all written by now, without superuser rights."""
+        ...
+
+    def rpc(self, namenode: NameNode) -> QueryRpc:
+        """Return the client of this NameNode as the service."""
+        ...
+
+    def rpc_as(self, namenode: NameNode, user: RpcUser) -> AbstractAsyncContextManager[QueryRpc]:
+        """Lend a client of this NameNode as another user."""
+        ...
+
+
+class PoolQueries:
+    """`nncache.proxy.ports.NameNodeQueries` over a pool.
+
+    With `asks_txid_over_jmx` it needs no superuser.
+    """
+
+    def __init__(
+        self,
+        pool: QueryPool,
+        *,
+        timeout_s: float,
+        asks_txid_over_jmx: bool = False,
+        clock: Callable[[], float],
+    ) -> None:
+        self._pool = pool
+        self._timeout_s = timeout_s  # for an active NameNode to be known
+        self._asks_txid_over_jmx = asks_txid_over_jmx
+        self._clock = clock
+        self._no_superuser_until = float("-inf")  # so long the service is known not to be one
+        self._refused_callers: TTLCache[RpcUser, None] = TTLCache(
+            MAX_REFUSED_CALLERS, REFUSAL_REMEMBERED_S, timer=clock
+        )  # whom a NameNode does not let in, such as those who act for others only from other hosts
+
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
+        """Say whether the file is closed, as that very NameNode sees it.
+
+        It is asked as the service and, if that is refused, as the caller, whom it has just told the file's status;
+        the other way round while the service is known to be no superuser.
+        """
+        caller = self._helpful(caller)
+        if caller is None:
+            return await self._pool.rpc(namenode).is_file_closed(path)
+        if self._clock() < self._no_superuser_until:
+            try:
+                return await self._is_file_closed_as(namenode, path, caller)
+            except RpcError as error:
+                if not _is_refusal(error):
+                    raise
+                return await self._pool.rpc(namenode).is_file_closed(path)
+        try:
+            return await self._pool.rpc(namenode).is_file_closed(path)
+        except RemoteCallError as error:
+            if not _is_refusal(error):
+                raise
+            _log.debug("asking as the caller: %s", error)
+        self._no_superuser_until = self._clock() + REFUSAL_REMEMBERED_S
+        return await self._is_file_closed_as(namenode, path, caller)
+
+    def _helpful(self, caller: RpcUser | None) -> RpcUser | None:
+        """Return the caller if a NameNode might tell them what it does not tell the service."""
+        is_service = caller == RpcUser(self._pool.user)
+        return None if caller is None or is_service or caller in self._refused_callers else caller
+
+    async def _is_file_closed_as(self, namenode: NameNode, path: str, caller: RpcUser) -> bool:
+        try:
+            async with self._pool.rpc_as(namenode, caller) as rpc:
+                return await rpc.is_file_closed(path)
+        except RpcAuthenticationError:
+            self._refused_callers[caller] = None
+            raise
+
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether the active NameNode knows the path, as the caller is told it."""
+        return bool(await self._ask_as(caller, lambda rpc: rpc.exists(path)))
+
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether the active NameNode knows the path as a directory, as the caller is told it."""
+        return bool(await self._ask_as(caller, lambda rpc: rpc.is_directory(path)))
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Say whether the caller may write the path."""
+        if caller is None or (caller != RpcUser(self._pool.user) and self._helpful(caller) is None):
+            return Right.UNKNOWN
+        may = await self._ask_as(caller, lambda rpc: rpc.may_write(path))
+        if caller in self._refused_callers:
+            return Right.UNKNOWN  # found out just now: it was the service that was asked
+        return Right.MISSING if may is None else Right.GRANTED if may else Right.DENIED
+
+    async def _ask_as(
+        self, caller: RpcUser | None, question: Callable[[QueryRpc], Awaitable[bool | None]]
+    ) -> bool | None:
+        """Ask the active NameNode as the caller; as the service where that cannot be.
+
+        While all connections as callers are in use it waits, for as long as the caller waits for the answer: that so
+        many ask at once says nothing of a right.
+        """
+        active = await self._pool.wait_active(self._timeout_s)
+        while (helpful := self._helpful(caller)) is not None:
+            try:
+                async with self._pool.rpc_as(active.namenode, helpful) as rpc:
+                    return await question(rpc)
+            except TooManyCallersError:
+                await asyncio.sleep(CALLERS_PAUSE_S)
+            except RpcAuthenticationError as error:
+                self._refused_callers[helpful] = None
+                _log.debug("asking as the service: %s", error)
+            except RemoteCallError as error:
+                if _is_refusal(error):
+                    raise CallerRefusedError(str(error)) from error
+                raise
+        return await question(self._pool.rpc(active.namenode))
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Return a transaction id >= all that were written before this was called; this NameNode is active."""
+        if self._asks_txid_over_jmx:
+            return await self._pool.last_txid(namenode)
+        return await self._pool.rpc(namenode).get_current_edit_log_txid()
+
+
+def _is_refusal(error: RpcError) -> bool:
+    """Whether another caller may be told what this one was not."""
+    match error:
+        case RemoteCallError():
+            return error.verdict is Verdict.ACCESS_CONTROL
+        case _:
+            return isinstance(error, RpcAuthenticationError | TooManyCallersError)

@@ -1,0 +1,90 @@
+"""Where an address of an endpoint leads, as another client has written it.
+
+Any text may stand there: what is no address is None here, never an error.
+"""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from nncache.net.endpoint import Endpoint
+from nncache.registry.record import Address
+
+MAX_PORT: Final = 65535
+
+_PORTS: Final = {"http": 80, "https": 443}
+_MAX_HOST: Final = 253
+_MAX_LABEL: Final = 63
+_HOST: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an address of an endpoint is.
+
+    Attributes:
+        host: a host name, or an address that needs none.
+        scheme, path: of a URI, else empty.
+    """
+
+    host: str | IPv4Address | IPv6Address
+    port: int
+    scheme: str = ""
+    path: str = ""
+
+    @property
+    def authority(self) -> str:
+        """Return host:port."""
+        return str(Endpoint(str(self.host), self.port))
+
+
+def split_uri(uri: str) -> SplitResult | None:
+    """Return the parts of a URI, its port among them; None if it is none."""
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def place_of(address: Address) -> Place | None:
+    """Return where an address is; None if it has no host that DNS could name, or no port."""
+    uri = address.get("uri")
+    if uri:
+        parts = split_uri(uri)
+        if parts is None:
+            return None
+        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+        scheme, path = parts.scheme, parts.path
+    else:
+        host = address.get("host") or address.get("hostname") or ""
+        digits = address.get("port") or ""
+        port = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < len("100000") else 0
+        scheme = path = ""
+    if not 0 < port <= MAX_PORT:
+        return None
+    named = host_of(host)
+    return None if named is None else Place(named, port, scheme, path)
+
+
+def host_of(text: str) -> str | IPv4Address | IPv6Address | None:
+    """Return a host name or an address; None if the text is neither."""
+    address = ip_of(text)
+    if address is not None:
+        return address
+    name = text.lower().removesuffix(".")
+    labels = name.split(".")
+    is_name = len(name) <= _MAX_HOST and all(0 < len(label) <= _MAX_LABEL for label in labels)
+    return name if is_name and all(_HOST.issuperset(label) for label in labels) else None
+
+
+def ip_of(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an address; None if it is none, or one that says nothing to other hosts."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    is_scoped = isinstance(address, IPv6Address) and address.scope_id is not None
+    return None if is_scoped else address  # a link of that host says nothing to others

@@ -1,0 +1,50 @@
+"""What is wrong in a registry: records, names and ACLs."""
+
+from collections.abc import Mapping
+
+from nncache.coordination.errors import CoordinationError, NoNodeError
+from nncache.registry import paths
+from nncache.registry.errors import InvalidPathnameError, InvalidRecordError, RegistryIOError
+from nncache.registry.limits import check_record
+from nncache.registry.operations import Registry
+from nncache.registry.pacing import at_once
+from nncache.registry.tree_reading import read_tree
+
+
+async def audit_tree(registry: Registry, path: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the faults at and below a path, by path; empty: none.
+
+    Raises:
+        PathNotFoundError: there is no such entry.
+        RegistryIOError: ZooKeeper does not answer.
+    """
+    reading = await read_tree(registry, path)
+    faults: dict[str, list[str]] = {broken.path: [broken.why] for broken in reading.unreadable}
+    for entry in reading.entries:
+        try:
+            check_record(entry.path, entry.record, entry.status.size_bytes)
+        except InvalidRecordError as error:
+            faults.setdefault(entry.path, []).append(error.what)
+    everything = sorted({*reading.records, *faults}, key=paths.elements_of)
+    for each in everything:
+        try:
+            paths.writable(each)
+        except InvalidPathnameError as error:
+            faults.setdefault(each, []).append(error.what)
+    if registry.access.is_secure:
+        for each, wrong in (await _wrong_acls(registry, everything)).items():
+            faults.setdefault(each, []).extend(wrong)
+    return {each: tuple(faults[each]) for each in everything if faults.get(each)}
+
+
+async def _wrong_acls(registry: Registry, entries: list[str]) -> Mapping[str, list[str]]:
+    async def wrong(path: str) -> list[str]:
+        try:
+            acl = (await registry.zookeeper.acl(registry.znode(path))).acl
+        except NoNodeError:
+            return []  # deleted meanwhile
+        except CoordinationError as error:
+            raise RegistryIOError(path, f"its ACL could not be read: {error}") from error
+        return list(registry.access.faults(path, acl))
+
+    return dict(zip(entries, await at_once(wrong, entries), strict=True))

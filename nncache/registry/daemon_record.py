@@ -1,0 +1,71 @@
+"""How our own daemons are registered."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from nncache.registry.names import MAX_LABEL_BYTES
+from nncache.registry.paths import COMPONENTS, below, service_path
+from nncache.registry.record import YARN_PERSISTENCE, Endpoint, ServiceRecord, uri_endpoint
+from nncache.registry.targets import (
+    METRICS_API,
+)
+
+SERVICE: Final = "nncache"
+PLACE: Final = below(service_path(SERVICE), COMPONENTS)
+"""Where all of them are."""
+
+WEBHDFS_API: Final = "org.apache.hadoop.webhdfs"
+ADMIN_API: Final = "io.nncache.admin"
+
+KIND: Final = "nncache:kind"
+PROXY: Final = "proxy"
+PUBLISHER: Final = "publisher"
+
+_NO_LABEL: Final = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """One of our daemons, as clients reach it.
+
+    Attributes:
+        kind: proxy or publisher.
+        host: by which it is reached.
+        port: that tells it from others on that host.
+        webhdfs: URLs of WebHDFS; none for a publisher.
+        admin: URL of its operators' pages.
+        about: anything else to be known of it, by attribute.
+    """
+
+    kind: str
+    host: str
+    port: int
+    webhdfs: tuple[str, ...] = ()
+    admin: str
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where it is registered: a restart replaces its entry, another daemon has another."""
+        end = f"-{self.port}"
+        host = _NO_LABEL.sub("-", self.host.lower()).strip("-")
+        begun = f"{self.kind}-{host}"[: MAX_LABEL_BYTES - len(end)].rstrip("-")
+        return below(PLACE, begun + end)
+
+    @property
+    def record(self) -> ServiceRecord:
+        """Return what is bound there."""
+        external: tuple[Endpoint, ...] = ()
+        if self.webhdfs:
+            external = (uri_endpoint(WEBHDFS_API, "REST", *self.webhdfs),)
+        return ServiceRecord(
+            description=f"nncache {self.kind} at {self.host}:{self.port}",
+            external=external,
+            internal=(
+                uri_endpoint(ADMIN_API, "webui", self.admin),
+                uri_endpoint(METRICS_API, "http", f"{self.admin.removesuffix('/')}/metrics"),
+            ),
+            attributes={KIND: self.kind, YARN_PERSISTENCE: "permanent", **self.about},
+        )

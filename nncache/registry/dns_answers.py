@@ -1,0 +1,301 @@
+"""Answer the messages of DNS from a zone.
+
+Sans-I/O: bytes in, bytes out. dnspython reads and writes the messages. Sources: RFC 1035; RFC 2308 (what is not there),
+RFC 6891 (EDNS), RFC 8482 (ANY), RFC 9619 (one question).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final, assert_never
+
+import dns.message
+import dns.rdtypes.ANY.NS
+import dns.rdtypes.ANY.PTR
+import dns.rdtypes.ANY.SOA
+import dns.rdtypes.ANY.TXT
+import dns.rdtypes.IN.A
+import dns.rdtypes.IN.AAAA
+import dns.rdtypes.IN.SRV
+from cachetools import LRUCache
+from dns.exception import DNSException
+from dns.flags import AA, QR, TC
+from dns.message import CopyMode, Message
+from dns.name import Name
+from dns.name import from_text as name_of
+from dns.opcode import QUERY
+from dns.rcode import BADVERS, FORMERR, NOTIMP, NXDOMAIN, REFUSED, SERVFAIL, Rcode, to_text
+from dns.rdata import Rdata
+from dns.rdataclass import ANY as ANY_CLASS
+from dns.rdataclass import IN
+from dns.rdatatype import AAAA, ANY, AXFR, IXFR, NS, PTR, SOA, SRV, TXT, A, RdataType, is_metatype
+from dns.rrset import RRset, from_rdata_list
+
+from nncache.registry.dns_names import Labels
+from nncache.registry.dns_records import Data, Pointer, Service, Text
+from nncache.registry.dns_zone import Zone
+
+UDP_BYTES: Final = 1232
+"""The largest answer over UDP that no network on the way takes apart (DNS flag day 2020)."""
+
+PLAIN_UDP_BYTES: Final = 512
+"""Without EDNS (RFC 1035, section 2.3.4)."""
+
+TCP_BYTES: Final = 65_535
+
+MAX_QUERY_BYTES: Final = 4_096
+"""Of a message with one question, far more than any needs."""
+
+MAX_RRSET: Final = 256
+"""Records of one name and type that are answered with; of more, those that have been there longest."""
+
+LEAST_BYTES: Final = 13
+"""Of a record in an answer: more than so many do not fit, which is known before any is written."""
+
+MAX_TARGETS: Final = 16
+"""Of SRV, whose addresses are sent along."""
+
+MEMO: Final = 1_024
+"""Answers that are kept while the zone stays as it is."""
+
+_ID_BYTES: Final = 2
+_SERIALS: Final = 2**32
+_REFRESH_S: Final = 86_400
+"""Of the SOA: for secondary servers, of which there are none."""
+_RETRY_S: Final = 600
+_EXPIRE_S: Final = 86_400
+
+_KINDS: Final[Mapping[RdataType, type[Data]]] = {
+    A: IPv4Address,
+    AAAA: IPv6Address,
+    PTR: Pointer,
+    SRV: Service,
+    TXT: Text,
+}
+_CLASSES: Final[Mapping[RdataType, Callable[..., Rdata]]] = {
+    A: dns.rdtypes.IN.A.A,
+    AAAA: dns.rdtypes.IN.AAAA.AAAA,
+    NS: dns.rdtypes.ANY.NS.NS,
+    PTR: dns.rdtypes.ANY.PTR.PTR,
+    SOA: dns.rdtypes.ANY.SOA.SOA,
+    SRV: dns.rdtypes.IN.SRV.SRV,
+    TXT: dns.rdtypes.ANY.TXT.TXT,
+}
+_TYPES: Final = {kind: rdtype for rdtype, kind in _KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authority:
+    """What the zone says of itself.
+
+    Attributes:
+        domain: its name.
+        name_server: the name of the host that serves it.
+        ttl_s: for how long an answer may be kept, and that there is none.
+        serial: of the SOA at the start; it counts up with each change.
+    """
+
+    domain: Name
+    name_server: Name
+    ttl_s: int
+    serial: int
+
+    @classmethod
+    def of(cls, domain: str, name_server: str, *, ttl_s: int, serial: int) -> "Authority":
+        """Make one of names as they are written; both are whole names, with a dot at the end or without."""
+        return cls(domain=name_of(domain), name_server=name_of(name_server), ttl_s=ttl_s, serial=serial)
+
+    @property
+    def domain_bytes(self) -> int:
+        """What the domain's name takes in a message."""
+        return len(self.domain.to_wire() or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """An answer that may be given again to the same question, with another id."""
+
+    rest: bytes  # all behind the id
+    rcode: str
+    is_truncated: bool
+
+
+class Answers:
+    """Answers from one zone, and counts the answers."""
+
+    def __init__(self, zone: Zone, authority: Authority) -> None:
+        self._zone = zone
+        self._authority = authority
+        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(
+            MEMO
+        )  # by all behind the id, and whether over TCP
+        self._memo_of = (-1, False)  # the state of the zone of which it is
+        self._rcodes: Counter[str] = Counter()
+        self.unanswered = 0
+        """Messages that are none: too short, too long, or answers."""
+        self.truncated = 0
+        """Answers with TC."""
+
+    @property
+    def rcodes(self) -> Mapping[str, int]:
+        """Answers so far, by their code."""
+        return dict(self._rcodes)
+
+    def reply(self, wire: bytes, *, is_tcp: bool) -> bytes | None:
+        """Return the answer to a message; None if it gets none."""
+        state = (self._zone.changes, self._zone.is_loaded)
+        if self._memo_of != state:
+            self._memo.clear()
+            self._memo_of = state
+        key = (wire[_ID_BYTES:], is_tcp)
+        known = self._memo.get(key)
+        if known is None:
+            known = self._made(wire, is_tcp=is_tcp)
+            if known is None:
+                self.unanswered += 1
+                return None
+            if max(len(wire), len(known.rest)) <= UDP_BYTES:
+                self._memo[key] = known
+        self._rcodes[known.rcode] += 1
+        self.truncated += known.is_truncated
+        return wire[:_ID_BYTES] + known.rest
+
+    def _made(self, wire: bytes, *, is_tcp: bool) -> _Reply | None:
+        if len(wire) > MAX_QUERY_BYTES:
+            return None
+        try:
+            query = dns.message.from_wire(wire, continue_on_error=True)
+        except DNSException:
+            return None  # no header
+        if query.flags & QR:
+            return None  # an answer: two servers must not keep each other busy
+        most = TCP_BYTES if is_tcp else _udp_bytes(query)
+        answer = answer_to(self._zone, self._authority, query, most)
+        made = answer.to_wire(max_size=most, prefer_truncation=True)
+        is_truncated = bool(dns.message.from_wire(made, question_only=True).flags & TC)
+        return _Reply(made[_ID_BYTES:], to_text(answer.rcode()), is_truncated)
+
+
+def answer_to(zone: Zone, authority: Authority, query: Message, most: int = TCP_BYTES) -> Message:
+    """Return the answer to a query; of more bytes than `most` it need not be whole."""
+    if query.opcode() != QUERY:
+        return _refusal(query, NOTIMP)
+    if query.errors or len(query.question) != 1:
+        return _refusal(query, FORMERR)
+    answer = dns.message.make_response(query, our_payload=UDP_BYTES, pad=0)
+    (question,) = query.question
+    if query.edns > 0:
+        answer.set_rcode(BADVERS)
+    elif (
+        question.rdclass not in {IN, ANY_CLASS}
+        or question.rdtype in {AXFR, IXFR}
+        or not question.name.is_subdomain(authority.domain)
+    ):
+        answer.set_rcode(REFUSED)
+    elif question.rdtype != ANY and is_metatype(question.rdtype):
+        answer.set_rcode(NOTIMP)
+    elif not zone.is_loaded:
+        answer.set_rcode(SERVFAIL)
+    else:
+        _Filling(zone, authority, answer, most).fill(question.name, question.rdtype)
+    return answer
+
+
+class _Filling:
+    """Puts into an answer what the zone has."""
+
+    def __init__(self, zone: Zone, authority: Authority, answer: Message, most: int) -> None:
+        self._zone = zone
+        self._authority = authority
+        self._answer = answer
+        self._most = most
+
+    def fill(self, name: Name, rdtype: RdataType) -> None:
+        labels = self._below(name)
+        answer = self._answer
+        answer.flags |= AA
+        if rdtype == ANY:  # one type is enough, and so small an answer helps no attack on a third host
+            rdtype = self._any(labels)
+        if not labels and rdtype in {SOA, NS}:
+            answer.answer.append(self._rrset(name, [self._soa() if rdtype == SOA else self._ns()]))
+            return
+        found = self._found(labels, rdtype)
+        if LEAST_BYTES * len(found) > self._most:
+            answer.flags |= TC
+        elif found:
+            answer.answer.append(self._rrset(name, map(self._rdata, found)))
+            if len(found) <= MAX_TARGETS:
+                self._add_addresses(found)
+        else:
+            answer.authority.append(self._rrset(self._authority.domain, [self._soa()]))
+            if not self._zone.has(labels):
+                answer.set_rcode(NXDOMAIN)
+
+    def _below(self, name: Name) -> Labels:
+        place = len(name.labels) - len(self._authority.domain.labels)
+        return tuple(label.lower() for label in name.labels[:place])
+
+    def _any(self, labels: Labels) -> RdataType:
+        return next((_TYPES[kind] for kind in self._zone.kinds(labels)), ANY) if labels else SOA
+
+    def _found(self, labels: Labels, rdtype: RdataType) -> tuple[Data, ...]:
+        kind = _KINDS.get(rdtype)
+        return () if kind is None else self._zone.find(labels, kind, MAX_RRSET)
+
+    def _add_addresses(self, found: Iterable[Data]) -> None:
+        """Send along where the hosts of SRV are, of those that have their names here."""
+        targets = (each.target for each in found if isinstance(each, Service))
+        for target in dict.fromkeys(each for each in targets if isinstance(each, tuple)):
+            for rdtype in (A, AAAA):
+                addresses = self._found(target, rdtype)
+                if addresses:
+                    rrset = self._rrset(self._name(target), map(self._rdata, addresses))
+                    self._answer.additional.append(rrset)
+
+    def _rrset(self, name: Name, found: Iterable[Rdata]) -> RRset:
+        return from_rdata_list(name, self._authority.ttl_s, list(found))
+
+    def _ns(self) -> Rdata:
+        return _rdata(NS, self._authority.name_server)
+
+    def _soa(self) -> Rdata:
+        """Return the start of authority; without a mailbox, the host is named as responsible."""
+        authority = self._authority
+        serial = (authority.serial + self._zone.changes) % _SERIALS
+        host, ttl_s = authority.name_server, authority.ttl_s
+        return _rdata(SOA, host, host, serial, _REFRESH_S, _RETRY_S, _EXPIRE_S, ttl_s)
+
+    def _rdata(self, data: Data) -> Rdata:
+        match data:
+            case Service(port, target):
+                return _rdata(
+                    SRV, 0, 1, port, self._name(target)
+                )  # equal weights: one is as good as any other
+            case Pointer(target):
+                return _rdata(PTR, self._name(target))
+            case Text(strings):
+                return _rdata(TXT, strings)
+            case IPv4Address():
+                return _rdata(A, str(data))
+            case IPv6Address():
+                return _rdata(AAAA, str(data))
+        assert_never(data)
+
+    def _name(self, target: Labels | str) -> Name:
+        return name_of(target) if isinstance(target, str) else Name((*target, *self._authority.domain.labels))
+
+
+def _rdata(rdtype: RdataType, *fields: object) -> Rdata:
+    return _CLASSES[rdtype](IN, rdtype, *fields)
+
+
+def _refusal(query: Message, rcode: Rcode) -> Message:
+    """Return an answer without the question: that of a query that could not be read, or is of another kind."""
+    answer = dns.message.make_response(query, our_payload=UDP_BYTES, pad=0, copy_mode=CopyMode.NOTHING)
+    answer.set_rcode(rcode)
+    return answer
+
+
+def _udp_bytes(query: Message) -> int:
+    return min(max(query.payload, PLAIN_UDP_BYTES), UDP_BYTES) if query.edns >= 0 else PLAIN_UDP_BYTES

@@ -1,0 +1,339 @@
+"""The registry's operations, on ZooKeeper.
+
+What `RegistryOperations` of Hadoop 3.5.0 does, with the same meanings, and more: a version, by which a write can be
+kept from undoing another client's.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from nncache.coordination.errors import (
+    BadVersionError,
+    CoordinationError,
+    NodeExistsError,
+    NoNodeError,
+    NotAllowedError,
+    NotEmptyError,
+    ZnodeError,
+)
+from nncache.coordination.zookeeper import ANY_VERSION, Create, Delete, Operation, SetData, Znode, ZooKeeper
+from nncache.registry import paths
+from nncache.registry.access import AccessPolicy, Account, digest_account
+from nncache.registry.errors import (
+    FileAlreadyExistsError,
+    NoChildrenForEphemeralsError,
+    NoPathPermissionsError,
+    PathIsNotEmptyDirectoryError,
+    PathNotFoundError,
+    RecordChangedError,
+    RegistryError,
+    RegistryIOError,
+)
+from nncache.registry.limits import check_record
+from nncache.registry.pacing import Pace, apart
+from nncache.registry.record import Entry, EntryStatus, ServiceRecord
+from nncache.registry.record_json import encode_record, parse_record
+
+MOST_TRIES: Final = 20
+"""Of a change that other clients' writes come before."""
+
+
+_MISSING: Final = "there is no such entry"
+_NO_PARENT: Final = "there is no entry above it to make it in; mknode makes one"
+
+
+class Registry:
+    """One registry, over a session with ZooKeeper that its user begins and ends.
+
+    Paths are below the registry's root, such as /services/hdfs. All operations raise RegistryIOError when ZooKeeper
+    does not answer, NoPathPermissionsError when its ACL refuses, and InvalidPathnameError for a path that is none.
+    """
+
+    def __init__(
+        self, zookeeper: ZooKeeper, root: str, access: AccessPolicy, pace: Pace | None = None
+    ) -> None:
+        """Take part in one; changes wait for their turn at `pace`, if there is one."""
+        self._pace = pace
+        self.zookeeper = zookeeper
+        self.root = root
+        self.access = access
+        self._accessors: dict[
+            str, Account
+        ] = {}  # that entries made from now on may be written by, by their id
+
+    async def mknode(self, path: str, *, create_parents: bool = False) -> bool:
+        """Make an entry without a record; with `create_parents` those above it, too.
+
+        Returns:
+            Whether it was made: False if it was there.
+
+        Raises:
+            PathNotFoundError: the entry above it is not there.
+        """
+        wanted = paths.writable(path)
+        with self._translated(wanted, _NO_PARENT):
+            acl = self.access.entry_acl(self._accessors.values())
+            if create_parents:
+                await self.zookeeper.ensure(self.znode(paths.parent_of(wanted)), acl)
+            try:
+                await self._commit([Create(self.znode(wanted), b"", acl=acl)])
+            except NodeExistsError:
+                return False
+            return True
+
+    async def bind(
+        self, path: str, record: ServiceRecord, *, overwrite: bool = False, version: int | None = None
+    ) -> None:
+        """Bind a record to a path: make the entry, or with `overwrite` replace its record.
+
+        Args:
+            path: its parent must be there.
+            record: within the limits of `registry/limits.py`.
+            overwrite: replace the record of an entry that is there.
+            version: replace the record only if the entry has this version (`EntryStatus.version`).
+
+        Raises:
+            InvalidRecordError: the record breaks a limit; nothing was written.
+            PathNotFoundError: the entry above it is not there, or with `version` the entry itself.
+            FileAlreadyExistsError: the entry is there, and `overwrite` was not given.
+            RecordChangedError: the entry has another version.
+        """
+        wanted = paths.writable(path)
+        data = encode_record(record)
+        check_record(wanted, record, len(data))
+        znode = self.znode(wanted)
+        with self._translated(wanted, _NO_PARENT if version is None else _MISSING):
+            if version is not None:
+                await self._commit([SetData(znode, data, version)])
+                return
+            for _ in range(MOST_TRIES):
+                try:
+                    acl = self.access.entry_acl(self._accessors.values())
+                    await self._commit([Create(znode, data, acl=acl)])
+                except NodeExistsError:
+                    if not overwrite:
+                        raise
+                else:
+                    return
+                try:
+                    await self._commit([SetData(znode, data, ANY_VERSION)])
+                except NoNodeError:
+                    continue  # another client has deleted it meanwhile
+                return
+        raise _busy(wanted)
+
+    async def update(self, path: str, change: Callable[[ServiceRecord], ServiceRecord]) -> ServiceRecord:
+        """Replace a record by what `change` makes of it, which may be called again; no other client's write is lost.
+
+        An entry that another client deletes and makes again in between may have the version that was read.
+
+        Returns:
+            The record that is bound now.
+
+        Raises:
+            PathNotFoundError, NoRecordError: there is no record to be changed.
+            InvalidRecordError: there is a broken one, or the new one breaks a limit.
+            RecordChangedError: other clients have written it again and again.
+        """
+        for _ in range(MOST_TRIES):
+            entry = await self.read(path)
+            record = change(entry.record)
+            try:
+                await self.bind(path, record, version=entry.status.version)
+            except RecordChangedError:
+                continue
+            return record
+        raise _busy(path)
+
+    async def resolve(self, path: str) -> ServiceRecord:
+        """Return the record at a path.
+
+        Raises:
+            PathNotFoundError: the entry is not there.
+            NoRecordError: it holds no record.
+            InvalidRecordError: its record is broken.
+        """
+        return (await self.read(path)).record
+
+    async def read(self, path: str) -> Entry:
+        """Return the entry at a path, with its record. Raises as `resolve`."""
+        wanted = paths.readable(path)
+        znode = await self._get(wanted)
+        record = await apart(len(znode.data), parse_record, wanted, znode.data)
+        return Entry(status_of(wanted, znode), record)
+
+    async def stat(self, path: str) -> EntryStatus:
+        """Return what is known of an entry. Raises PathNotFoundError."""
+        wanted = paths.readable(path)
+        return status_of(wanted, await self._get(wanted))
+
+    async def stat_all(self, entries: Sequence[str]) -> tuple[EntryStatus, ...]:
+        """Return what is known of many entries, in few calls; those that are not there are left out."""
+        wanted = [paths.readable(path) for path in entries]
+        with self._translated(paths.ROOT):
+            znodes = await self.zookeeper.get_many([self.znode(path) for path in wanted])
+        return tuple(
+            status_of(path, znode) for path, znode in zip(wanted, znodes, strict=True) if znode is not None
+        )
+
+    async def exists(self, path: str) -> bool:
+        """Tell whether there is such an entry."""
+        try:
+            await self.stat(path)
+        except PathNotFoundError:
+            return False
+        return True
+
+    async def list(self, path: str) -> tuple[str, ...]:
+        """Return the names of the entries right below a path, sorted. Raises PathNotFoundError."""
+        wanted = paths.readable(path)
+        with self._translated(wanted):
+            return tuple(sorted(await self.zookeeper.children(self.znode(wanted))))
+
+    async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
+        """Delete an entry; with `recursive` all below it, from the bottom up.
+
+        Returns:
+            Whether it was there; as Hadoop's own client, it is no error if it was not.
+
+        Raises:
+            PathIsNotEmptyDirectoryError: there are entries below it, and `recursive` was not given; or other clients
+                add some again and again.
+            RecordChangedError: the entry has another version than the one given.
+        """
+        wanted = paths.readable(path)
+        if wanted == paths.ROOT:
+            raise NoPathPermissionsError(
+                wanted, "the root of the registry is not deleted; delete what is below it"
+            )
+        znode = self.znode(wanted)
+        with self._translated(wanted):
+            for _ in range(MOST_TRIES):
+                try:
+                    await self._commit([Delete(znode, ANY_VERSION if version is None else version)])
+                except NoNodeError:
+                    return False
+                except NotEmptyError:
+                    if not recursive:
+                        raise
+                else:
+                    return True
+                await self._delete_below(wanted)
+        raise PathIsNotEmptyDirectoryError(wanted, "other clients add entries below it again and again")
+
+    def add_write_accessor(self, user: str, password: str) -> bool:
+        """Let a digest identity write the entries that are made from now on, those alone.
+
+        Returns:
+            Whether it has an effect: False in an open registry.
+
+        Raises:
+            ValueError: the user or the password is empty, or has a colon.
+        """
+        account = digest_account(user, password)
+        if self.access.is_secure:
+            self._accessors[account.id] = account
+        return self.access.is_secure
+
+    def clear_write_accessors(self) -> None:
+        """Forget all accessors; entries that were made keep theirs."""
+        self._accessors.clear()
+
+    async def make_root(self) -> None:
+        """See that the root, /users and /services are there, with the ACL of the system accounts.
+
+        Source: `RegistryAdminService.createRootRegistryPaths` of Hadoop 3.5.0.
+        """
+        acl = self.access.system_acl()
+        for path in (paths.ROOT, paths.USERS, paths.SERVICES):
+            with self._translated(path):
+                await self.zookeeper.ensure(self.znode(path), acl)
+
+    async def make_home(self, user: str) -> str:
+        """See that the home entry of a user is there, and return its path; for system accounts.
+
+        Raises:
+            InvalidPathnameError: the user's name has no entry.
+        """
+        path = paths.home_of(user)
+        with self._translated(path):
+            await self.zookeeper.ensure(self.znode(path), self.access.home_acl(user))
+        return path
+
+    def znode(self, path: str) -> str:
+        """Return the path in ZooKeeper."""
+        return self.root if path == paths.ROOT else self.root + path
+
+    async def _commit(self, operations: Sequence[Operation]) -> None:
+        if self._pace is not None:
+            await self._pace.turn()
+        await self.zookeeper.commit(operations)
+
+    async def _get(self, path: str) -> Znode:
+        with self._translated(path):
+            return await self.zookeeper.get(self.znode(path))
+
+    async def _delete_below(self, path: str) -> None:
+        """Delete all below a path, however deep; what other clients add meanwhile stays, and what is above it."""
+        found, read = [path], 0
+        while read < len(found):
+            above, read = found[read], read + 1
+            with suppress(NoNodeError):
+                names = await self.zookeeper.children(self.znode(above))
+                found += (paths.below(above, name) for name in names)
+        for below in reversed(found[1:]):
+            with suppress(NoNodeError, NotEmptyError):
+                await self._commit([Delete(self.znode(below), ANY_VERSION)])
+
+    @contextmanager
+    def _translated(self, path: str, missing: str = _MISSING) -> Iterator[None]:
+        """Raise what ZooKeeper says as this room's errors; `missing` says what a znode that is not there means."""
+        try:
+            yield
+        except CoordinationError as error:
+            raise self._meaning(path, error, missing) from error
+
+    def _meaning(self, path: str, error: CoordinationError, missing: str) -> RegistryError:
+        match error:
+            case NoNodeError():
+                return PathNotFoundError(path, missing)
+            case NodeExistsError():
+                return FileAlreadyExistsError(
+                    path, "the entry is there already; overwrite replaces its record"
+                )
+            case NotEmptyError():
+                return PathIsNotEmptyDirectoryError(
+                    path, "there are entries below it; recursive deletes them, too"
+                )
+            case BadVersionError():
+                return RecordChangedError(path, "another client has written it in between; read it again")
+            case NotAllowedError():
+                return NoPathPermissionsError(
+                    path, "ZooKeeper's ACL refuses it to this client; see zookeeper_sasl"
+                )
+            case ZnodeError() if "Ephemerals" in str(error):
+                return NoChildrenForEphemeralsError(
+                    path, "the entry above it is ephemeral, and has none below it"
+                )
+            case ZnodeError():
+                return NoPathPermissionsError(path, str(error))
+            case _:
+                return RegistryIOError(
+                    path, f"ZooKeeper does not answer, so it is not known what was done: {error}"
+                )
+
+
+def status_of(path: str, znode: Znode) -> EntryStatus:
+    """Return what a znode says of the entry at a path."""
+    return EntryStatus(
+        path=path,
+        time_ms=znode.created_ms,
+        size_bytes=len(znode.data),
+        children=znode.children,
+        version=znode.version,
+    )
+
+
+def _busy(path: str) -> RecordChangedError:
+    return RecordChangedError(path, f"other clients have written it {MOST_TRIES} times in between")

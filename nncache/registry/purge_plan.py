@@ -1,0 +1,121 @@
+"""Which entries go when an application, an attempt or a container has ended.
+
+Source of the rule: `SelectByYarnPersistence` and `RegistryAdminService.purge` of Hadoop 3.5.0. Stricter than that: what
+cannot be read, and what is below an entry that goes but belongs to something else, is kept and named.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, takewhile
+from typing import Final
+
+from nncache.registry.limits import PERMANENT
+from nncache.registry.paths import elements_of, is_below
+from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, ServiceRecord
+
+_FOREIGN: Final = "does not belong to it"
+_NOT_ENDED: Final = "is not known to have ended"
+
+_APPLICATION: Final = re.compile(r"(?:application|appattempt|container)(?:_e\d+)?_(\d+_\d+)(?:_.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An entry that matches and stays."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """What to delete, from the bottom up; and what matches and stays."""
+
+    delete: tuple[str, ...]
+    kept: tuple[Kept, ...]
+
+
+def application_of(yarn_id: str) -> str | None:
+    """Return what the id of an application, its attempts and its containers have in common; None: it is no such id."""
+    found = _APPLICATION.fullmatch(yarn_id)
+    return found[1] if found else None
+
+
+def selects(record: ServiceRecord, yarn_id: str, policy: str) -> bool:
+    """Tell whether a record goes when what `policy` names, of this id, has ended."""
+    attributes = record.attributes
+    return attributes.get(YARN_ID) == yarn_id and attributes.get(YARN_PERSISTENCE) == policy
+
+
+def plan_purge(
+    entries: Mapping[str, ServiceRecord | None], unreadable: Iterable[str], yarn_id: str, policy: str
+) -> PurgePlan:
+    """Return what is to be done.
+
+    Args:
+        entries: all entries by path; None for one without a record.
+        unreadable: paths of entries whose record is broken, or which could not be read.
+        yarn_id: of what has ended.
+        policy: application, application-attempt or container.
+    """
+
+    def goes_along(path: str, top: str) -> bool:
+        return _goes_with(entries, path, top, yarn_id)
+
+    return _plan(entries, unreadable, lambda record: selects(record, yarn_id, policy), goes_along, _FOREIGN)
+
+
+def plan_reaping(
+    entries: Mapping[str, ServiceRecord | None],
+    unreadable: Iterable[str],
+    has_ended: Callable[[ServiceRecord], bool],
+) -> PurgePlan:
+    """Return which records go of all that have ended, each with what is below it.
+
+    Stricter than `plan_purge`: a record stays while any below it has not ended, as a container that its application's
+    next attempt has taken over.
+    """
+
+    def goes_along(path: str, _: str) -> bool:
+        record = entries[path]
+        return record is None or has_ended(record)
+
+    return _plan(entries, unreadable, has_ended, goes_along, _NOT_ENDED)
+
+
+def _plan(
+    entries: Mapping[str, ServiceRecord | None],
+    unreadable: Iterable[str],
+    goes: Callable[[ServiceRecord], bool],
+    goes_along: Callable[[str, str], bool],
+    otherwise: str,
+) -> PurgePlan:
+    """Plan from the top down: a record that `goes` takes what is below it along, if all of that `goes_along`."""
+    broken = set(unreadable)
+    ordered = sorted({*entries, *broken}, key=elements_of)  # what is below an entry follows it
+    doomed: set[str] = set()
+    kept: list[Kept] = []
+    for place, path in enumerate(ordered):
+        record = entries.get(path)
+        if path in doomed or record is None or not goes(record):
+            continue
+        below = list(takewhile(partial(is_below, top=path), islice(ordered, place, None)))
+        blocker = next((other for other in below if other in broken or not goes_along(other, path)), None)
+        if blocker is None:
+            doomed.update(below)
+        else:
+            why = "cannot be read" if blocker in broken else otherwise
+            kept.append(Kept(path, f"{blocker}, which is below it, {why}"))
+    return PurgePlan(tuple(sorted(doomed, key=lambda path: (-path.count("/"), path))), tuple(kept))
+
+
+def _goes_with(entries: Mapping[str, ServiceRecord | None], path: str, top: str, yarn_id: str) -> bool:
+    record = entries[path]
+    if path == top or record is None:
+        return True
+    application = application_of(yarn_id)
+    owner = application_of(record.attributes.get(YARN_ID, ""))
+    is_of_yarn = record.attributes.get(YARN_PERSISTENCE, PERMANENT) != PERMANENT
+    return is_of_yarn and application is not None and owner == application

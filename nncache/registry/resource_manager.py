@@ -1,0 +1,163 @@
+"""Ask YARN's ResourceManagers, of which one is active, over their REST API.
+
+Source: RMWebAppFilter of Hadoop 3.5.0: a standby answers /ws/v1/cluster/info itself and sends all other questions to
+the active one (307), where it knows which that is.
+"""
+
+import ssl
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final
+
+import aiohttp
+from yarl import URL
+
+from nncache.hadoop.errors import KerberosError
+from nncache.net.http_failure import why_unanswered
+from nncache.registry.errors import ResourceManagerError
+from nncache.registry.pacing import at_once
+from nncache.registry.yarn_states import INFO, Answer, Doubt, Manager, Reply, Unanswered, manager_of
+
+TIMEOUT_S: Final = 10.0
+"""For an answer; one under load takes seconds."""
+
+MAX_REPLY_BYTES: Final = 4 * 1024 * 1024
+"""An application's attempts are the longest: half a kilobyte each."""
+
+_API: Final = "/ws/v1/cluster"
+_REDIRECTED: Final = "/metrics"
+"""A page that a standby does not answer itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """The active ResourceManager.
+
+    Attributes:
+        url: scheme, host and port.
+        manager: what it said of itself.
+    """
+
+    url: str
+    manager: Manager
+
+
+class ResourceManagers:
+    """Those of one cluster."""
+
+    def __init__(
+        self,
+        http: aiohttp.ClientSession,
+        urls: Sequence[str],
+        *,
+        user: str = "",
+        tls: ssl.SSLContext | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        """Ask over this session.
+
+        Args:
+            http: whose cookies and logins are used.
+            urls: scheme, host and port of each, without a slash at the end.
+            user: as whom to ask where authentication is simple; empty: as the server's default user.
+            tls: whose certificates are believed; None: the operating system's.
+            timeout_s: for one answer.
+        """
+        self._http = http
+        self._urls = tuple(urls)
+        self._query = {"user.name": user} if user else {}
+        self._tls = tls
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+
+    async def find(self) -> Active:
+        """Return the active one: of those that are known, else the one that a standby names.
+
+        Raises:
+            ResourceManagerError: none is active, or more than one says so; names each.
+        """
+        found, complaints = await self._look(self._urls)
+        if not found:
+            named = [url for url in await at_once(self._redirect, self._urls) if url not in {"", *self._urls}]
+            found, more = await self._look(tuple(dict.fromkeys(named)))
+            complaints += more
+        if not found:
+            raise ResourceManagerError("; ".join(complaints), "none is an active ResourceManager")
+        if len(found) > 1:
+            several = ", ".join(each.url for each in found)
+            raise ResourceManagerError(several, "all say that they are the active ResourceManager")
+        return found[0]
+
+    async def see_unchanged(self, active: Active) -> None:
+        """Return if it has been active all the time since it was found.
+
+        Raises:
+            ResourceManagerError: it has not, or does not answer.
+        """
+        now = manager_of(await self.ask(active.url, INFO))
+        if isinstance(now, Doubt):
+            raise ResourceManagerError(active.url, now.why)
+        if not now.is_active or now.started_on != active.manager.started_on:
+            raise ResourceManagerError(active.url, "it was restarted, or became standby, while it was asked")
+
+    async def ask(self, url: str, page: str) -> Answer:
+        """Return what the one at `url` answers for a page below /ws/v1/cluster."""
+        try:
+            async with self._get(url, page) as reply:
+                if reply.status in range(HTTPStatus.MULTIPLE_CHOICES, HTTPStatus.BAD_REQUEST):
+                    return Unanswered(f"{url} is no active ResourceManager: it answers with {reply.status}")
+                body = bytearray()
+                async for chunk in reply.content.iter_any():
+                    body += chunk
+                    if len(body) > MAX_REPLY_BYTES:
+                        return Unanswered(f"{url} answers with more than {MAX_REPLY_BYTES} bytes")
+                return Reply(reply.status, bytes(body), _time_of(reply.headers.get("Date", "")))
+        except KerberosError as error:
+            return Unanswered(str(error))
+        except (aiohttp.ClientError, OSError) as error:  # TimeoutError is one
+            return Unanswered(f"{url} does not answer: {why_unanswered(error)}")
+
+    async def _look(self, urls: Sequence[str]) -> tuple[list[Active], list[str]]:
+        """Return which are active, and what is to be said of the others."""
+        found: list[Active] = []
+        complaints: list[str] = []
+        for url, answer in zip(urls, await at_once(self._information, urls), strict=True):
+            manager = manager_of(answer)
+            if isinstance(manager, Doubt):
+                complaints.append(f"{url} ({manager.why})")
+            elif manager.is_active:
+                found.append(Active(url, manager))
+            else:
+                complaints.append(f"{url} (it is not active)")
+        return found, complaints
+
+    async def _information(self, url: str) -> Answer:
+        return await self.ask(url, INFO)
+
+    async def _redirect(self, url: str) -> str:
+        """Return the URL of the ResourceManager to which one that is standby sends; empty: none."""
+        with suppress(aiohttp.ClientError, OSError, ValueError, KerberosError):
+            async with self._get(url, _REDIRECTED) as reply:
+                if reply.status == HTTPStatus.TEMPORARY_REDIRECT:
+                    return str(URL(reply.headers.get("Location", "")).origin())
+        return ""
+
+    def _get(self, url: str, page: str) -> "aiohttp.client._RequestContextManager":
+        return self._http.get(
+            f"{url}{_API}{page}",
+            params=self._query,
+            headers={"Accept": "application/json"},
+            allow_redirects=False,
+            timeout=self._timeout,
+            ssl=self._tls or True,
+        )
+
+
+def _time_of(date: str) -> int:
+    """Return the field Date in milliseconds since 1970; 0 if it is none."""
+    try:
+        return int(parsedate_to_datetime(date).timestamp()) * 1000
+    except (ValueError, OverflowError):
+        return 0

@@ -1,0 +1,203 @@
+"""Everything below a path of the registry, as it was read.
+
+A tree is read level by level, a hundred znodes a call, and `paths.MAX_ELEMENTS` levels. That is no snapshot: what other
+clients change meanwhile may be seen or not. Data that a search cannot match are dropped as they come; records are
+parsed a slice at a time, and only those that are asked for.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
+from nncache.coordination.zookeeper import Znode
+from nncache.registry import paths
+from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.errors import (
+    InvalidRecordError,
+    NoRecordError,
+    PathNotFoundError,
+    RegistryIOError,
+    TooMuchDataError,
+)
+from nncache.registry.operations import Registry, status_of
+from nncache.registry.pacing import Slices, apart, at_once
+from nncache.registry.record import Entry, EntryStatus, ServiceRecord, Unreadable
+from nncache.registry.record_json import parse_record
+
+PER_CALL: Final = 100
+"""Znodes of one call."""
+
+CALLS_AT_ONCE: Final = 4
+"""Calls for znodes that are under way: ZooKeeper reads while their replies are taken to pieces here."""
+
+MIB: Final = 1024 * 1024
+
+ENTRY_BYTES: Final = 512
+"""What an entry takes here beside its data, roughly."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeReading:
+    """The entries at and below a path, in the order of their paths.
+
+    Attributes:
+        entries: with their records.
+        bare: without a record.
+        unreadable: whose record is broken, or whose children this client may not list, or are too deep to be read.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    bare: tuple[EntryStatus, ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
+
+    @property
+    def records(self) -> Mapping[str, ServiceRecord | None]:
+        """By path: the record, None for none; what is unreadable is left out."""
+        found: dict[str, ServiceRecord | None] = {status.path: None for status in self.bare}
+        found.update((entry.path, entry.record) for entry in self.entries)
+        return found
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What has been read so far.
+
+    Attributes:
+        query: what is searched for; None: all is kept.
+        most_bytes: that may be held; None: any number.
+        znodes: by path of the registry; without those that cannot match.
+        below: the names below a path, in their order.
+        unread: whose children were not read, and why.
+    """
+
+    query: EndpointQuery | None
+    most_bytes: int | None
+    znodes: dict[str, Znode] = field(default_factory=dict)
+    below: dict[str, list[str]] = field(default_factory=dict)
+    unread: list[Unreadable] = field(default_factory=list)
+    bytes_held: int = 0
+
+    def keep(self, path: str, znode: Znode) -> None:
+        """Keep what the answer may need of an entry.
+
+        Raises:
+            TooMuchDataError: it is more than may be held.
+        """
+        self.bytes_held += ENTRY_BYTES
+        if self.query is None or self.query.is_possible_in(znode.data):
+            self.bytes_held += len(znode.data)
+            self.znodes[path] = znode
+        if self.most_bytes is not None and self.bytes_held > self.most_bytes:
+            raise TooMuchDataError(
+                path,
+                f"there is more to be read than {self.most_bytes // MIB} MiB at a time: ask about a path further down",
+            )
+
+    def in_order(self, top: str) -> Iterator[str]:
+        """Yield the paths of all that was found, each before those below it."""
+        left = [top]
+        while left:
+            path = left.pop()
+            yield path
+            left += (paths.below(path, name) for name in reversed(self.below.get(path, ())))
+
+
+async def read_tree(
+    registry: Registry,
+    path: str,
+    query: EndpointQuery | None = None,
+    *,
+    after: str = "",
+    limit: int | None = None,
+    most_bytes: int | None = None,
+) -> TreeReading:
+    """Return the entries at and below a path; with a query, those alone with an endpoint that it matches.
+
+    Args:
+        registry: is read.
+        path: of the topmost entry.
+        query: what is searched for.
+        after: what is not behind this path is left out; it need not be there.
+        limit: records at most; what is behind the last one is left out.
+        most_bytes: that may be held for it; None: as many as there are.
+
+    Raises:
+        InvalidPathnameError: there can be no such path.
+        PathNotFoundError: there is no such entry.
+        RegistryIOError: ZooKeeper does not answer.
+        TooMuchDataError: there is more than `most_bytes`.
+    """
+    top = paths.readable(path)
+    walk = _Walk(query, most_bytes)
+    try:
+        await _read_all(walk, registry, top)
+    except CoordinationError as error:
+        raise RegistryIOError(top, f"could not be read: {error}") from error
+    return await _reading(walk, top, after, limit)
+
+
+async def _read_all(walk: _Walk, registry: Registry, top: str) -> None:
+    level = [top]
+    while level:
+        calls = [level[start : start + PER_CALL] for start in range(0, len(level), PER_CALL)]
+        full = await at_once(partial(_znodes, registry, walk), calls, CALLS_AT_ONCE)
+        wide = [path for some in full for path in some]
+        if not walk.bytes_held:
+            raise PathNotFoundError(top, "there is no such entry")
+        listed = await at_once(partial(_children, registry, walk), wide)
+        level = [child for children in listed for child in children]
+
+
+async def _znodes(registry: Registry, walk: _Walk, call: list[str]) -> list[str]:
+    """Keep these entries, and return those that have others below them which are to be read."""
+    wide: list[str] = []
+    znodes = await registry.zookeeper.get_many(list(map(registry.znode, call)))
+    for path, znode in zip(call, znodes, strict=True):
+        if znode is None:
+            continue
+        walk.keep(path, znode)
+        if znode.children and paths.depth_of(path) >= paths.MAX_ELEMENTS:
+            walk.unread.append(Unreadable(path, paths.TOO_DEEP))
+        elif znode.children:
+            wide.append(path)
+    return wide
+
+
+async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
+    try:
+        names = await registry.zookeeper.children(registry.znode(path))
+    except NoNodeError:
+        return []  # deleted meanwhile, and all below it
+    except NotAllowedError as error:
+        walk.unread.append(Unreadable(path, str(error)))
+        return []
+    walk.below[path] = sorted(names)
+    return [paths.below(path, name) for name in names]
+
+
+async def _reading(walk: _Walk, top: str, after: str, limit: int | None) -> TreeReading:
+    entries: list[Entry] = []
+    bare: list[EntryStatus] = []
+    broken: list[Unreadable] = list(walk.unread)
+    query, slices = walk.query, Slices()
+    behind = paths.in_order(paths.path_of(*paths.elements_of(after))) if after else None
+    for path in walk.in_order(top):
+        if len(entries) == limit:
+            break
+        znode = walk.znodes.get(path)
+        if znode is None or (behind is not None and paths.in_order(path) <= behind):
+            await slices.add(0)
+            continue
+        await slices.add(len(znode.data))
+        try:
+            record = await apart(len(znode.data), parse_record, path, znode.data)
+        except NoRecordError:
+            bare.append(status_of(path, znode))
+        except InvalidRecordError as error:
+            broken.append(Unreadable(path, error.what))
+        else:
+            if query is None or query.matches_record(record):
+                entries.append(Entry(status_of(path, znode), record))
+    return TreeReading(tuple(entries), () if query is not None else tuple(bare), tuple(broken))

@@ -1,0 +1,297 @@
+"""Follow a subtree of the registry: what is there, then what changes.
+
+One watch of ZooKeeper on each entry's data and one on its children, set again after each change, as Curator's TreeCache
+does for Hadoop's own registry DNS. Such a watch says that something has changed, not what: of several changes of one
+entry the last may be all that is seen. What can be missed beyond that, when the connection was lost, is named by a Gap.
+Below `paths.MAX_ELEMENTS` levels nothing is followed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Protocol, TypeAlias
+
+from nncache.coordination.errors import ConnectionLostError, NoNodeError
+from nncache.coordination.watches import Watcher
+from nncache.coordination.zookeeper import Znode
+from nncache.registry import paths
+from nncache.registry.errors import InvalidRecordError, NoRecordError
+from nncache.registry.operations import status_of
+from nncache.registry.pacing import Slices, apart, at_once
+from nncache.registry.record import EntryStatus, ServiceRecord
+from nncache.registry.record_json import parse_record
+
+BATCH: Final = 256
+"""Entries that are read before any of them is reported."""
+
+AT_A_TURN: Final = 64
+"""Entries that are reported, or forgotten, in one turn of the event loop."""
+
+LOOK_S: Final = 0.5
+"""How often a lost connection is looked for."""
+
+REREAD_S: Final = 300.0
+"""After which all is read again, whatever watches say: no conclusion from a watch that does not fire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """An entry is there, or is other than it was.
+
+    Attributes:
+        record: None if it holds none, or a broken one.
+        fault: what is wrong with its record, or not followed below it; empty: nothing.
+    """
+
+    status: EntryStatus
+    record: ServiceRecord | None
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """An entry that was there is gone."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The connection was lost: entries may have come and gone unseen. What has changed follows, then Current."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """Everything that was there when it was read has been reported."""
+
+
+Change: TypeAlias = Present | Removed | Gap | Current
+
+
+class WatchedTree(Protocol):
+    """What is needed of a session with ZooKeeper."""
+
+    @property
+    def connection_id(self) -> int:
+        """Counts the connections; watches are lost with theirs."""
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """Return when there is a connection. Raises ConnectionLostError."""
+
+    async def read(self, path: str, watcher: Watcher | None) -> Znode:
+        """Return a znode; with a watcher, set a watch on its data. Raises NoNodeError, NotAllowedError."""
+
+    async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
+        """Return the names of the children; with a watcher, set a watch on them. Raises as `read`."""
+
+    async def exists(self, path: str, watcher: Watcher | None) -> bool:
+        """Tell whether a znode is there; with a watcher, set a watch either way."""
+
+
+class _Node:
+    """An entry that is watched, and the two watches on it."""
+
+    def __init__(self, path: str, news: "_News") -> None:
+        self.path = path
+        self.mark: tuple[int, int] | None = (
+            None  # of the data that were told: creation and version; None: not there
+        )
+        self.names: set[str] = (
+            set()
+        )  # of the entries right below it that were there and are not known to be gone
+        self.data_armed_in = 0  # the connection in which the watch is set; 0: it is not
+        self.names_armed_in = 0
+        self._news = news
+
+    def data_fired(self) -> None:
+        self.data_armed_in = 0
+        self._news.tell(self.path)
+
+    def names_fired(self) -> None:
+        self.names_armed_in = 0
+        self._news.tell(self.path)
+
+
+class _News:
+    """Paths that are to be read again."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, None] = {}  # in the order in which they came
+        self.came = asyncio.Event()
+
+    def tell(self, path: str) -> None:
+        self.paths[path] = None
+        self.came.set()
+
+    def take(self, most: int) -> list[str]:
+        taken = list(islice(self.paths, most))
+        for path in taken:
+            del self.paths[path]
+        return taken
+
+
+class TreeWatch:
+    """Follows the entries at and below a path, for as long as `changes` is read.
+
+    Invariants:
+        T1  After Current, the entries that were told and not removed are those that were read last, with their data.
+        T2  An entry that is not to be read again has both its watches set in the present connection.
+        T3  Each entry that is followed is in the names of the one above it, or is to be read again.
+        T4  A change costs as much as what has changed, not as much as what is followed; each AT_A_TURN give way.
+    """
+
+    def __init__(self, session: WatchedTree, root: str, path: str) -> None:
+        self._session = session
+        self._root = root
+        self._top = paths.readable(path)
+        self._news = _News()
+        self._nodes: dict[str, _Node] = {}
+        self._connection = 0  # in which everything was read last; 0: never
+        self._forgotten = 0  # entries so far
+
+    @property
+    def watched(self) -> int:
+        """How many entries are watched now."""
+        return len(self._nodes)
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """Yield what is there, then each change; without end.
+
+        Raises:
+            NotAllowedError: an ACL refuses to be read.
+        """
+        loop = asyncio.get_running_loop()
+        read_at = -REREAD_S
+        is_current = False
+        while True:
+            if self._session.connection_id != self._connection or loop.time() - read_at >= REREAD_S:
+                if self._connection and self._session.connection_id != self._connection:
+                    is_current = False
+                    yield Gap("the connection to ZooKeeper was lost")
+                self._connection, read_at = self._session.connection_id, loop.time()
+                self._all_again()
+            while self._news.paths:
+                batch = self._news.take(BATCH)
+                try:
+                    for number, change in enumerate(await self._refreshed(batch), 1):
+                        is_current = False
+                        yield change
+                        if number % AT_A_TURN == 0:
+                            await asyncio.sleep(0)
+                except ConnectionLostError:
+                    self._connection = self._connection and -1  # a gap, unless nothing was told
+                    break
+            else:
+                if not is_current:
+                    is_current = True
+                    yield Current()
+                await self._wait()
+                continue
+            is_current = False
+            await self._wait_connected()
+
+    def _all_again(self) -> None:
+        self._news.tell(self._top)
+        for path in self._nodes:
+            self._news.tell(path)
+
+    async def _wait(self) -> None:
+        self._news.came.clear()
+        if self._news.paths:
+            return
+        try:
+            async with asyncio.timeout(LOOK_S):
+                await self._news.came.wait()
+        except TimeoutError:
+            return
+
+    async def _wait_connected(self) -> None:
+        while True:
+            try:
+                await self._session.wait_connected(LOOK_S)
+            except ConnectionLostError:
+                continue
+            return
+
+    async def _refreshed(self, batch: list[str]) -> list[Change]:
+        """Read these entries again, and return what is other than it was told."""
+        nodes = [self._nodes.setdefault(path, _Node(path, self._news)) for path in batch]
+        reads = await at_once(self._read, nodes)
+        changes: list[Change] = []
+        slices = Slices()
+        found: list[tuple[_Node, Znode, frozenset[str]]] = []
+        for node, (znode, names) in zip(nodes, reads, strict=True):
+            if znode is not None:
+                found.append((node, znode, names))
+                continue
+            changes += await self._removed(node.path)
+            above = self._nodes.get(paths.parent_of(node.path))
+            if above is not None:  # so that it is read where the one above it, read after it, has it again
+                above.names.discard(paths.name_of(node.path))
+        for node, znode, names in found:
+            await slices.add(len(znode.data))
+            changes += await self._told(node, znode, names)
+        return changes
+
+    async def _read(self, node: _Node) -> tuple[Znode | None, frozenset[str]]:
+        znode_path = self._root + node.path.removesuffix("/")
+        connection = self._session.connection_id
+        try:
+            is_armed, node.data_armed_in = node.data_armed_in == connection, connection
+            znode = await self._session.read(znode_path, None if is_armed else node.data_fired)
+            if paths.depth_of(node.path) >= paths.MAX_ELEMENTS:
+                return znode, frozenset()
+            is_armed, node.names_armed_in = node.names_armed_in == connection, connection
+            names = await self._session.children(znode_path, None if is_armed else node.names_fired)
+        except NoNodeError:
+            node.data_armed_in = node.names_armed_in = 0
+            if node.path == self._top and await self._session.exists(znode_path, node.data_fired):
+                self._news.tell(node.path)  # made in between
+            return None, frozenset()
+        except BaseException:  # cancelled, too: it is not known which watch is set
+            node.data_armed_in = node.names_armed_in = 0
+            raise
+        return znode, frozenset(names)
+
+    async def _told(self, node: _Node, znode: Znode, names: frozenset[str]) -> list[Change]:
+        changes: list[Change] = []
+        for name in node.names - names:
+            changes += await self._removed(paths.below(node.path, name))
+        for name in sorted(names - node.names):
+            self._news.tell(paths.below(node.path, name))
+        node.names = set(names)
+        mark = (znode.created_zxid, znode.version)
+        if mark != node.mark and node.path in self._nodes:
+            node.mark = mark
+            changes.append(await apart(len(znode.data), _present, node.path, znode))
+        return changes
+
+    async def _removed(self, path: str) -> list[Removed]:
+        """Forget an entry and all below it, from the bottom up."""
+        gone: list[Removed] = []
+        left = [path]
+        while left:
+            below = left.pop()
+            self._forgotten += 1
+            if self._forgotten % AT_A_TURN == 0:
+                await asyncio.sleep(0)
+            node = self._nodes.pop(below, None)
+            if node is not None:
+                left += (paths.below(below, name) for name in node.names)
+                if node.mark is not None:
+                    gone.append(Removed(below))
+        return gone[::-1]
+
+
+def _present(path: str, znode: Znode) -> Present:
+    status = status_of(path, znode)
+    fault = paths.TOO_DEEP if znode.children and paths.depth_of(path) >= paths.MAX_ELEMENTS else ""
+    try:
+        return Present(status, parse_record(path, znode.data), fault)
+    except NoRecordError:
+        return Present(status, None, fault)
+    except InvalidRecordError as error:
+        return Present(status, None, error.what)

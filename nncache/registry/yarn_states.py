@@ -1,0 +1,306 @@
+"""What YARN's ResourceManager says of an application, an attempt or a container.
+
+Sans-I/O: `judge` returns a verdict, or the page that must be read first. Sources, Hadoop 3.5.0 and 3.4.1:
+RMWebServices and its AppInfo, AppAttemptInfo, ContainerInfo and ClusterInfo; ClientRMService; and
+`ResourceManager.startActiveServices`, which sets the timestamp of the cluster, so that `startedOn` of an active
+ResourceManager is since when it is active.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final, TypeAlias
+
+from nncache.registry.limits import APPLICATION, APPLICATION_ATTEMPT, CONTAINER
+
+INFO: Final = "/info"
+"""The page that each ResourceManager answers itself, a standby too."""
+
+ACTIVE: Final = "ACTIVE"
+
+_APPLICATION: Final = r"(?P<timestamp>[1-9][0-9]{0,18})_(?P<number>[0-9]{4,10})"
+_IDS: Final[Mapping[str, re.Pattern[str]]] = {
+    APPLICATION: re.compile(f"application_{_APPLICATION}"),
+    APPLICATION_ATTEMPT: re.compile(f"appattempt_{_APPLICATION}_(?P<attempt>[0-9]{{6,10}})"),
+    CONTAINER: re.compile(rf"container_(?:e[0-9]+_)?{_APPLICATION}_(?P<attempt>[0-9]{{2,10}})_[0-9]{{6,19}}"),
+}
+"""What yarn:id is for each yarn:persistence (ApplicationId, ApplicationAttemptId and ContainerId of Hadoop 3.5.0)."""
+
+_ENDED: Final = frozenset({"FINISHED", "FAILED", "KILLED"})
+"""Of YarnApplicationState and YarnApplicationAttemptState."""
+
+_RUNNING: Final = "RUNNING"
+_APPLICATION_RUNS: Final = frozenset({"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", _RUNNING})
+_ATTEMPT_RUNS: Final = frozenset(
+    {"NEW", "SUBMITTED", "SCHEDULED", "ALLOCATED_SAVING", "ALLOCATED", "LAUNCHED", _RUNNING, "FINISHING"}
+)
+_CONTAINER_RUNS: Final = frozenset({"NEW", _RUNNING})
+_CONTAINER_ENDED: Final = "COMPLETE"
+
+_MS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer of the ResourceManager.
+
+    Attributes:
+        at_ms: its own time (the field Date), milliseconds since 1970; 0: it did not say.
+    """
+
+    status: int
+    body: bytes
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """There was no answer, or one that is none of an active ResourceManager."""
+
+    why: str
+
+
+Answer: TypeAlias = Reply | Unanswered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manager:
+    """A ResourceManager, as its page of information shows it.
+
+    Attributes:
+        started_on: timestamp of the ids that it gives out; since when it is active, milliseconds since 1970.
+        active_s: how long that is by its own clock; 0 if it did not say.
+    """
+
+    is_active: bool
+    started_on: int
+    active_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the operator has decided.
+
+    Attributes:
+        forgotten: timestamps of ids that are this cluster's: of these, what the ResourceManager does not know has
+            ended.
+        settle_s: for how long it must have been active before it proves anything that it does not know a thing.
+    """
+
+    forgotten: frozenset[int] = frozenset()
+    settle_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """It has ended."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """It has not ended."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Nothing proves that it has ended."""
+
+    why: str
+
+
+Verdict: TypeAlias = Ended | Runs | Doubt
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """This page must be read first; below /ws/v1/cluster."""
+
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    id: str
+    state: str  # empty where the release has none
+
+
+def manager_of(answer: Answer) -> Manager | Doubt:
+    """Return what `INFO` of a server says."""
+    if isinstance(answer, Unanswered):
+        return Doubt(answer.why)
+    info = _part(answer, "clusterInfo")
+    state, started_on = info.get("haState"), info.get("startedOn")
+    if answer.status != HTTPStatus.OK or not isinstance(state, str) or type(started_on) is not int:
+        return Doubt(f"it is no ResourceManager: its page {INFO} has status {answer.status}")
+    active_s = max(0, answer.at_ms - started_on) / _MS
+    return Manager(is_active=state == ACTIVE, started_on=started_on, active_s=active_s)
+
+
+def judge(
+    policy: str, yarn_id: str, manager: Manager, answers: Mapping[str, Answer], terms: Terms
+) -> Verdict | Ask:
+    """Return whether what `policy` names, of this id, has ended.
+
+    Args:
+        policy: the yarn:persistence of a record that is not permanent.
+        yarn_id: its yarn:id.
+        manager: the active ResourceManager.
+        answers: what it has answered, by page.
+        terms: what the operator has decided.
+    """
+    if policy not in _IDS:
+        return Doubt(f"its yarn:persistence is {policy!r}, which must be one of permanent, {', '.join(_IDS)}")
+    found = _IDS[policy].fullmatch(yarn_id)
+    if found is None:
+        return Doubt(f"its yarn:id is {yarn_id!r}, which is no id that goes with yarn:persistence {policy}")
+    application = f"application_{found['timestamp']}_{found['number']}"
+    of_application = _of_application(application, int(found["timestamp"]), manager, answers, terms)
+    if policy == APPLICATION or not isinstance(of_application, Runs):
+        return of_application
+    page = f"/apps/{application}/appattempts"
+    if page not in answers:
+        return Ask(page)
+    attempts = _attempts(answers[page], application)
+    if isinstance(attempts, Doubt):
+        return attempts
+    if policy == APPLICATION_ATTEMPT:
+        return _of_attempt(yarn_id, int(found["attempt"]), attempts)
+    attempt = int(found["attempt"])
+    if attempt not in attempts:
+        return Doubt(f"the ResourceManager does not know attempt {attempt} of {application}")
+    page = f"{page}/{attempts[attempt].id}/containers/{yarn_id}"
+    if page not in answers:
+        return Ask(page)
+    return _of_container(yarn_id, of_application, answers[page], manager, terms)
+
+
+def _of_application(
+    application: str, timestamp: int, manager: Manager, answers: Mapping[str, Answer], terms: Terms
+) -> Verdict | Ask:
+    page = f"/apps/{application}"
+    if page not in answers:
+        return Ask(page)
+    answer = answers[page]
+    if isinstance(answer, Unanswered):
+        return Doubt(answer.why)
+    if _is_unknown(answer):
+        return _of_forgotten(application, timestamp, manager, terms)
+    described = _part(answer, "app")
+    state = _text(described.get("state"))
+    if answer.status != HTTPStatus.OK or described.get("id") != application:
+        return _odd(application, answer)
+    if described.get("clusterId") != manager.started_on:
+        return Doubt("another ResourceManager has answered than the one that was found to be active")
+    if state in _ENDED:
+        return Ended(f"{application} is {state}")
+    if state in _APPLICATION_RUNS:
+        return Runs(f"{application} is {state}")
+    return Doubt(f"{application} is in the unknown state {state!r}")
+
+
+def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Terms) -> Verdict:
+    """Judge what the ResourceManager does not know: it may be of another cluster, or have ended long ago."""
+    unknown = f"the ResourceManager does not know {application}"
+    if timestamp not in terms.forgotten:
+        return Doubt(
+            f"{unknown}: it ended long ago, or is of another cluster; if ids with {timestamp} are of this cluster, "
+            f"add {timestamp} to yarn_forgotten"
+        )
+    return _settled(f"{unknown}, and yarn_forgotten has {timestamp}", manager, terms)
+
+
+def _settled(why: str, manager: Manager, terms: Terms) -> Verdict:
+    """Return that it has ended, unless the ResourceManager has been active for too short a time to know everything."""
+    if manager.active_s < terms.settle_s:
+        return Doubt(f"{why}, but it has been active for {manager.active_s:.0f} of {terms.settle_s:g} s only")
+    return Ended(why)
+
+
+def _attempts(answer: Answer, application: str) -> Mapping[int, _Attempt] | Doubt:
+    """Return an application's attempts by their numbers."""
+    if isinstance(answer, Unanswered):
+        return Doubt(answer.why)
+    listed = _part(answer, "appAttempts").get("appAttempt")
+    if answer.status != HTTPStatus.OK or not isinstance(listed, list):
+        return _odd(f"the attempts of {application}", answer)
+    attempts: dict[int, _Attempt] = {}
+    for row in listed:
+        yarn_id = _text(row.get("appAttemptId")) if isinstance(row, dict) else ""
+        found = _IDS[APPLICATION_ATTEMPT].fullmatch(yarn_id)
+        if found is None or f"application_{found['timestamp']}_{found['number']}" != application:
+            return _odd(f"the attempts of {application}", answer)
+        attempts[int(found["attempt"])] = _Attempt(yarn_id, _text(row.get("appAttemptState")))
+    return attempts
+
+
+def _of_attempt(yarn_id: str, number: int, attempts: Mapping[int, _Attempt]) -> Verdict:
+    """Judge an attempt; one that another has followed has ended, whatever is still known of it."""
+    later = next((each for other, each in sorted(attempts.items()) if other > number), None)
+    if later is not None:
+        return Ended(f"{later.id} has followed {yarn_id}")
+    if number not in attempts:
+        return Doubt(f"the ResourceManager does not know {yarn_id}")
+    state = attempts[number].state
+    if state in _ENDED:
+        return Ended(f"{yarn_id} is {state}")
+    if state in _ATTEMPT_RUNS:
+        return Runs(f"{yarn_id} is {state}")
+    return Doubt(f"{yarn_id} is in the unknown state {state!r}")
+
+
+def _of_container(
+    container: str, of_application: Runs, answer: Answer, manager: Manager, terms: Terms
+) -> Verdict:
+    """Judge a container of an attempt that is known: those that are complete are forgotten at once."""
+    if isinstance(answer, Unanswered):
+        return Doubt(answer.why)
+    if _is_unknown(answer):
+        why = f"{container} is no live container, while {of_application.why}"
+        if not of_application.why.endswith(_RUNNING):
+            return Doubt(f"{why}: its containers may be handed over to the next attempt")
+        return _settled(why, manager, terms)
+    described = _part(answer, "container") or _document(answer)  # Hadoop 3.5.0; 3.4.1
+    if answer.status != HTTPStatus.OK or described.get("containerId") != container:
+        return _odd(container, answer)
+    state = _text(described.get("containerState"))
+    if state == _CONTAINER_ENDED:
+        return Ended(f"{container} is {state}")
+    if state in _CONTAINER_RUNS:
+        return Runs(f"{container} is {state}")
+    return Doubt(f"{container} is in the unknown state {state!r}")
+
+
+def _odd(what: str, answer: Reply) -> Doubt:
+    said = _text(_part(answer, "RemoteException").get("message"))
+    says = f"asked for {what}, the ResourceManager answers with status {answer.status}"
+    return Doubt(f"{says}: {said}" if said else f"{says}, and not with what it was asked for")
+
+
+def _is_unknown(answer: Reply) -> bool:
+    """Whether the ResourceManager itself says that it does not know it; a 404 of another server proves nothing."""
+    is_missing = answer.status == HTTPStatus.NOT_FOUND
+    return is_missing and _part(answer, "RemoteException").get("exception") == "NotFoundException"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _part(answer: Reply, name: str) -> Mapping[str, Any]:
+    """Return an object of the answer's JSON; empty if there is none."""
+    part = _document(answer).get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _document(answer: Reply) -> Mapping[str, Any]:
+    try:
+        document = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

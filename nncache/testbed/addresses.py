@@ -1,0 +1,67 @@
+"""Where the servers of a cluster listen."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from nncache.testbed.ports import PortLease
+from nncache.testbed.spec import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class NameNodeAddress:
+    """Where one NameNode listens ("host:port"), and its id within the nameservice.
+
+    `http` is empty where it serves HTTPS alone, `https` where it serves no HTTPS.
+    """
+
+    id: str
+    http: str
+    rpc: str
+    https: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """All listening addresses of a cluster, as "host:port"; what the cluster does not have is empty."""
+
+    namenodes: tuple[NameNodeAddress, ...]
+    datanode_data: str = ""
+    datanode_ipc: str = ""
+    datanode_http: str = ""
+    datanode_https: str = ""
+    journalnode_rpc: str = ""
+    journalnode_http: str = ""
+    journalnode_https: str = ""
+    zookeeper: str = ""
+    zookeeper_secure: str = ""
+
+    @classmethod
+    def leased(cls, spec: ClusterSpec, ports: PortLease) -> Self:
+        """Take a port for each address that a cluster of this kind has.
+
+        Raises:
+            PortError: a port that was asked for is taken, or none is left.
+        """
+
+        def take(wanted: int = 0, *, needed: bool = True) -> str:
+            return f"{spec.host}:{ports.take(wanted)}" if needed else ""
+
+        plain, encrypted = spec.tls is None or not spec.tls.https_only, spec.tls is not None
+        ports_of_first = spec.ports.namenode_http, spec.ports.namenode_rpc
+        namenodes = tuple(
+            NameNodeAddress(name, take(http, needed=plain), take(rpc), take(needed=encrypted))
+            for name, (http, rpc) in {"nn1": ports_of_first, **({"nn2": (0, 0)} if spec.ha else {})}.items()
+        )
+        data, secure = spec.with_datanode, spec.zookeeper_security.tls
+        return cls(
+            namenodes=namenodes,
+            datanode_data=take(needed=data),
+            datanode_ipc=take(needed=data),
+            datanode_http=take(spec.ports.datanode_http, needed=data and plain),
+            datanode_https=take(needed=data and encrypted),
+            journalnode_rpc=take(needed=spec.ha),
+            journalnode_http=take(needed=spec.ha and plain),
+            journalnode_https=take(needed=spec.ha and encrypted),
+            zookeeper=take(spec.ports.zookeeper, needed=spec.with_zookeeper),
+            zookeeper_secure=take(needed=spec.with_zookeeper and secure),
+        )

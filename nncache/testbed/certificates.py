@@ -1,0 +1,116 @@
+"""A certificate authority, and certificates as Java and OpenSSL read them."""
+
+import ssl
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    load_pem_private_key,
+    pkcs12,
+)
+
+from nncache.testbed.https import STORE_PASSWORD, keystore, truststore
+
+_HERE = ("localhost", "127.0.0.1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """A certificate and its key.
+
+    Attributes:
+        chain: the certificate, as PEM.
+        key: its private key, as PEM, unencrypted, for its owner alone.
+        keystore: both, as PKCS12.
+        subject: its distinguished name (RFC 4514), by which ZooKeeper's ACLs name a client.
+    """
+
+    chain: Path
+    key: Path
+    keystore: Path
+    subject: str
+
+
+class Authority:
+    """A certificate authority. What it issues is trusted by those who read `ca` or `truststore`.
+
+    Attributes:
+        ca: its certificate, as PEM.
+        truststore: the same, as PKCS12 for Java.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        """Read the authority that the directory holds, or make one there."""
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._directory = directory
+        self.ca = directory / "ca.pem"
+        self.truststore = truststore(directory)
+        key = directory / "ca.key"
+        if self.ca.exists():
+            self._authority = trustme.CA.from_pem(self.ca.read_bytes(), key.read_bytes())
+            return
+        self._authority = trustme.CA()
+        certificate = self._authority.cert_pem.bytes()
+        entry = pkcs12.PKCS12Certificate(x509.load_pem_x509_certificate(certificate), b"ca")
+        self.truststore.write_bytes(pkcs12.serialize_java_truststore([entry], _encryption()))
+        _write_private(key, self._authority.private_key_pem.bytes())
+        self.ca.write_bytes(certificate)
+
+    def issue(
+        self,
+        name: str,
+        *identities: str,
+        not_before: datetime | None = None,
+        not_after: datetime | None = None,
+    ) -> Certificate:
+        """Issue a certificate to `name` and return its files; those of an earlier one of that name are replaced.
+
+        It is good for servers and clients. `identities` are the host names and addresses in it; none: localhost and
+        127.0.0.1. Without the dates it is good now and for ten years.
+        """
+        leaf = self._authority.issue_cert(
+            *(identities or _HERE),
+            common_name=name,
+            organization_unit_name="test bed",  # one of trustme's own would be another each time
+            organization_name="nncache",
+            not_before=not_before,
+            not_after=not_after,
+        )
+        chain = b"".join(part.bytes() for part in leaf.cert_chain_pems)
+        private = leaf.private_key_pem.bytes()
+        certificate, *others = x509.load_pem_x509_certificates(chain)
+        key = load_pem_private_key(private, None)
+        assert isinstance(key, EllipticCurvePrivateKey)  # what trustme makes unless asked otherwise
+        issued = Certificate(
+            chain=self._directory / f"{name}.pem",
+            key=self._directory / f"{name}.key",
+            keystore=keystore(self._directory, name),
+            subject=certificate.subject.rfc4514_string(),
+        )
+        store = pkcs12.serialize_key_and_certificates(name.encode(), key, certificate, others, _encryption())
+        _write_private(issued.keystore, store)
+        _write_private(issued.key, private)
+        issued.chain.write_bytes(chain)
+        return issued
+
+    def client_context(self, certificate: Certificate | None = None) -> ssl.SSLContext:
+        """Return how a client trusts this authority alone, and shows a certificate if one is given."""
+        context = ssl.create_default_context(cafile=self.ca)
+        if certificate is not None:
+            context.load_cert_chain(certificate.chain, certificate.key)
+        return context
+
+
+def _encryption() -> BestAvailableEncryption:
+    return BestAvailableEncryption(STORE_PASSWORD.encode())
+
+
+def _write_private(file: Path, content: bytes) -> None:
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    file.write_bytes(content)

@@ -1,0 +1,340 @@
+"""A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Self
+
+from nncache.testbed import https, java, readiness, secured
+from nncache.testbed.addresses import Addresses, NameNodeAddress
+from nncache.testbed.configuration import write_configuration
+from nncache.testbed.errors import StartError
+from nncache.testbed.jars import Progress, silent
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import ServerProcess, await_all
+from nncache.testbed.spec import ClusterSpec
+from nncache.testbed.trust import Trust
+from nncache.testbed.web_access import WebAccess
+from nncache.testbed.workplace import ShellResult, environment, run, workplace
+from nncache.testbed.zookeeper import ZooKeeper
+from nncache.testbed.zookeeper_security import ClientPorts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameNode:
+    """One NameNode: its id, addresses ("host:port"), process, and how its web port believes a caller.
+
+    `http` is empty where it serves HTTPS alone, `https` where it serves no HTTPS.
+    """
+
+    id: str
+    http: str
+    https: str
+    rpc: str
+    process: ServerProcess
+    access: WebAccess
+
+    @property
+    def web(self) -> str:
+        """The address to which `access` leads: the plain one, where there is one."""
+        return self.http or self.https
+
+    def state(self) -> str | None:
+        """Return "active", "standby" or another HA state, as it says itself; None when it is silent."""
+        return readiness.namenode_state(self.web, self.access)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataNode:
+    """The DataNode: its HTTP and HTTPS addresses, of which one may be empty, and its process."""
+
+    http: str
+    https: str
+    process: ServerProcess
+
+
+@dataclass(frozen=True, slots=True)
+class JournalNode:
+    """The JournalNode of an HA pair."""
+
+    rpc: str
+    process: ServerProcess
+
+
+class Cluster:
+    """A running cluster; `start()` makes one, `stop()` or the end of a `with` block ends it.
+
+    It also ends when this process does, in whatever way (see `nncache.testbed.guard`). Methods block; from a
+    coroutine call them with `asyncio.to_thread`.
+    """
+
+    def __init__(self, spec: ClusterSpec, *, progress: Progress = silent) -> None:
+        """Lay out a cluster without starting anything; use `start()`."""
+        self.spec = spec
+        self.superuser = spec.superuser
+        self.hadoop_version = spec.hadoop_version
+        self.start_s: dict[str, float] = {}  # what the start took: by server, and "total"
+        self._progress = progress
+        runtime = java.installed(spec.hadoop_version, progress=progress)
+        self._close = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            self._place = self._close.enter_context(
+                workplace(
+                    runtime,
+                    "cluster",
+                    directory=spec.directory,
+                    user=spec.superuser,
+                    start_timeout_s=spec.start_timeout_s,
+                )
+            )
+            self.directory, self.conf_dir, self.logs = (
+                self._place.directory,
+                self._place.conf_dir,
+                self._place.logs,
+            )
+            ports = self._close.enter_context(PortLease())
+            self.addresses = Addresses.leased(spec, ports)
+            write_configuration(self.conf_dir, self._place.data, spec, self.addresses)
+            self._trust = Trust(spec, self._place, ports)
+            self.kdc, self.authority = self._trust.kdc, self._trust.authority
+            self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
+            self.datanode = self._datanode()
+            self.journalnode = self._journalnode()
+            self.zookeeper = self._zookeeper()
+            undo.pop_all()
+
+    @classmethod
+    def start(cls, spec: ClusterSpec | None = None, *, progress: Progress = silent) -> Self:
+        """Start a cluster and return it when it takes reads and writes.
+
+        Raises:
+            TestbedError: in any of its kinds; nothing is left running then.
+        """
+        cluster = cls(spec or ClusterSpec(), progress=progress)
+        try:
+            cluster._bring_up()
+        except BaseException:
+            cluster.stop()
+            raise
+        return cluster
+
+    @property
+    def classpath(self) -> str:
+        """The class path of the servers, configuration first."""
+        return self._place.runtime.classpath(self.conf_dir)
+
+    @property
+    def processes(self) -> tuple[ServerProcess, ...]:
+        """All servers, in the order in which they may be stopped."""
+        parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper, self.kdc)
+        return tuple(part.process for part in parts if part is not None)
+
+    def stop(self) -> None:
+        """Stop all servers, give the ports back and remove what is temporary. May be called again."""
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.stop()
+        self._close.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def fs_shell(self, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
+        """Run `hdfs dfs ARGUMENTS`, as `user` (None: the superuser). Costs the start of a JVM, 1-2 s."""
+        return self.run_main(java.FS_SHELL, *arguments, user=user, stdin=stdin)
+
+    def dfs_admin(self, *arguments: str) -> ShellResult:
+        """Run `hdfs dfsadmin ARGUMENTS` as the superuser."""
+        return self.run_main(java.DFS_ADMIN, *arguments)
+
+    def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
+        """Run any main class of the jars to its end; see `nncache.testbed.workplace.run`."""
+        command = self._place.runtime.command(
+            main,
+            *arguments,
+            configuration=self.conf_dir / "shell",
+            jvm=(*self._trust.jvm(), *self.spec.server_jvm),
+        )
+        user = user or self.superuser
+        with self._trust.tickets(user) as tickets:
+            return run(command, environ=environment(user) | tickets, stdin=stdin)
+
+    def believe_proxies(self) -> None:
+        """Let the NameNodes believe the X-Forwarded-For of `ClusterSpec.proxy_servers`.
+
+        Done by `start()`; each later start of a NameNode needs it again. Hadoop reads `hadoop.proxyservers`
+        and forgets it again when the filter of its web server starts
+        (ProxyUserAuthenticationFilter.getProxyuserConfiguration hands an empty configuration to ProxyUsers),
+        until an administrator has it read once more.
+
+        Raises:
+            StartError: the command failed.
+        """
+        result = self.dfs_admin("-refreshSuperUserGroupsConfiguration")
+        if result.exit_code != 0:
+            raise StartError(f"the NameNode did not read its proxy servers again: {result.stderr.strip()}")
+
+    def transition_to_active(self, index: int) -> None:
+        """Make a NameNode of the pair the active one (`hdfs haadmin -transitionToActive --forceactive`).
+
+        The one that was active must have gone or be made standby first: nothing here fences it.
+
+        Raises:
+            StartError: the command failed, or the NameNode did not become active.
+        """
+        self._ha_admin("-transitionToActive", "--forceactive", self.namenodes[index].id)
+        namenode = self.namenodes[index]
+        namenode.process.await_that(lambda: namenode.state() == "active", "is not active")
+
+    def transition_to_standby(self, index: int) -> None:
+        """Make a NameNode of the pair a standby.
+
+        Raises:
+            StartError: the command failed.
+        """
+        self._ha_admin("-transitionToStandby", self.namenodes[index].id)
+
+    def await_writable(self, index: int = 0) -> None:
+        """Wait until a NameNode is out of safe mode and, if there is a DataNode, knows that it lives.
+
+        Raises:
+            StartError: it died, or the time was not enough.
+        """
+        namenode = self.namenodes[index]
+        namenode.process.await_that(
+            lambda: readiness.is_writable(namenode.web, namenode.access), "is still in safe mode"
+        )
+        if self.datanode is not None and self.datanode.process.pid is not None:
+            self.datanode.process.await_that(
+                lambda: readiness.live_datanodes(namenode.web, namenode.access) > 0,
+                "is not known to the NameNode",
+            )
+
+    def _bring_up(self) -> None:
+        began = time.monotonic()
+        self._progress(f"Hadoop {self.hadoop_version}: starting a cluster in {self.directory}")
+        self._trust.start()
+        first = [part.process for part in (self.journalnode, self.zookeeper) if part is not None]
+        for process in first:
+            process.launch()
+        if self.journalnode is not None:
+            self.journalnode.process.await_up()
+        self._format()
+        for namenode in self.namenodes:
+            namenode.process.launch()
+        if self.datanode is not None:
+            # Not earlier: a DataNode that knocks while the NameNode is still starting waits 5 s before it
+            # knocks again (BPServiceActor.retrieveNamespaceInfo).
+            await_all([namenode.process for namenode in self.namenodes])
+            self.datanode.process.launch()
+        await_all(self.processes)
+        for process in self.processes:
+            self.start_s[process.name] = process.start_s
+            self._progress(f"{process.name} was up after {process.start_s:.1f} s")
+        if self.spec.ha:
+            self.transition_to_active(0)
+        self.await_writable()
+        if self.spec.proxy_servers:
+            self.believe_proxies()
+        self.start_s["total"] = time.monotonic() - began
+        self._progress(f"the cluster is ready after {self.start_s['total']:.1f} s")
+
+    def _format(self) -> None:
+        """Make the first image of the namespace, unless the directory has one from an earlier run."""
+        images = [self._place.data / namenode.id for namenode in self.namenodes]
+        if (images[0] / "current" / "VERSION").exists():
+            return
+        began = time.monotonic()
+        arguments = (*self._ha_id(self.namenodes[0].id), "-format", "-nonInteractive")
+        formatting = self._server("format", java.NAMENODE, *arguments, is_up=lambda: False)
+        formatting.launch()
+        try:
+            is_done = formatting.wait(self.spec.start_timeout_s)
+        finally:
+            formatting.kill()  # it is none of `processes`, which `stop` ends
+        if not is_done or not (images[0] / "current" / "VERSION").exists():
+            raise StartError(f"formatting the NameNode failed; {formatting.last_words()}")
+        for image in images[1:]:
+            shutil.copytree(images[0], image)  # all that -bootstrapStandby does to a fresh pair
+        self.start_s["format"] = time.monotonic() - began
+
+    def _ha_admin(self, *arguments: str) -> None:
+        result = self.run_main(java.HA_ADMIN, *arguments)
+        if result.exit_code != 0:
+            raise StartError(f"haadmin {' '.join(arguments)} failed: {result.stderr.strip()}")
+
+    def _ha_id(self, namenode: str) -> tuple[str, ...]:
+        # Both NameNodes of the pair live on one address, so they can't tell by it which one they are.
+        if not self.spec.ha:
+            return ()
+        own = {"dfs.ha.namenode.id": namenode}
+        if self.spec.kerberos:
+            own |= secured.own_secret(self._place.data, namenode)
+        return tuple(word for key, value in own.items() for word in ("-D", f"{key}={value}"))
+
+    def _namenode(self, address: NameNodeAddress) -> NameNode:
+        access = self._trust.access(address.id)
+        process = self._server(
+            f"namenode-{address.id}" if self.spec.ha else "namenode",
+            java.NAMENODE,
+            *self._ha_id(address.id),
+            is_up=lambda: readiness.namenode_is_up(address.http or address.https, address.rpc, access),
+            jvm=self.spec.namenode_jvm,
+        )
+        return NameNode(
+            id=address.id,
+            http=address.http,
+            https=address.https,
+            rpc=address.rpc,
+            process=process,
+            access=access,
+        )
+
+    def _datanode(self) -> DataNode | None:
+        http, https = self.addresses.datanode_http, self.addresses.datanode_https
+        if not http and not https:
+            return None
+        process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(http or https))
+        return DataNode(http=http, https=https, process=process)
+
+    def _journalnode(self) -> JournalNode | None:
+        address = self.addresses.journalnode_rpc
+        if not address:
+            return None
+        process = self._server("journalnode", java.JOURNALNODE, is_up=lambda: readiness.accepts(address))
+        return JournalNode(address, process)
+
+    def _zookeeper(self) -> ZooKeeper | None:
+        address = self.addresses.zookeeper
+        if not address:
+            return None
+        return ZooKeeper.in_workplace(
+            self._place,
+            ClientPorts(
+                address=address,
+                secure_address=self.addresses.zookeeper_secure,
+                security=self.spec.zookeeper_security,
+                kdc=secured.kdc_directory(self._place.data),
+                authority=https.authority_directory(self._place.data),
+            ),
+            self.spec.server_jvm,
+            version=self.spec.zookeeper_version,
+        )
+
+    def _server(
+        self,
+        name: str,
+        main: str,
+        *arguments: str,
+        is_up: Callable[[], bool],
+        jvm: tuple[str, ...] | None = None,
+    ) -> ServerProcess:
+        jvm = self.spec.server_jvm if jvm is None else jvm
+        return self._place.server(name, main, *arguments, is_up=is_up, jvm=(*self._trust.jvm(), *jvm))

@@ -1,0 +1,271 @@
+"""nncache's own daemons as processes beside the cluster, started as an operator would start them."""
+
+import http.client
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote
+
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import Lifeline, Running, ServerProcess
+
+_ASK_TIMEOUT_S = 5.0
+_ADMIN = "--admin"
+_LISTEN = "--listen"
+_LABEL = re.compile(r'[a-z_]+="[^"]*"')
+_SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S+)$", re.MULTILINE)
+
+
+class Program(Running):
+    """A running `nncache ...` with a log of its own; ends with the `with` block, or with this process.
+
+    Attributes:
+        typed: what an operator would type after `nncache`.
+    """
+
+    def __init__(
+        self,
+        *typed: str,
+        is_up: Callable[[], bool],
+        start_timeout_s: float,
+        program: tuple[str, ...] = (),
+        close: ExitStack | None = None,
+    ) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does.
+
+        Args:
+            typed: its command and arguments.
+            is_up: whether it is.
+            start_timeout_s: for the start, and for all that is awaited.
+            program: the words before its arguments; none: the `nncache` of this environment.
+            close: what ends with it.
+        """
+        self.typed = typed
+        self._close = close or ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            directory = Path(self._close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
+            lifeline = Lifeline(directory / "guard.lock", None)
+            self._close.callback(lifeline.close)
+            self.process = ServerProcess(
+                f"nncache {typed[0]}",
+                (*(program or (str(Path(sys.executable).with_name("nncache")),)), *typed),
+                log=directory / f"{typed[0]}.log",
+                environ=os.environ,
+                lifeline=lifeline,
+                is_up=is_up,
+                timeout_s=start_timeout_s,
+            )
+            undo.pop_all()
+
+    def start(self) -> Self:
+        """Start it, the first time or again, and wait until it is up.
+
+        Raises:
+            StartError: it ended, or is not up in time; the text has the end of its log, and it does not run.
+        """
+        try:
+            self.process.start()
+        except BaseException:
+            self.process.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Ask it to end and wait for that. May be called again."""
+        self.process.stop()
+
+    def kill(self) -> None:
+        """End it as a crash would (SIGKILL)."""
+        self.process.kill()
+
+    def close(self) -> None:
+        """Stop it and remove what is its own; it can't be started again. May be called again."""
+        self.stop()
+        self._close.close()
+
+
+class Daemon(Program):
+    """A daemon on free ports of its own.
+
+    It may be stopped, killed and started again at any time: address, settings and log stay until `close()`, or the
+    end of the `with` block.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        own_addresses: tuple[str, ...],
+        arguments: tuple[str, ...],
+        *,
+        is_up: Callable[[dict[str, Any]], bool],
+        start_timeout_s: float,
+        program: tuple[str, ...] = (),
+    ) -> None:
+        """Lay it out without starting it.
+
+        `own_addresses` are the flags that take an address to listen on, `is_up` judges its page /ready; the others are
+        those of `Program`.
+        """
+        ports = PortLease()
+        self._addresses = {flag: f"127.0.0.1:{ports.take()}" for flag in (*own_addresses, _ADMIN)}
+        own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
+        close = ExitStack()
+        close.enter_context(ports)
+        super().__init__(
+            *(command, *own, *arguments),
+            is_up=lambda: is_up(self.readiness()),
+            start_timeout_s=start_timeout_s,
+            program=program,
+            close=close,
+        )
+
+    @property
+    def admin(self) -> str:
+        """Where its own pages are, "host:port"."""
+        return self._addresses[_ADMIN]
+
+    def readiness(self) -> dict[str, Any]:
+        """Return the page /ready; empty while there is none."""
+        try:
+            return dict(json.loads(self._page("/ready")))
+        except (OSError, http.client.HTTPException, ValueError):
+            return {}
+
+    def metrics(self, timeout_s: float = _ASK_TIMEOUT_S) -> dict[str, float]:
+        """Return the samples of its metrics page: by name, and by name and one label (`name{label="value"}`).
+
+        Each is the sum over all other labels.
+        """
+        sums: dict[str, float] = {}
+        for sample in _SAMPLE.finditer(self._page("/metrics", timeout_s).decode()):
+            name, value = sample["name"], float(sample["value"])
+            labels = _LABEL.findall(sample["labels"] or "")
+            for key in (name, *(f"{name}{{{label}}}" for label in labels)):
+                sums[key] = sums.get(key, 0.0) + value
+        return sums
+
+    def _page(self, target: str, timeout_s: float = _ASK_TIMEOUT_S) -> bytes:
+        connection = http.client.HTTPConnection(self.admin, timeout=timeout_s)
+        try:
+            connection.request("GET", target)
+            return connection.getresponse().read()
+        finally:
+            connection.close()
+
+
+class Proxy(Daemon):
+    """A `nncache proxy`; it is up when it forwards calls. See `Daemon`.
+
+    `arguments` are its flags beside the addresses of its own two ports.
+    """
+
+    def __init__(self, *arguments: str, start_timeout_s: float = 30.0, program: tuple[str, ...] = ()) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does."""
+        super().__init__(
+            "proxy",
+            (_LISTEN,),
+            arguments,
+            is_up=lambda readiness: readiness.get("ready") is True,
+            start_timeout_s=start_timeout_s,
+            program=program,
+        )
+
+    @property
+    def address(self) -> str:
+        """Where clients ask, "host:port"."""
+        return self._addresses[_LISTEN]
+
+    def await_gate(self, *, is_open: bool = True) -> None:
+        """Wait until it answers from memory or, with `is_open=False`, until it forwards everything.
+
+        Raises:
+            StartError: neither came in time.
+        """
+        self.process.await_that(
+            lambda: self.readiness().get("is_gate_open") is is_open,
+            "does not answer from memory" if is_open else "still answers from memory",
+        )
+
+    def explain(self, path: str) -> dict[str, Any]:
+        """Return what it knows of a path."""
+        return dict(json.loads(self._page("/explain?path=" + quote(path))))
+
+
+class Publisher(Daemon):
+    """A `nncache publisher`; it is up when its pages are there, with or without a ZooKeeper. See `Daemon`.
+
+    `arguments` are its flags beside the address of its own port.
+    """
+
+    def __init__(self, *arguments: str, start_timeout_s: float = 30.0, program: tuple[str, ...] = ()) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does."""
+        super().__init__(
+            "publisher",
+            (),
+            arguments,
+            is_up=lambda readiness: "ready" in readiness,
+            start_timeout_s=start_timeout_s,
+            program=program,
+        )
+
+    def await_publishing(self, *, is_publishing: bool = True) -> None:
+        """Wait until it publishes or, with `is_publishing=False`, until it says that it does not.
+
+        Raises:
+            StartError: that did not come in time; its log is told.
+        """
+        self.process.await_that(
+            lambda: self.readiness().get("ready") is is_publishing,
+            "does not publish" if is_publishing else "still publishes",
+        )
+
+
+class Subscriber(Program):
+    """A running `nncache watch FILTER --json`; it is up when it follows its filter. See `Program`.
+
+    `arguments` are its flags beside the filter's name and `--json`.
+    """
+
+    def __init__(self, filter_name: str, *arguments: str, timeout_s: float = 30.0) -> None:
+        """Lay it out; `start()` or a `with` block starts it. No wait on it takes longer than `timeout_s`."""
+        super().__init__(
+            *("watch", filter_name, "--json", *arguments),
+            is_up=lambda: any("after" in line for line in self.lines()),
+            start_timeout_s=timeout_s,
+        )
+
+    def lines(self) -> tuple[dict[str, Any], ...]:
+        """Return what it has printed so far; empty when nothing, or when it is closed."""
+        try:
+            printed = self.process.log.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ()
+        whole = printed[: printed.rfind("\n") + 1]
+        return tuple(json.loads(line) for line in whole.splitlines() if line.startswith("{"))
+
+    def last_words(self) -> str:
+        """Return the last lines that say something."""
+        return self.process.last_words()
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Return the events among it, in Hadoop's words: `type`, `path`, ..."""
+        return tuple(line for line in self.lines() if "type" in line)
+
+    def gaps(self) -> tuple[dict[str, Any], ...]:
+        """Return the gaps among it."""
+        return tuple(line for line in self.lines() if "gap" in line)
+
+    def await_that(self, question: Callable[["Subscriber"], bool], otherwise: str) -> None:
+        """Wait until it is so of what it has printed.
+
+        Raises:
+            StartError: it ended, or the time was not enough (`otherwise` says what for).
+        """
+        self.process.await_that(lambda: question(self), otherwise)

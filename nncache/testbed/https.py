@@ -1,0 +1,55 @@
+"""What a cluster with HTTPS has beside others: configuration keys and stores."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from nncache.testbed.spec import Tls
+
+STORE_PASSWORD: Final = "changeit"  # noqa: S105 - of files that only the test bed reads
+"""Of all keystores and truststores."""
+
+SERVER: Final = "server"
+"""The name to which the certificate of all servers is issued."""
+
+
+def authority_directory(data: Path) -> Path:
+    """Return where the certificate authority of a cluster with this data directory keeps all that is its own."""
+    return data / "tls"
+
+
+def truststore(directory: Path) -> Path:
+    """Return where the authority of this directory keeps what Java trusts it by."""
+    return directory / "truststore.p12"
+
+
+def keystore(directory: Path, name: str) -> Path:
+    """Return where the authority of this directory keeps the certificate and the key of `name`."""
+    return directory / f"{name}.p12"
+
+
+def ssl_files(directory: Path) -> Mapping[str, Mapping[str, str]]:
+    """Return the files that HTTPS's servers and clients read beside the others, and their keys.
+
+    `directory` is the authority's.
+    """
+    stores = {"keystore": keystore(directory, SERVER), "truststore": truststore(directory)}
+
+    def keys(side: str, kinds: tuple[str, ...]) -> dict[str, str]:
+        found = {}
+        for kind in kinds:
+            found[f"ssl.{side}.{kind}.location"] = str(stores[kind])
+            found[f"ssl.{side}.{kind}.password"] = STORE_PASSWORD
+            found[f"ssl.{side}.{kind}.type"] = "pkcs12"
+        return found
+
+    return {
+        "ssl-server.xml": keys("server", ("keystore", "truststore"))
+        | {"ssl.server.keystore.keypassword": STORE_PASSWORD},
+        "ssl-client.xml": keys("client", ("truststore",)),
+    }
+
+
+def properties(tls: Tls) -> dict[str, str]:
+    """Return the keys that a cluster with HTTPS adds, but for its addresses."""
+    return {"dfs.http.policy": tls.http_policy}

@@ -1,0 +1,248 @@
+"""A Kerberos KDC (MIT) on this machine: its principals, their keytabs and their tickets."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from nncache.testbed import readiness
+from nncache.testbed.errors import KerberosError, MissingToolError
+from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.spec import REALM
+
+_PROGRAMS = ("kadmin.local", "kdb5_util", "kinit", "krb5kdc")
+_PACKAGES = "krb5-kdc krb5-admin-server krb5-user"
+_SBIN = ("/usr/sbin", "/sbin")  # Debian keeps the servers there, which only root's PATH names
+_START_TIMEOUT_S = 30.0
+_COMMAND_TIMEOUT_S = 60.0
+_ODD = re.compile(r"[^A-Za-z0-9._-]")
+
+# TCP alone: over UDP a KDC that is paused would be asked again and again instead of once. No name is looked up in DNS:
+# the host name of a service principal is what the client writes.
+_KRB5_CONF = """\
+[libdefaults]
+ default_realm = {realm}
+ dns_lookup_realm = false
+ dns_lookup_kdc = false
+ dns_canonicalize_hostname = false
+ rdns = false
+ udp_preference_limit = 1
+ ticket_lifetime = 1h
+ renew_lifetime = 7d
+[realms]
+ {realm} = {{
+  kdc = {address}
+ }}
+[domain_realm]
+ localhost = {realm}
+"""
+
+_KDC_CONF = """\
+[kdcdefaults]
+ kdc_listen = ""
+ kdc_tcp_listen = {address}
+[logging]
+ kdc = STDERR
+[realms]
+ {realm} = {{
+  database_name = {directory}/principal
+  key_stash_file = {directory}/stash
+  acl_file = {directory}/kadm5.acl
+  max_life = 24h
+  max_renewable_life = 7d
+  supported_enctypes = aes256-cts-hmac-sha1-96:normal
+ }}
+"""
+
+
+def krb5_conf(directory: Path) -> Path:
+    """Return where the KDC of this directory keeps what its clients read."""
+    return directory / "krb5.conf"
+
+
+def keytab(directory: Path, name: str) -> Path:
+    """Return where the KDC of this directory keeps a keytab."""
+    return directory / "keytabs" / f"{_ODD.sub('-', name)}.keytab"
+
+
+class Kdc:
+    """A KDC of the realm TEST.LOCAL: where it listens, its process, its principals.
+
+    Names of principals are given without the realm: "alice", "HTTP/localhost". To stop, pause and start it again, use
+    `process`. Any user may run it; all that it reads and writes is below `directory`.
+
+    Attributes:
+        address: "127.0.0.1:port", TCP alone.
+        directory: krb5.conf, the database, keytabs and tickets.
+    """
+
+    def __init__(self, directory: Path, port: int, *, log: Path, lifeline: Lifeline) -> None:
+        """Write its configuration without starting anything; use `start()`.
+
+        Raises:
+            MissingToolError: a program of MIT Kerberos is not installed.
+        """
+        self.directory = directory
+        self.address = f"127.0.0.1:{port}"
+        for place in (directory / "keytabs", directory / "tickets"):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        facts = {"realm": REALM, "address": self.address, "directory": directory}
+        krb5_conf(directory).write_text(_KRB5_CONF.format_map(facts), encoding="utf-8")
+        (directory / "kdc.conf").write_text(_KDC_CONF.format_map(facts), encoding="utf-8")
+        self._environ = {**os.environ, **self.environ(), "KRB5_KDC_PROFILE": str(directory / "kdc.conf")}
+        self._programs = find_programs()
+        self.process = ServerProcess(
+            "kdc",
+            (self._programs["krb5kdc"], "-n"),
+            log=log,
+            environ=self._environ,
+            lifeline=lifeline,
+            is_up=lambda: readiness.accepts(self.address),
+            timeout_s=_START_TIMEOUT_S,
+        )
+
+    @property
+    def krb5_conf(self) -> Path:
+        """What clients read: KRB5_CONFIG, or -Djava.security.krb5.conf of a JVM."""
+        return krb5_conf(self.directory)
+
+    def start(self) -> None:
+        """Make the database, unless the directory has one from an earlier run, and start.
+
+        Raises:
+            KerberosError: the database could not be made.
+            StartError: the KDC ended, or doesn't listen in time.
+        """
+        if not (self.directory / "principal").exists():
+            self._run("kdb5_util", "create", "-s", "-P", "x", "-r", REALM)
+        self.process.start()
+
+    def environ(self, ccache: Path | None = None) -> dict[str, str]:
+        """Return the variables with which a program finds this KDC and, if given, the tickets in a ccache file."""
+        found = {"KRB5_CONFIG": str(self.krb5_conf)}
+        return found if ccache is None else found | {"KRB5CCNAME": f"FILE:{ccache}"}
+
+    def principals(self) -> frozenset[str]:
+        """Return the names of all principals, those of the KDC itself included."""
+        lines = self._kadmin("listprincs").splitlines()
+        suffix = f"@{REALM}"
+        return frozenset(line.removesuffix(suffix) for line in lines if line.endswith(suffix))
+
+    def add(self, *names: str) -> None:
+        """Make principals with random keys.
+
+        Raises:
+            KerberosError: one is there already.
+        """
+        self._kadmin(*(f"addprinc -clearpolicy -randkey {name}" for name in names))
+
+    def change_key(self, name: str) -> None:
+        """Give a principal another key: keytabs that are there are of no more use for it, tickets are until they end.
+
+        Raises:
+            KerberosError: there is no such principal.
+        """
+        self._kadmin(f"cpw -randkey {name}")
+
+    def keytab(self, name: str, *principals: str) -> Path:
+        """Write the present keys of these principals (default: of the one called `name`) and return the file.
+
+        A file of that name is replaced at once, as an administrator would do it.
+
+        Raises:
+            KerberosError: one of them is not there.
+        """
+        return self.keytabs({name: principals or (name,)})[0]
+
+    def keytabs(self, wanted: Mapping[str, tuple[str, ...]]) -> tuple[Path, ...]:
+        """Write several keytabs, given the principals of each by its name, as `keytab` does.
+
+        Raises:
+            KerberosError: a principal is not there.
+        """
+        files = {name: keytab(self.directory, name) for name in wanted}
+        fresh = {name: file.with_suffix(".new") for name, file in files.items()}
+        for file in fresh.values():
+            file.unlink(missing_ok=True)
+        try:
+            self._kadmin(*(f"ktadd -norandkey -k {fresh[name]} {' '.join(wanted[name])}" for name in wanted))
+            for name, file in files.items():
+                fresh[name].replace(file)
+        finally:
+            for file in fresh.values():
+                file.unlink(missing_ok=True)
+        return tuple(files.values())
+
+    def kinit(
+        self,
+        name: str,
+        *,
+        lifetime_s: int = 3600,
+        ccache: Path | None = None,
+        keytab_file: Path | None = None,
+    ) -> Path:
+        """Get a ticket for a principal by its keytab and return the ccache file that holds it.
+
+        Args:
+            name: of the principal; its keytab is made when it has none of its own yet.
+            lifetime_s: seconds until the ticket ends; at most 24 hours.
+            ccache: the file to write; None: the principal's own, which this ticket then replaces.
+            keytab_file: the keytab to use in place of the principal's own.
+
+        Raises:
+            KerberosError: the KDC is silent, doesn't know the principal, or doesn't accept the key.
+        """
+        keys = keytab_file or keytab(self.directory, name)
+        if not keys.exists():
+            self.keytab(name)
+        file = ccache or self.directory / "tickets" / _ODD.sub("-", name)
+        self._run(
+            "kinit", "-k", "-t", str(keys), "-c", f"FILE:{file}", "-l", f"{lifetime_s}s", f"{name}@{REALM}"
+        )
+        return file
+
+    def _kadmin(self, *lines: str) -> str:
+        done = self._run("kadmin.local", stdin="".join(f"{line}\n" for line in lines))
+        # It exits with 0 whatever becomes of the lines, and writes errors alone to its standard error.
+        if done.stderr.strip():
+            raise KerberosError(f"kadmin.local: {done.stderr.strip()}")
+        return done.stdout
+
+    def _run(self, program: str, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        try:
+            done = subprocess.run(
+                (self._programs[program], *arguments),
+                input=stdin,
+                capture_output=True,
+                text=True,
+                env=self._environ,
+                timeout=_COMMAND_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as exc:
+            raise KerberosError(f"{program} did not end within {_COMMAND_TIMEOUT_S:.0f} s") from exc
+        if done.returncode != 0:
+            raise KerberosError(f"{program} {' '.join(arguments)} failed: {done.stderr.strip()}")
+        return done
+
+
+def find_programs(
+    environ: Mapping[str, str] = os.environ, *, sbin: tuple[str, ...] = _SBIN
+) -> dict[str, str]:
+    """Return where the programs of MIT Kerberos are that a KDC needs, by name.
+
+    Raises:
+        MissingToolError: one is missing; the text names the packages.
+    """
+    path = os.pathsep.join((environ.get("PATH", os.defpath), *sbin))
+    found = {}
+    for name in _PROGRAMS:
+        program = shutil.which(name, path=path)
+        if program is None:
+            raise MissingToolError(
+                f"MIT Kerberos's {name} is not installed: apt-get install --no-install-recommends {_PACKAGES}"
+            )
+        found[name] = program
+    return found

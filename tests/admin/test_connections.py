@@ -1,0 +1,274 @@
+"""How many connections an admin port has, whose, and for how long; on both event loops (conftest.py)."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+import aiohttp
+import pytest
+
+from nncache.admin.access import Access
+from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
+from nncache.admin.server import Action, AdminServer, Answer, Page, as_json, daemon_pages
+from nncache.net.endpoint import Endpoint
+from nncache.proxy.clients import tls_listener
+from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
+from nncache.testbed.certificates import Authority
+from tests.admin.test_server import Awake
+from tests.patience import HANG_S
+from tests.proxy.wire import until
+
+Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LONG = b"GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n"
+"""Asks for more than all buffers between server and client hold."""
+
+LONG_BODY = bytes(32 << 20)
+
+
+class Scene:
+    """A server, and clients that a test lets do what they like."""
+
+    def __init__(self, *, max_connections: int, lifetime_s: float) -> None:
+        pages = (
+            Page("/health", "the process lives", lambda _: as_json({"alive": True})),
+            Page("/long", "more than anybody reads", lambda _: Answer(LONG_BODY, "text/plain")),
+        )
+        self.server = AdminServer(
+            Endpoint("127.0.0.1", 0),
+            pages,
+            lambda: "",
+            max_connections=max_connections,
+            lifetime_s=lifetime_s,
+        )
+        self.clients = contextlib.ExitStack()
+
+    async def connect(self, sent: bytes = b"") -> Client:
+        """Connect and send."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.server.address.port)
+        self.clients.callback(writer.close)
+        writer.write(sent)
+        return reader, writer
+
+    @property
+    def open(self) -> int:
+        """How many connections the server has."""
+        return self.server.stats().connections_open
+
+    @property
+    def refused(self) -> int:
+        """How many it has closed at once."""
+        return self.server.stats().connections_refused
+
+
+@asynccontextmanager
+async def scene(
+    *, max_connections: int = MAX_CONNECTIONS, lifetime_s: float = HANG_S
+) -> AsyncIterator[Scene]:
+    """Start a server on a port of its own; no connection of it ends by itself unless a lifetime is given."""
+    made = Scene(max_connections=max_connections, lifetime_s=lifetime_s)
+    async with asyncio.timeout(HANG_S), made.server:
+        with made.clients:
+            yield made
+
+
+async def said(client: Client) -> bytes:
+    """Return all that the server sends until it closes."""
+    with contextlib.suppress(ConnectionResetError):
+        return await client[0].read()
+    return b""
+
+
+async def test_a_connection_beyond_the_bound_is_closed_at_once() -> None:
+    """It is counted, nothing is logged (conftest.py), and a place that is given back is taken again."""
+    async with scene(max_connections=8) as s:
+        silent = [await s.connect() for _ in range(4)]
+        await until(lambda: s.open == 4)
+        assert await said(await s.connect()) == b""
+        assert (s.open, s.refused) == (4, 1)
+        silent[0][1].close()
+        await until(lambda: s.open == 3)
+        assert b'"alive": true' in await said(await s.connect(HEALTH))
+
+
+async def test_the_bound_holds_in_a_burst() -> None:
+    """C1: the event loop may ask for many protocols before it connects the first of them."""
+    async with scene() as s:
+        crowd = await asyncio.gather(*(s.connect() for _ in range(100)))
+        await until(lambda: s.open + s.refused == len(crowd))
+        assert s.open <= MAX_CONNECTIONS
+        async with asyncio.TaskGroup() as group:
+            ends = [group.create_task(said(client)) for client in crowd]
+            await until(lambda: sum(end.done() for end in ends) == s.refused)
+            for end in ends:
+                end.cancel()
+
+
+async def test_a_client_that_never_reads_is_ended() -> None:
+    """C2: an answer that nobody takes has no deadline of its own, however many are asked for."""
+    async with scene(lifetime_s=0.2) as s:
+        for _ in range(3):
+            _, writer = await s.connect()
+            cast(asyncio.ReadTransport, writer.transport).pause_reading()
+            await until(lambda writer=writer: is_cut(writer))  # type: ignore[misc] # its own writer
+        await until(lambda: s.open == 0)
+        assert s.refused == 0
+
+
+def is_cut(writer: asyncio.StreamWriter) -> bool:
+    """Ask for more; whether the server has ended the connection, which who does not read learns by sending."""
+    writer.write(LONG)
+    return writer.transport.is_closing()
+
+
+async def test_a_client_that_says_nothing_is_ended() -> None:
+    """C2: neither before its first request nor within a head is there another deadline."""
+    async with scene(lifetime_s=0.2) as s:
+        clients = [await s.connect(sent) for sent in (b"", b"GET /hea")]
+        assert [await said(client) for client in clients] == [b"", b""]
+        await until(lambda: s.open == 0)
+
+
+async def test_a_connection_carries_one_request() -> None:
+    """One request every few seconds, or a hundred at once, keep no place; nor do those for pages that there are not."""
+    async with scene() as s:
+        for asked, status in ((HEALTH, b"200"), (HEALTH.replace(b"/health", b"/none"), b"404")):
+            answer = await said(await s.connect(asked))
+            assert answer.startswith(b"HTTP/1.1 " + status)
+            assert b"\r\nConnection: close\r\n" in answer
+        await until(lambda: s.open == 0)
+
+
+class Transport(asyncio.Transport):
+    """What the event loop would hand a protocol."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 40_000)})
+        self.is_aborted = False
+
+    def abort(self) -> None:
+        """Close at once."""
+        self.is_aborted = True
+
+
+async def test_a_client_that_leaves_in_time_leaves_no_timer() -> None:
+    """It would keep what served the client until the end of its lifetime, and outlive the daemon's event loop."""
+    connections = Connections(asyncio.Protocol, max_connections=8, lifetime_s=0)
+    stays, leaves = Transport(), Transport()
+    connections().connection_made(stays)
+    gone = connections()
+    gone.connection_made(leaves)
+    gone.connection_lost(None)
+    await until(lambda: stays.is_aborted)
+    assert not leaves.is_aborted
+
+
+def test_this_host_and_others_take_no_place_of_each_other() -> None:
+    """C3: a probe here is served while clients elsewhere hold all that they get, and the other way round."""
+    for crowd, newcomers in (
+        ([f"10.0.0.{n}" for n in range(200)], ("127.0.0.1", "::1", "::ffff:127.0.0.1")),
+        (["127.0.0.1"] * 200, ("10.0.0.1", "2001:db8::1")),
+    ):
+        connections = Connections(asyncio.Protocol, max_connections=MAX_CONNECTIONS, lifetime_s=LIFETIME_S)
+        admitted = [address for address in crowd if connections.admit(address)]
+        assert 0 < len(admitted) <= MAX_CONNECTIONS // 2
+        assert connections.refused == len(crowd) - len(admitted)
+        for address in newcomers:
+            assert connections.admit(address), address
+        for address in (*admitted, *newcomers):
+            connections.leave(address)
+        assert connections.open == 0
+
+
+def test_one_address_gets_a_part() -> None:
+    """Another one finds a place free; of IPv6 a network counts as one."""
+    connections = Connections(asyncio.Protocol, max_connections=MAX_CONNECTIONS, lifetime_s=LIFETIME_S)
+    for n in range(200):
+        connections.admit(f"2001:db8::{n:x}")
+    assert connections.admit("10.0.0.1")
+
+
+ACTION = Action("/do", lambda *_: as_json({}))
+
+
+@asynccontextmanager
+async def serving(authority: Authority) -> AsyncIterator[tuple[AdminServer, ServerCertificate]]:
+    """Serve a daemon's pages with a certificate of this authority."""
+    issued = authority.issue("admin")
+    certificate = ServerCertificate(
+        CertificateFiles(certificate=str(issued.chain), key=str(issued.key), prefix="admin_tls_")
+    )
+    access = Access("127.0.0.1", certificate=certificate)
+    pages: tuple[Page | Action, ...] = (
+        *daemon_pages(lambda: Awake(True), "it is awake", lambda: b"naps_total 1\n"),
+        ACTION,
+    )
+    async with AdminServer(Endpoint("127.0.0.1", 0), pages, str, access=access) as server:
+        yield server, certificate
+
+
+async def test_pages_are_served_and_plain_http_is_not(tmp_path: Path) -> None:
+    """To who trusts the authority; what changes something may come from its own origin alone, which is https."""
+    authority = Authority(tmp_path)
+    async with serving(authority) as (server, certificate), aiohttp.ClientSession() as session:
+        assert server.url == f"https://{server.address}/"
+        trusts = authority.client_context()
+        async with session.get(f"{server.url}metrics", ssl=trusts) as reply:
+            assert await reply.text() == "naps_total 1\n"
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await session.get(f"{server.url}metrics")
+        with pytest.raises(aiohttp.ClientError):
+            await session.get(f"http://{server.address}/metrics")
+        for origin, status in ((f"https://{server.address}", 200), (f"http://{server.address}", 403)):
+            async with session.post(f"{server.url}do", ssl=trusts, headers={"Origin": origin}) as reply:
+                assert reply.status == status
+        assert server.stats().certificate_ends_at == certificate.ends_at > 0
+
+
+async def test_a_certificate_that_is_replaced_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a restart; one that cannot be used is counted, and the one before stays."""
+    monkeypatch.setattr(tls_listener, "LOOK_EVERY_S", 0.01)
+    authority = Authority(tmp_path)
+    async with serving(authority) as (server, certificate):
+        before = certificate.ends_at
+        issued = authority.issue("admin", not_after=datetime.now(UTC) + timedelta(days=7))
+        await until(lambda: server.stats().certificate_ends_at not in {0.0, before})
+        failed = server.stats().certificate_reloads_failed
+        issued.chain.write_text("none")
+        await until(lambda: server.stats().certificate_reloads_failed > failed)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"{server.url}health", ssl=authority.client_context()) as reply,
+        ):
+            assert reply.status == 200
+
+
+async def test_handshakes_under_way_have_a_bound(tmp_path: Path) -> None:
+    """They hold files of the process, as connections do; the next one is closed at once."""
+    issued = Authority(tmp_path).issue("admin")
+    certificate = ServerCertificate(CertificateFiles(certificate=str(issued.chain), key=str(issued.key)))
+    connections = Connections(asyncio.Protocol, max_connections=8, lifetime_s=LIFETIME_S)
+    async with listening(connections, certificate, Endpoint("127.0.0.1", 0)) as at:
+        async with asyncio.timeout(HANG_S):
+            silent = [await asyncio.open_connection(at.host, at.port) for _ in range(8)]
+            assert await silent[-1][0].read() == b""
+        assert not any(reader.at_eof() for reader, _ in silent[:-1])
+        assert connections.open == 0
+        for _, writer in silent:
+            writer.transport.abort()
+
+
+async def test_an_address_that_is_taken_is_an_error_of_the_system(tmp_path: Path) -> None:
+    """As in plain HTTP."""
+    authority = Authority(tmp_path)
+    async with serving(authority) as (server, certificate):
+        second = AdminServer(server.address, (), str, access=Access("127.0.0.1", certificate=certificate))
+        with pytest.raises(OSError, match="in use"):
+            await second.__aenter__()

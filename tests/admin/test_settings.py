@@ -1,0 +1,93 @@
+"""The token comes from a file."""
+
+from pathlib import Path
+
+import pytest
+
+from nncache.admin.settings import AdminSettings, ExplainSettings, access_of, read_token
+from nncache.net.setting_error import SettingError
+from nncache.testbed.certificates import Authority
+
+
+def test_without_a_file_there_is_no_token() -> None:
+    """The default."""
+    assert read_token("admin_token_file", AdminSettings().admin_token_file) is None
+
+
+def test_the_token_is_the_files_one_word(tmp_path: Path) -> None:
+    """The end of the line does not belong to it."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    file.chmod(0o400)
+    assert read_token("admin_token_file", str(file)) == "0123456789abcdef"
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"0123456789 abcdefgh", b"0123456789abcdef\xff"])
+def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
+    """An empty token would let everybody in."""
+    file = tmp_path / "token"
+    file.write_bytes(content)
+    file.chmod(0o600)
+    with pytest.raises(SettingError, match=r"^admin_token_file: .*must"):
+        read_token("admin_token_file", str(file))
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    """At the start, not at the first page."""
+    with pytest.raises(SettingError, match="No such file"):
+        read_token("admin_token_file", str(tmp_path / "none"))
+
+
+def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    """With the mode to set; and a token in place of the file's name is not shown."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    file.chmod(0o640)
+    with pytest.raises(SettingError, match=rf"^admin_token_file: {file}: has mode 0640.*chmod 0400 {file}"):
+        read_token("admin_token_file", str(file))
+    with pytest.raises(SettingError, match=r"^admin_token_file: \.\.\.: must be a readable file") as caught:
+        read_token("admin_token_file", "0123456789abcdef")
+    assert "0123456789abcdef" not in str(caught.value)
+
+
+def tls(authority: Authority) -> AdminSettings:
+    """Return settings with a certificate."""
+    issued = authority.issue("admin")
+    return AdminSettings(admin_tls_certificate=str(issued.chain), admin_tls_key=str(issued.key))
+
+
+def test_the_port_is_served_over_tls_with_a_certificate(tmp_path: Path) -> None:
+    """And in plain HTTP without one."""
+    assert access_of(AdminSettings(), "h").scheme == "http"
+    assert access_of(tls(Authority(tmp_path)), "h").scheme == "https"
+
+
+def test_a_certificate_that_cannot_be_used_is_refused_with_its_key(tmp_path: Path) -> None:
+    """One file without the other; a key that others may read; a file that is none."""
+    settings = tls(Authority(tmp_path))
+    with pytest.raises(SettingError, match=r"^admin_tls_key: none: must be a PEM file"):
+        AdminSettings(admin_tls_certificate="x")
+    with pytest.raises(SettingError, match=r"^admin_tls_certificate: none: must be a PEM file"):
+        AdminSettings(admin_tls_key="x")
+    Path(settings.admin_tls_key).chmod(0o640)
+    with pytest.raises(
+        SettingError, match=rf"^admin_tls_key: {settings.admin_tls_key}: has mode 0640.*chmod 0400"
+    ):
+        access_of(settings, "h")
+    Path(settings.admin_tls_key).chmod(0o400)
+    Path(settings.admin_tls_certificate).write_text("none")
+    with pytest.raises(
+        SettingError, match=r"^admin_tls_certificate: .*must be a certificate in PEM.*admin_tls_key"
+    ):
+        access_of(settings, "h")
+
+
+def test_where_a_command_asks() -> None:
+    """A URL of https is asked over TLS; an authority goes with that alone."""
+    assert not ExplainSettings().is_over_tls
+    found = ExplainSettings(admin="https://proxy1:9872/", admin_ca="ca.pem")
+    assert (found.is_over_tls, str(found.admin_at)) == (True, "proxy1:9872")
+    with pytest.raises(SettingError, match=r"^admin: proxy1:9872: must begin with https://"):
+        ExplainSettings(admin="proxy1:9872", admin_ca="ca.pem")
+    with pytest.raises(SettingError, match=r"^admin: .*must be host:port"):
+        ExplainSettings(admin="http://proxy1:9872")

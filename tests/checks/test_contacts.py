@@ -1,0 +1,157 @@
+"""Which kind of server answers is found by asking, whatever it makes of the question."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from nncache.checks.contacts import contact
+from nncache.checks.facts import Contact, Trouble
+from nncache.hadoop.server_kind import ServerKind
+from nncache.testbed.certificates import Authority
+from tests.commands.planted import greeting, http_server, silent, socket_server, tls
+from tests.processes import free_address
+from tests.tls import server_context, web_of
+
+
+def seen(address: str) -> Contact:
+    """Look at an address."""
+    return asyncio.run(contact(address, "hdfs"))
+
+
+@pytest.mark.parametrize(
+    ("serve", "kind", "name"),
+    [
+        (silent, ServerKind.SILENT, ""),
+        (greeting, ServerKind.OTHER, "SSH-2.0-OpenSSH_9.2p1"),
+        (tls, ServerKind.TLS, ""),
+        (lambda connection: connection.close(), ServerKind.SILENT, ""),
+    ],
+)
+def test_servers_of_other_protocols(
+    serve: Callable[[socket.socket], None], kind: ServerKind, name: str
+) -> None:
+    """They hang, hang up, or speak first."""
+    with socket_server(serve) as address:
+        found = seen(address)
+    assert (found.kind, found.name, found.trouble, found.own_host) == (kind, name, None, "127.0.0.1")
+
+
+def zookeeper(connection: socket.socket) -> None:
+    """Answer the one question that it knows, and close on any other, as ZooKeeper does."""
+    with connection:
+        if connection.recv(4) == b"srvr":
+            connection.sendall(b"Zookeeper version: 3.8.6\n")
+
+
+def test_a_zookeeper_is_asked_in_its_own_words() -> None:
+    """To HTTP it says nothing."""
+    with socket_server(zookeeper) as address:
+        assert seen(address).kind is ServerKind.ZOOKEEPER
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("nncache_cache_entries 1\n", ServerKind.PROXY_ADMIN),
+        ("nncache_publisher_filters 1\n", ServerKind.PUBLISHER_ADMIN),
+        ("go_goroutines 1\n", ServerKind.HTTP),
+    ],
+)
+def test_an_admin_port_is_known_by_its_metrics(body: str, kind: ServerKind) -> None:
+    """For any other HTTP server the name that it gives itself is told."""
+    with http_server(404, {"Server": "x"}, body) as address:
+        assert seen(address).kind is kind
+
+
+def test_a_proxy_is_known_by_its_own_field() -> None:
+    """It answers /jmx itself."""
+    with http_server(404, {"Cache-Status": "nncache; detail=not-webhdfs"}) as address:
+        assert seen(address).kind is ServerKind.PROXY
+
+
+def test_no_listener_and_no_host() -> None:
+    """With the system's words; they are other mistakes."""
+    found = seen(free_address())
+    assert (found.trouble, found.why) == (Trouble.UNREACHABLE, "[Errno 111] Connection refused")
+    found = seen("no-such-host.invalid:1")
+    assert (found.trouble, found.kind) == (Trouble.UNRESOLVED, None)
+    assert found.why
+
+
+def test_a_host_that_drops_connections_is_slow() -> None:
+    """As behind a firewall: a queue that is full takes no more."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as waiting:
+        address = listener.getsockname()
+        for _ in range(3):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(address)
+        found = seen(f"127.0.0.1:{address[1]}")
+    assert (found.trouble, found.why, found.kind) == (Trouble.SLOW, "1.2 s", None)
+
+
+def test_all_addresses_of_a_host_are_tried() -> None:
+    """`localhost` may come first as an address that the server does not have."""
+    with http_server(200) as address:
+        port = address.rpartition(":")[2]
+        assert seen(f"localhost:{port}").kind is ServerKind.HTTP
+
+
+NAMENODE = b'HTTP/1.1 200 OK\r\n\r\n{"beans":[{"tag.ProcessName":"NameNode"}]}'
+
+
+@contextmanager
+def over_tls(authority: Authority, *identities: str) -> Iterator[str]:
+    """Be the HTTPS port of a NameNode with a certificate for these names."""
+    context = server_context(authority, *identities)
+
+    def serve(connection: socket.socket) -> None:
+        try:
+            with context.wrap_socket(connection, server_side=True) as secure:
+                secure.recv(4096)
+                secure.sendall(NAMENODE)
+        except OSError:
+            connection.close()
+
+    with socket_server(serve) as address:
+        yield address
+
+
+def test_over_tls_a_namenode_is_one_if_it_is_believed(tmp_path: Path) -> None:
+    """Else it is said why not; asked in clear it is a TLS port."""
+    authority = Authority(tmp_path / "own")
+    web = web_of(authority)
+    with over_tls(authority) as address, over_tls(authority, "nn1.example") as other:
+        found = asyncio.run(contact(address, "hdfs", web))
+        assert (found.kind, found.name, found.trouble) == (ServerKind.NAMENODE_HTTP, "NameNode", None)
+        for at, how, why in (
+            (other, web, "IP address mismatch"),
+            (address, web_of(Authority(tmp_path / "foreign")), "namenode_ca must name"),
+        ):
+            found = asyncio.run(contact(at, "hdfs", how))
+            assert (found.kind, found.trouble) == (None, Trouble.UNTRUSTED)
+            assert why in found.why
+        assert seen(address).kind is ServerKind.TLS
+
+
+@pytest.mark.parametrize(
+    ("serve", "kind"),
+    [(silent, ServerKind.SILENT), (greeting, ServerKind.OTHER), (zookeeper, ServerKind.ZOOKEEPER)],
+)
+def test_where_tls_is_wanted_other_servers_are_named(
+    serve: Callable[[socket.socket], None], kind: ServerKind, tmp_path: Path
+) -> None:
+    """As they are without."""
+    with socket_server(serve) as address:
+        assert asyncio.run(contact(address, "hdfs", web_of(Authority(tmp_path)))).kind is kind
+
+
+def test_a_plain_port_where_tls_is_wanted(tmp_path: Path) -> None:
+    """It is named as what it is in the way."""
+    with http_server(200, body=NAMENODE.decode().partition("\r\n\r\n")[2]) as address:
+        found = asyncio.run(contact(address, "hdfs", web_of(Authority(tmp_path))))
+        assert (found.kind, found.name) == (ServerKind.PLAIN_HTTP, "NameNode")

@@ -1,0 +1,83 @@
+"""What a NameNode is asked, on the real one and on servers that are none."""
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from nncache.checks.about_configuration import RETAINED
+from nncache.checks.facts import NameNodeFound
+from nncache.checks.namenode_probe import ask_over_http, ask_over_rpc
+from nncache.hadoop.election_view import HaState, NameNode
+from nncache.testbed import Cluster
+from tests.commands.planted import http_server, silent, socket_server
+
+
+def over_http(address: str, user: str = "hdfs") -> NameNodeFound:
+    """Ask a server over HTTP."""
+    return asyncio.run(ask_over_http(NameNode(address, address), user, time.monotonic))
+
+
+def over_rpc(address: str, user: str, *, reads_edits: bool = True) -> NameNodeFound:
+    """Ask a server over RPC."""
+    return asyncio.run(ask_over_rpc(NameNode(address, address), user, reads_edits=reads_edits))
+
+
+def test_a_real_namenode_answers_all_of_it(cluster: Cluster) -> None:
+    """Beans, configuration, a read, its clock; over RPC namespace, state and edits."""
+    namenode = cluster.namenodes[0]
+    found = over_http(namenode.http, cluster.superuser)
+    assert found.answer is not None
+    assert (found.answer.state, found.named_status, found.anonymous_status) == (HaState.ACTIVE, 200, 200)
+    assert found.conf is not None
+    assert found.conf[RETAINED] == "1000000"
+    assert found.read.status == 200
+    assert found.clock_ahead_s is not None
+    told = over_rpc(namenode.rpc, cluster.superuser)
+    assert (told.rpc_namespace, told.rpc_state, told.rpc_silence) == (
+        found.answer.namespace,
+        HaState.ACTIVE,
+        "",
+    )
+    assert told.edits_txid is not None
+    assert told.groups
+    assert over_rpc(namenode.rpc, "alice").groups == ("alice", "users")
+    assert over_rpc(namenode.rpc, "no-such-user").groups == ()
+
+
+def test_who_is_no_superuser_is_refused_the_edits(cluster: Cluster) -> None:
+    """And is told so in HDFS's words; who does not need them is not refused."""
+    rpc = cluster.namenodes[0].rpc
+    told = over_rpc(rpc, "alice")
+    assert (told.edits_txid, told.is_refused) == (None, True)
+    assert told.edits_refusal.startswith("AccessControlException: Access denied for user alice")
+    assert over_rpc(rpc, "alice", reads_edits=False).edits_refusal == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "silence"),
+    [
+        (403, "", "/conf answers 403"),
+        (200, "<html>", "/conf answers no configuration"),
+        (200, json.dumps({"properties": [{"key": "a", "value": "1"}, {"key": "b", "value": None}]}), ""),
+    ],
+)
+def test_a_configuration_may_be_kept_back(status: int, body: str, silence: str) -> None:
+    """Why is told; a property without a value is none."""
+    with http_server(status, {"WWW-Authenticate": "Negotiate", "Date": "never"}, body) as address:
+        found = over_http(address)
+    assert found.conf_silence == silence
+    assert found.conf == (None if silence else {"a": "1"})
+    assert (found.named_status, found.challenge, found.answer) == (status, "Negotiate", None)
+    assert (found.read.status, found.clock_ahead_s is None) == (status, False)
+
+
+def test_a_server_that_says_nothing_is_waited_for_once() -> None:
+    """All questions at the same time."""
+    with socket_server(silent) as address:
+        found = over_http(address)
+        told = over_rpc(address, "hdfs")
+    assert (found.answer, found.named_status, found.read.says) == (None, 0, "no answer in 4.5 s")
+    assert "no answer in" in found.silence
+    assert "no reply to versionRequest" in told.rpc_silence

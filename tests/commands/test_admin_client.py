@@ -1,0 +1,90 @@
+"""What the commands ask of an admin port, and what they say when it does not answer."""
+
+from pathlib import Path
+
+import pytest
+
+from nncache.commands.admin_client import AdminPort, admin_port
+from nncache.errors import AdminError, ConfigurationError
+from nncache.settings.commands import TOP
+from nncache.testbed.certificates import Authority
+from tests.admin_port import answering
+from tests.tls import server_context
+
+TOKEN = "0123456789abcdef"
+
+
+def port(admin: str, admin_token_file: str = "", admin_ca: str = "") -> AdminPort:
+    """Return the port that these flags name."""
+    flags: dict[str, object] = {"admin_token_file": admin_token_file or None, "admin_ca": admin_ca or None}
+    return admin_port(TOP, None, {"admin": admin, **flags})
+
+
+def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
+    """Asked for with the token, if there is one, and with the method that the page takes."""
+    file = tmp_path / "token"
+    file.write_text(TOKEN + "\n")
+    file.chmod(0o400)
+    tokens: list[str | None] = []
+    with answering(200, b'{"a": 1}', tokens) as (address, asked):
+        assert port(address, "").ask("/status") == {"a": 1}
+        assert port(address, str(file)).ask("/purge?path=%2F", "POST") == {"a": 1}
+    assert asked == ["GET /status", "POST /purge?path=%2F"]
+    assert tokens == [None, f"Bearer {TOKEN}"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (400, b'{"error": "path must be absolute"}', "answered 400: path must be absolute"),
+        (
+            404,
+            b'{"RemoteException": {"message": "x"}}',
+            "clients' port of a proxy .*: give --admin the proxy's admin",
+        ),
+        (200, b"<html>", "is not the admin port of an nncache proxy"),
+        (200, b"[]", "is not the admin port of an nncache proxy"),
+    ],
+)
+def test_another_answer_is_told_in_one_line(status: int, body: bytes, told: str) -> None:
+    """Whatever listens there, the line says what it is not."""
+    with answering(status, body) as (address, _), pytest.raises(AdminError, match=told):
+        port(address, "").ask("/status")
+
+
+def test_a_silent_port_says_what_to_do() -> None:
+    """Nothing there: the address and the flag are named."""
+    with pytest.raises(AdminError, match=r"no proxy answers at 127\.0\.0\.1:1 .*--admin"):
+        port("127.0.0.1:1", "").ask("/status")
+
+
+def test_an_address_that_is_none_is_a_wrong_setting(tmp_path: Path) -> None:
+    """The same line as for the setting of that name; so is a token file that is not there."""
+    with pytest.raises(ConfigurationError, match=r"^admin: nowhere: must be host:port"):
+        port("nowhere", "")
+    with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
+        port("127.0.0.1:1", str(tmp_path / "none"))
+
+
+def test_over_tls_the_authority_is_named(tmp_path: Path) -> None:
+    """A certificate that is not trusted, or names another host, says so; so does plain HTTP in either place."""
+    authority = Authority(tmp_path)
+    ca = str(authority.ca)
+    with answering(200, b'{"a": 1}', tls=server_context(authority, "localhost")) as (address, _):
+        number = address.rpartition(":")[2]
+        assert port(f"https://localhost:{number}", admin_ca=ca).ask("/status") == {"a": 1}
+        with pytest.raises(AdminError, match=r"the certificate of .* is not trusted: .*: give --admin-ca"):
+            port(f"https://localhost:{number}").ask("/status")
+        with pytest.raises(AdminError, match=r"is not trusted: IP address mismatch.*a host that it names"):
+            port(f"https://127.0.0.1:{number}", admin_ca=ca).ask("/status")
+        with pytest.raises(AdminError, match="https://host:port if it has an admin_tls_certificate"):
+            port(f"localhost:{number}").ask("/status")
+    with (
+        answering(200, b"{}") as (address, _),
+        pytest.raises(AdminError, match="--admin https://host:port, or host:port if it has no admin_tls"),
+    ):
+        port(f"https://{address}", admin_ca=ca).ask("/status")
+    with pytest.raises(
+        ConfigurationError, match=r"^admin_ca: .*/none: must be certificates of authorities in PEM"
+    ):
+        port("https://localhost:1", admin_ca=str(tmp_path / "none"))

@@ -1,0 +1,321 @@
+"""`nncache check` names each of many planted mistakes: what is so, which key it is about, and what would be right.
+
+Where the server matters it is the real one: NameNodes, a DataNode, ZooKeeper, a proxy and a publisher.
+"""
+
+import http.client
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import nncache as api
+from nncache.checks.finding import failed, ok, skipped, warning
+from nncache.checks.table import CHECKS, SETTINGS, Result
+from nncache.commands.check import check, proxy, publisher
+from nncache.commands.check_wiring import as_json, lines, summary
+from nncache.commands.group import nncache
+from nncache.registry.tree_watch import Present
+from nncache.settings.commands import PROXY, PUBLISHER
+from nncache.settings.forms import Form
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.daemon import Proxy
+from tests.cluster import HADOOP, webhdfs
+from tests.commands.planted import (
+    World,
+    checked,
+    greeting,
+    http_server,
+    planted_registry,
+    silent,
+    socket_server,
+    tls,
+)
+from tests.commands.plants import (
+    DIRECT,
+    FIRST,
+    ON_ZOOKEEPER,
+    PLANTS,
+    PROXY_ON,
+    PUBLISHER_ON,
+)
+from tests.commands.registry_plants import IN_THE_REGISTRY, REGISTERS
+from tests.patience import SLACK_S
+from tests.processes import free_address
+from tests.registry.worlds import place_of_its_own
+from tests.service import NAMESERVICE, Service
+
+pytestmark = pytest.mark.timeout(300)
+
+ALL_PLANTS = PLANTS | IN_THE_REGISTRY
+
+
+@pytest.fixture(scope="module")
+def world(cluster: Cluster) -> Iterator[World]:
+    """Two clusters, a running service on one of them, and servers that are something else."""
+    spec = ClusterSpec(
+        hadoop_version=HADOOP,
+        with_datanode=False,
+        ha=True,
+        proxy_servers=("127.0.0.1",),
+        overrides={"dfs.namenode.num.extra.edits.retained": "1000"},
+    )
+    assert cluster.zookeeper is not None
+    assert cluster.datanode is not None
+    # Of roots elsewhere the first few by name are told, and other tests publish in the same ZooKeeper.
+    service = replace(Service.of(cluster), root=f"/a-{uuid.uuid4().hex[:12]}")
+    service.add("jobs", "/user/*/_SUCCESS")
+    odd = replace(service, root=f"/odd-{uuid.uuid4().hex[:8]}", filters_path=f"{service.filters_path}-odd")
+    odd.add("deep", "/user/**/_SUCCESS")
+    assert webhdfs(cluster, "PUT", f"{odd.filters_path}/broken", "MKDIRS")[0] == http.client.OK
+    with Cluster.start(spec) as pair, ExitStack() as running:
+        publishing = running.enter_context(service.publisher())
+        publishing.await_publishing()
+        proxying = running.enter_context(service.proxy())
+        servers = {
+            "tls": socket_server(tls),
+            "silent": socket_server(silent),
+            "ssh": socket_server(greeting),
+            "kerberos": http_server(401, {"WWW-Authenticate": "Negotiate"}),
+            "custom": http_server(401, {"WWW-Authenticate": "Bearer realm=x"}),
+            "sso": http_server(302, {"Location": "https://sso.example/"}),
+            "forbidden": http_server(403),
+            "web": http_server(404, {"Server": "nginx"}),
+        }
+        active, standby = sorted(pair.namenodes, key=lambda each: each.state() != "active")
+        at = {name: running.enter_context(server) for name, server in servers.items()}
+        yield World(
+            cluster,
+            pair,
+            service,
+            {
+                **at,
+                "http": cluster.namenodes[0].http,
+                "rpc": cluster.namenodes[0].rpc,
+                "datanode": cluster.datanode.http,
+                "zookeeper": cluster.zookeeper.address,
+                "active_http": active.http,
+                "active_rpc": active.rpc,
+                "standby_http": standby.http,
+                "standby_rpc": standby.rpc,
+                "proxy": proxying.address,
+                "proxy_admin": proxying.admin,
+                "publisher_admin": publishing.admin,
+                "closed": free_address(),
+                "superuser": cluster.superuser,
+                "root": service.root,
+                "filters": service.filters_path,
+                "odd_filters": odd.filters_path,
+                "no_filters": f"{service.filters_path}-none",
+                "conf": str(pair.conf_dir),
+                **running.enter_context(planted_registry(cluster, at["web"])),
+            },
+        )
+
+
+@pytest.mark.parametrize("name", ALL_PLANTS)
+def test_a_planted_mistake_is_named(world: World, name: str) -> None:
+    """The line says what is so, which key it is about and what would be right; the exit code says how bad it is."""
+    words, check_name, verdict, parts = ALL_PLANTS[name]
+    report = checked(*world.filled(words))
+    told = " | ".join(report.of(check_name, verdict))
+    missing = [part for each in parts if (part := each.format_map(world.addresses)) not in told]
+    assert not missing, report
+    if verdict == "failed":
+        assert report.exit_code == 1
+
+
+def test_what_is_right_passes(world: World) -> None:
+    """A proxy that reads the edits, one that follows a publisher, and the publisher itself: exit code 0."""
+    assert checked(*world.filled(f"{DIRECT} --glob /a")).exit_code == 0
+    follower = checked(*world.filled(f"{PROXY_ON} {FIRST} {ON_ZOOKEEPER}"))
+    assert (follower.exit_code, follower.failed) == (0, set())
+    assert "publishes; .cache covers transaction" in follower.of("publisher", "ok")[0]
+    assert "filters in force: 1, none broken" in follower.of("filters", "ok")[0]
+    other = checked(*world.filled(f"{PUBLISHER_ON} {FIRST} {ON_ZOOKEEPER}"))
+    assert (other.exit_code, other.failed) == (0, set())
+    assert "another publisher leads: process" in other.of("publisher", "ok")[0]
+
+
+def test_warnings_fail_with_strict_only(world: World) -> None:
+    """A pair whose files list this host, and retain few edits: one warning about that, none about the rest."""
+    words = world.filled(f"{PROXY_ON} --hadoop-conf-dir {{conf}} --glob /user/*")
+    report = checked(*words)
+    assert report.exit_code == 0
+    assert {each["check"] for each in report.findings if each["verdict"] == "warning"} == {"retention"}
+    assert "lists our address 127.0.0.1 in hadoop.proxyservers" in report.of("proxyservers", "ok")[0]
+    assert checked(*words, "--strict").exit_code == 1
+
+
+def test_a_running_daemon_is_no_fault_and_is_read_through(world: World) -> None:
+    """After the start the same words are tried again: the ports are in use by it, and a read goes through it."""
+    where = "--listen {proxy} --admin {proxy_admin}"
+    report = checked(*world.filled(f"proxy {where} --user {{superuser}} {FIRST} {ON_ZOOKEEPER}"))
+    assert report.exit_code == 0
+    assert [text.split(":")[0] for text in report.of("listen", "ok")] == [
+        "listen 127.0.0.1",
+        "admin 127.0.0.1",
+    ]
+    assert all("that is running" in text for text in report.of("listen", "ok"))
+    (read,) = report.of("through", "ok")
+    assert "answers 200 (Cache-Status: nncache; fwd=bypass" in read
+    running = checked(*world.filled(f"publisher --admin {{publisher_admin}} {FIRST} {ON_ZOOKEEPER}"))
+    assert "the admin port of an nncache publisher that is running" in running.of("listen", "ok")[0]
+
+
+def test_keys_of_a_file_are_named_with_the_file(world: World, tmp_path: Path) -> None:
+    """What is to be changed is where it stands: a key of the file, or a flag that wins over it."""
+    config = tmp_path / "nncache.toml"
+    config.write_text(f'namenode_http = ["{world["closed"]}"]\nnamenode_rpc = ["{world["rpc"]}"]\n')
+    words = ("proxy", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config", str(config))
+    (text,) = checked(*words).of("addresses", "failed")
+    assert f"in namenode_http in {config}, replace {world['closed']}" in text
+    (text,) = checked(*words, "--namenode-http", world["web"]).of("addresses", "failed")
+    assert f"in --namenode-http, replace {world['web']}" in text
+
+
+def test_all_faults_of_a_file_are_told(tmp_path: Path) -> None:
+    """Not only the first: an operator mends them together."""
+    config = tmp_path / "nncache.toml"
+    config.write_text('globs = ["/a"]\nmax_calls = "many"\n')
+    report = checked("proxy", "--config", str(config), "--lame-duck-s", "-1")
+    assert report.exit_code == 2
+    assert [each["text"] for each in report.findings] == [
+        f"{config}: globs: no such key; the nearest is glob",
+        f"max_calls: many: must be a whole number (in {config})",
+        "lame_duck_s: -1.0: must be 0 seconds or more",
+    ]
+
+
+def test_silent_servers_cost_a_bounded_time(world: World) -> None:
+    """They are asked at once: as many as are named take no longer than one."""
+    silent_ones = ",".join(
+        f"{host}:{world['silent'].rpartition(':')[2]}" for host in ("127.0.0.1", "localhost")
+    )
+    began = time.monotonic()
+    report = checked(
+        *("proxy", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"),
+        *("--namenode-http", silent_ones, "--namenode-rpc", silent_ones, "--zookeeper", silent_ones),
+    )
+    assert time.monotonic() - began < 10 + SLACK_S
+    assert report.failed == {"addresses"}
+
+
+def test_for_people_there_is_a_line_each(world: World) -> None:
+    """With the verdict, the check and what to do; the last line counts them."""
+    result = CliRunner().invoke(nncache, ["check", *world.filled(f"{PROXY_ON} {FIRST}")])
+    *lines, last = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert any(line.startswith("warning  globs           no glob is given: ") for line in lines)
+    assert {line.split()[1] for line in lines} == {SETTINGS, *(each.name for each in CHECKS)}
+    assert last.startswith(f"{sum(line.startswith('ok ') for line in lines)} ok, ")
+
+
+def test_nothing_is_written(world: World) -> None:
+    """Neither in HDFS nor in ZooKeeper: the last transaction stays, and so does the tree."""
+    before = checked(*world.filled(DIRECT)).of("edits", "ok")
+    tree = checked(*world.filled(f"{PUBLISHER_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /none"))
+    assert tree.exit_code == 0
+    again = checked(*world.filled(f"{PROXY_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /none"))
+    assert "there is no /none" in again.of("nameservice", "failed")[0]
+    assert checked(*world.filled(DIRECT)).of("edits", "ok") == before
+
+
+def test_a_daemon_that_may_register(world: World) -> None:
+    """Its entry is free, and other daemons answer: this proxy's is there as long as it runs."""
+    assert world.cluster.zookeeper is not None
+    words = world.filled(REGISTERS)
+    with place_of_its_own(world.cluster) as place:
+        where = ("--registry-root", place["registry_root"])
+        proxying = Proxy(
+            *("--namenode-http", world["http"], "--namenode-rpc", world["rpc"], "--user", world["superuser"]),
+            *("--channel", "direct", "--registry", "--zookeeper", world["zookeeper"], *where),
+        )
+        with proxying as running_proxy, api.open_registry(**place) as registry:
+            name = f"/services/nncache/components/proxy-127-0-0-1-{running_proxy.address.rpartition(':')[2]}"
+            next(change for change in registry.changes(name) if isinstance(change, Present))
+            running = checked(*words, *where, "--listen", running_proxy.address)
+            assert f"{name} leads to {running_proxy.address}" in " ".join(running.of("registered", "ok"))
+            other = checked(*words, *where, "--listen", free_address())
+            assert "is free" in " ".join(other.of("registered", "ok"))
+            assert "1 other daemons are registered, and all answer" in " ".join(other.of("stale", "ok"))
+            assert "can be read" in " ".join(other.of("registry", "ok"))
+
+
+def test_a_proxy_of_several_namespaces_registers_in_one_zookeeper(tmp_path: Path) -> None:
+    """It is one of the settings that do not go together, if they have several."""
+    tables = "".join(
+        f'[namespaces.{name}]\nnamenode_http = ["{name}:1"]\nnamenode_rpc = ["{name}:2"]\nzookeeper = ["{name}:3"]\n'
+        for name in ("one", "two")
+    )
+    mounts = "[mounts]\n'/a' = 'one'\n'/b' = 'two'\n"
+    (tmp_path / "n.toml").write_text(f"registry = true\n{mounts}{tables}")
+    report = checked("proxy", "--config", str(tmp_path / "n.toml"))
+    assert report.exit_code == 2
+    (told,) = report.of(SETTINGS, "failed")
+    assert "registry: true: needs one ZooKeeper, and zookeeper is another for one than for two" in told
+
+
+@pytest.mark.parametrize(("command", "form"), [(proxy, PROXY), (publisher, PUBLISHER)])
+def test_it_takes_the_words_of_the_daemon(command: click.Command, form: Form[Any]) -> None:
+    """Put behind `check`, the line that starts a daemon tries it."""
+    shown = (each for each in command.params if not (isinstance(each, click.Option) and each.hidden))
+    options = {option for parameter in shown for option in parameter.opts}
+    assert options == {key.flag for key in form.keys.values()} | {"--config", "--strict", "--json"}
+
+
+def test_help_tells_the_exit_codes() -> None:
+    """Scripts lean on them."""
+    text = " ".join(CliRunner().invoke(check, ["--help"]).output.split())
+    assert "Exit codes: 0, nothing failed; 1, something failed (with --strict, or a warning); 2," in text
+    assert NAMESERVICE == "ns1"  # what the plants name
+
+
+RESULTS = (
+    Result("states", (ok("a is active"), warning("b\nis slow", "wake it"))),
+    Result("edits", (failed("refused", "set --user"), skipped("c is away"))),
+)
+
+
+def test_a_line_for_each_finding() -> None:
+    """Whatever a server says, it stays one line."""
+    assert [verdict + " " + rest for verdict, _, rest in lines(RESULTS)] == [
+        "ok       states          a is active",
+        "warning  states          b\\nis slow; to do: wake it",
+        "failed   edits           refused; to do: set --user",
+        "skipped  edits           because c is away",
+    ]
+
+
+def test_the_last_line_counts() -> None:
+    """Every verdict, and the time."""
+    assert summary(RESULTS, 1.25) == "1 ok, 1 warning, 1 failed, 1 skipped in 1.2 s"
+
+
+def test_json_has_all_of_it() -> None:
+    """One object, with the exit code."""
+    printed = json.loads(as_json(RESULTS, 1))
+    assert printed["exit_code"] == 1
+    assert printed["findings"][2] == {
+        "check": "edits",
+        "verdict": "failed",
+        "text": "refused",
+        "remedy": "set --user",
+    }
+    assert len(printed["findings"]) == 4
+
+
+def test_of_several_namespaces_each_is_named() -> None:
+    """In the line, and by a key of its own."""
+    results = (Result("states", (ok("a is active"),), "lake"),)
+    assert [rest for _, _, rest in lines(results)] == ["states          [lake] a is active"]
+    (finding,) = json.loads(as_json(results, 0))["findings"]
+    assert (finding["namespace"], finding["text"]) == ("lake", "a is active")

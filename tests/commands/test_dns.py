@@ -1,0 +1,208 @@
+"""`nncache dns` as a process: resolvers that others wrote find what is registered, as long as it is."""
+
+import asyncio
+import builtins
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dns.message
+import dns.query
+import dns.resolver
+import pytest
+from click.testing import CliRunner
+
+from nncache.commands.daemons import dns as command
+from nncache.errors import StartError
+from nncache.net.endpoint import parse_endpoint
+from nncache.registry.access import AccessPolicy
+from nncache.registry.daemon_record import PROXY, Daemon
+from nncache.registry.operations import Registry
+from nncache.testbed import Cluster
+from tests.coordination.worlds import connected
+from tests.patience import HANG_S
+from tests.processes import fetched, free_address, running
+
+SERVICE = "nncache.services.registry.example"
+SRV = f"_webhdfs._tcp.{SERVICE}"
+
+
+def proxy(host: str) -> Daemon:
+    """Return a proxy that could be registered."""
+    return Daemon(
+        kind=PROXY,
+        host=host,
+        port=9870,
+        webhdfs=(f"http://{host}:9870/webhdfs/v1",),
+        admin=f"http://{host}:9872/",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A daemon, and the registry that it serves."""
+
+    zookeeper: str
+    root: str
+    address: str
+    admin: str
+    process: "subprocess.Popen[bytes]"
+
+    async def change(self, change: Callable[[Registry], Any]) -> None:
+        """Change the registry."""
+        async with connected(self.zookeeper) as session:
+            await change(Registry(session, self.root, AccessPolicy()))
+
+    async def bind(self, daemon: Daemon) -> None:
+        """Register one."""
+
+        async def work(registry: Registry) -> None:
+            await registry.mknode("/services/nncache/components", create_parents=True)
+            await registry.bind(daemon.path, daemon.record, overwrite=True)
+
+        await self.change(work)
+
+    async def found(self, name: str, kind: str, *, is_tcp: bool = False) -> set[str]:
+        """Return what dnspython's resolver finds, as text; nothing where there is nothing."""
+        endpoint = parse_endpoint("dns_listen", self.address)
+        resolver = dns.resolver.Resolver(configure=False)
+        resolver.nameservers, resolver.port = [endpoint.host], endpoint.port
+        try:
+            answer = await asyncio.to_thread(resolver.resolve, name, kind, tcp=is_tcp, lifetime=HANG_S)
+        except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+            return set()
+        return {each.to_text() for each in answer}
+
+    async def until(self, name: str, kind: str, expected: set[str], *, is_tcp: bool = False) -> None:
+        """Wait until this is found."""
+        async with asyncio.timeout(HANG_S):
+            while await self.found(name, kind, is_tcp=is_tcp) != expected:  # noqa: ASYNC110 - a daemon finds it
+                await asyncio.sleep(0.02)  # asked again until the deadline
+
+
+@pytest.fixture
+def scene(cluster: Cluster, tmp_path: Path) -> Iterator[Scene]:
+    """Run a daemon on the cluster's ZooKeeper, until it is ready."""
+    assert cluster.zookeeper is not None
+    root, address, admin = f"/registry-{uuid.uuid4().hex[:12]}", free_address(), free_address()
+    words = (
+        "--domain",
+        "registry.example",
+        "--dns-listen",
+        address,
+        "--admin",
+        admin,
+        "--registry-root",
+        root,
+    )
+    log = tmp_path / "log"
+    with running(
+        "dns", *words, "--zookeeper", cluster.zookeeper.address, "--dns-queries-per-s", "1e6", log=log
+    ) as process:
+        while not (pages := fetched(admin, "/ready")) or pages[0][0] != 200:
+            assert process.poll() is None, log.read_text()
+        yield Scene(cluster.zookeeper.address, root, address, admin, process)
+
+
+async def test_a_proxy_is_found_while_it_is_registered(scene: Scene) -> None:
+    """Over UDP and over TCP, by RFC 2782 and by RFC 6763; then another; then neither; a signal ends it."""
+    first, second = proxy("proxy1.example.com"), proxy("127.0.0.1")
+    assert await scene.found(SRV, "SRV") == set()
+    await scene.bind(first)
+    expected = {"0 1 9870 proxy1.example.com."}
+    for is_tcp in (False, True):
+        await scene.until(SRV, "SRV", expected, is_tcp=is_tcp)
+    instance = f"proxy-proxy1-example-com-9870.{SRV}"
+    assert await scene.found(SRV, "PTR") == {f"{instance}."}
+    assert await scene.found(instance, "TXT") == {
+        '"api=org.apache.hadoop.webhdfs" "scheme=http" "path=/webhdfs/v1"'
+    }
+    await scene.bind(second)
+    own = f"127-0-0-1.proxy-127-0-0-1-9870.components.{SERVICE}."
+    await scene.until(SRV, "SRV", expected | {f"0 1 9870 {own}"})
+    assert await scene.found(own, "A") == await scene.found(SERVICE, "A") == {"127.0.0.1"}
+    await scene.change(lambda registry: registry.delete("/services/nncache", recursive=True))
+    for is_tcp in (False, True):
+        await scene.until(SRV, "SRV", set(), is_tcp=is_tcp)
+    scene.process.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(scene.process.wait, HANG_S) == 0
+
+
+@pytest.mark.skipif(shutil.which("dig") is None, reason="apt-get install bind9-dnsutils")
+async def test_dig_finds_the_proxies(scene: Scene) -> None:
+    """The line of the documentation."""
+    await scene.bind(proxy("proxy1.example.com"))
+    await scene.until(SRV, "SRV", {"0 1 9870 proxy1.example.com."})
+    endpoint = parse_endpoint("dns_listen", scene.address)
+    for words in ((), ("+tcp",)):
+        line = ["dig", f"@{endpoint.host}", "-p", str(endpoint.port), *words, "SRV", SRV]
+        done = await asyncio.to_thread(
+            subprocess.run, line, capture_output=True, text=True, check=True, timeout=HANG_S
+        )
+        assert "status: NOERROR" in done.stdout
+        assert "0 1 9870 proxy1.example.com." in done.stdout
+        assert "flags: qr aa rd;" in done.stdout
+
+
+async def test_no_bytes_end_it(scene: Scene) -> None:
+    """A few hundred messages that are none, over both transports; then it answers as before."""
+    await scene.bind(proxy("proxy1.example.com"))
+    await scene.until(SRV, "SRV", {"0 1 9870 proxy1.example.com."})
+    await asyncio.to_thread(harm, scene.address, random.Random(7))
+    assert scene.process.poll() is None
+    assert await scene.found(SRV, "SRV", is_tcp=True) == await scene.found(SRV, "SRV") != set()
+    ((_, _, metrics),) = fetched(scene.admin, "/metrics")
+    assert 'nncache_dns_messages_dropped_total{reason="error"} 0.0' in metrics
+
+
+def harm(address: str, chance: random.Random) -> None:
+    """Send what is drawn: any bytes, and good messages with some bytes changed."""
+    endpoint = parse_endpoint("dns_listen", address)
+    good = dns.message.make_query(SRV, "SRV", use_edns=0).to_wire()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        for number in range(400):
+            wire = bytearray(good if number % 2 else chance.randbytes(chance.randrange(1, 1500)))
+            for _ in range(number % 5):
+                wire[chance.randrange(len(wire))] = chance.randrange(256)
+            datagrams.sendto(wire, (endpoint.host, endpoint.port))
+            if number % 8 == 0:
+                with socket.create_connection((endpoint.host, endpoint.port), timeout=HANG_S) as connection:
+                    connection.sendall((b"" if number % 3 else len(wire).to_bytes(2, "big")) + wire)
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [(["--zookeeper", "127.0.0.1:1"], "domain"), (["--domain", "registry.example"], "zookeeper")],
+)
+def test_domain_and_zookeeper_must_be_given(words: list[str], key: str) -> None:
+    """There is no default that would be right."""
+    result = CliRunner().invoke(command, words)
+    assert isinstance(result.exception, StartError)
+    assert str(result.exception).startswith(key)
+
+
+@pytest.mark.parametrize(
+    ("missing", "kind"), [("dns", StartError), ("dns.exception", StartError), ("other", ModuleNotFoundError)]
+)
+def test_a_missing_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, missing: str, kind: type[Exception]
+) -> None:
+    """What else is missing is no affair of the extra."""
+    imported = builtins.__import__
+
+    def refuse(name: str, *arguments: Any) -> Any:
+        if name == "nncache.daemons.dns_wiring":
+            raise ModuleNotFoundError(name=missing)
+        return imported(name, *arguments)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    result = CliRunner().invoke(command, ["--domain", "registry.example", "--zookeeper", "127.0.0.1:1"])
+    assert isinstance(result.exception, kind)
+    assert kind is not StartError or "pip install '.[dns]'" in str(result.exception)

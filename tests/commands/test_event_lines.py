@@ -1,0 +1,77 @@
+"""The lines of `nncache watch`, for people and for programs."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started, TextLines, WatchItem
+from nncache.hadoop.event_json import decode_event
+from nncache.hadoop.events import (
+    AclEntry,
+    AclKind,
+    AclScope,
+    Append,
+    Close,
+    Create,
+    MetadataKind,
+    MetadataUpdate,
+    Rename,
+    Unlink,
+)
+from nncache.hadoop.filestatus import FileType
+
+NOW = datetime(2026, 11, 21, 9, 8, 7, 6_999, tzinfo=UTC)
+TIME = "2026-11-21T09:08:07.006Z "
+ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]'
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        (Started(41), "-- following joe after transaction 41"),
+        (Missing("transactions 1 to 2 are missing", 1, 2), "-- gap: transactions 1 to 2 are missing"),
+        (Away("no publisher"), "-- outage: no publisher"),
+        (
+            Happened(42, Create(kind=FileType.FILE, path="/joe/a", owner="joe", permission=0o644)),
+            "        42 CREATE   /joe/a  iNodeType=FILE  ownerName=joe  perms=644",
+        ),
+        (Happened(43, Close("/joe/a", 7)), "        43 CLOSE    /joe/a  fileSize=7"),
+        (Happened(44, Append("/joe/a", new_block=True)), "        44 APPEND   /joe/a  newBlock=true"),
+        (Happened(45, Rename("/joe/a", "/joe/b")), "        45 RENAME   /joe/a -> /joe/b"),
+        (
+            Happened(
+                12345678901,
+                MetadataUpdate(
+                    path="/joe/b",
+                    kind=MetadataKind.ACLS,
+                    acls=(AclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="ann", permissions=4),),
+                ),
+            ),
+            "12345678901 METADATA /joe/b  metadataType=ACLS  acls=" + ACL,
+        ),
+        (Happened(46, Unlink("/joe/\n\x1b[2Jb")), "        46 UNLINK   /joe/\\n\\x1b[2Jb"),
+    ],
+)
+def test_people_get_aligned_lines(told: WatchItem, line: str) -> None:
+    """One line each, and none that steers the terminal."""
+    assert TextLines("joe").line(told, NOW) == TIME + line
+
+
+@pytest.mark.parametrize(
+    ("told", "fields"),
+    [
+        (Started(41), {"after": 41}),
+        (Missing("gone"), {"gap": "gone"}),
+        (Missing("gone", 1, 2), {"gap": "gone", "firstTxid": 1, "lastTxid": 2}),
+        (Away("no publisher"), {"outage": "no publisher"}),
+        (Happened(46, Unlink("/joe/\nb")), {"txid": 46, "type": "UNLINK", "path": "/joe/\nb"}),
+    ],
+)
+def test_programs_get_an_object_a_line(told: WatchItem, fields: dict[str, object]) -> None:
+    """Each names its filter; an event is one in Hadoop's words."""
+    line = JsonLines("joe").line(told, NOW)
+    assert "\n" not in line
+    assert json.loads(line) == {"filter": "joe", **fields}
+    if isinstance(told, Happened):
+        assert decode_event(json.loads(line)) == told.event

@@ -1,0 +1,103 @@
+"""Each setting is an option; only what was given counts."""
+
+from dataclasses import dataclass, field
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from nncache.commands.group import nncache
+from nncache.commands.options import given, with_settings
+from nncache.errors import ConfigurationError
+from nncache.settings.keys import keys_of
+from tests.settings.test_keys import Engine
+
+
+def run(*arguments: str) -> dict[str, object]:
+    """Return what a command with these options was given."""
+    seen: dict[str, object] = {}
+
+    @with_settings(keys_of([Engine]))
+    @click.command()
+    def command(**flags: object) -> None:
+        seen.update(given(flags))
+
+    command.main(list(arguments), standalone_mode=False)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seen"),
+    [
+        ([], {}),
+        (["--power-w", "7"], {"power_w": "7"}),
+        (["--power-w=-7"], {"power_w": "-7"}),
+        (["--loud"], {"loud": True}),
+        (["--no-loud"], {"loud": False}),
+        (["--glob", "/{a,b}", "--glob", "/c"], {"glob": ("/{a,b}", "/c")}),
+        (["--namenode-http", "a:1,b:2"], {"namenode_http": ("a:1,b:2",)}),
+    ],
+)
+def test_only_what_was_given_counts(arguments: list[str], seen: dict[str, object]) -> None:
+    """A default is not a flag: the file is between them."""
+    assert run(*arguments) == seen
+
+
+def test_help_shows_meaning_choices_and_default() -> None:
+    """All that docs/settings.md says of a key is in --help."""
+
+    @with_settings(keys_of([Engine]))
+    @click.command()
+    def command() -> None:
+        """Run."""
+
+    text = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    assert "--idle-s NUMBER Seconds. [default: 1.5]" in text
+    assert "--fuel coal|wood What it burns. [default: coal]" in text
+    assert "--user TEXT Who. [default: whoever starts it]" in text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """What has a secret."""
+
+    code_file: str = field(default="", metadata={"help": "Where the code is."})
+
+
+def test_a_flag_with_a_secret_is_refused_and_not_shown() -> None:
+    """Whoever lists processes sees it; --help does not offer it."""
+
+    @with_settings(keys_of([Door]))
+    @click.command()
+    def command(**_: object) -> None:
+        """Open."""
+
+    done = CliRunner().invoke(command, ["--code", "hidden"])
+    assert isinstance(done.exception, ConfigurationError)
+    assert str(done.exception).startswith("--code: a secret must not stand on the command line")
+    assert "hidden" not in str(done.exception) + done.output
+    assert "--code " not in CliRunner().invoke(command, ["--help"]).output
+    assert CliRunner().invoke(command, ["--code-file", "f"]).exit_code == 0
+
+
+@pytest.mark.parametrize("command", [("proxy",), ("filters", "add", "--name", "a")])
+@pytest.mark.parametrize("glob", [("--glob", "/usr"), ("--glob=/usr",)])
+def test_an_expanded_glob_says_quote_it(command: tuple[str, ...], glob: tuple[str, ...]) -> None:
+    """The shell has made several arguments of it."""
+    result = CliRunner().invoke(nncache, [*command, *glob, "/etc", "/var"])
+    assert result.exit_code == 2
+    assert (
+        "Got unexpected extra arguments (/etc /var): a shell expands a glob that is not quoted"
+        in result.output
+    )
+    assert "quote it, as in --glob '/user/*/_SUCCESS'." in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [("proxy", "x"), ("proxy", "--glob", "/a", "--nonsense"), ("filters", "add", "--glob", "/a")]
+)
+def test_other_mistakes_are_told_as_ever(arguments: tuple[str, ...]) -> None:
+    """No glob, or nothing extra."""
+    result = CliRunner().invoke(nncache, arguments)
+    assert result.exit_code == 2
+    assert "quote it" not in result.output

@@ -1,0 +1,204 @@
+"""`nncache publisher` takes its settings as options, and with a filter and a proxy it is the whole service."""
+
+import json
+import signal
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from nncache.commands.daemons import ESSENTIAL_OF_PUBLISHER, publisher
+from nncache.settings.commands import PUBLISHER
+from nncache.testbed import Cluster
+from tests.cluster import make_directory, webhdfs
+from tests.patience import HANG_S
+from tests.processes import Running, fetched, free_address, running, said
+
+START = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020 --zookeeper 127.0.0.1:2181"
+
+
+SESSION_TIMEOUT_S = HANG_S
+
+
+def test_help_is_complete() -> None:
+    """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
+    brief = CliRunner().invoke(publisher, ["--help"]).output
+    assert len(brief.splitlines()) < 120
+    assert all(PUBLISHER.keys[name].flag in brief for name in ESSENTIAL_OF_PUBLISHER)
+    text = " ".join(CliRunner().invoke(publisher, ["--help-all"]).output.split())
+    for key in PUBLISHER.keys.values():
+        assert key.flag in text
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Ask until it is so, or the test's deadline ends it."""
+    while not is_so():
+        time.sleep(0.02)
+
+
+def readiness(admin: str) -> dict[str, Any]:
+    """Return what /ready says; nothing while nobody is there."""
+    pages = fetched(admin, "/ready")
+    return json.loads(pages[0][2]) if pages else {}
+
+
+def filters(admin: str) -> tuple[list[str], set[str]]:
+    """Return the globs in force, and the names of filters that cannot be used, as /filters says."""
+    ((_, _, shown),) = fetched(admin, "/filters")
+    told = json.loads(shown)
+    return [filter_["path_glob"] for filter_ in told["published"]], set(told["broken"])
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A cluster with one filter, and a place of its own in ZooKeeper."""
+
+    cluster: Cluster
+    directory: str
+    administrators: str  # directory of the filters
+    log: Path  # of all daemons
+    root: str = field(default_factory=lambda: f"/inotify-{uuid.uuid4().hex[:12]}")
+
+    @property
+    def glob(self) -> str:
+        """The filter's."""
+        return f"{self.directory}/*/_SUCCESS"
+
+    @property
+    def _filters(self) -> tuple[str, ...]:
+        return ("--filters-path", f"{self.administrators}/filters", "--user", self.cluster.superuser)
+
+    @property
+    def _line(self) -> list[str]:
+        assert self.cluster.zookeeper is not None
+        namenode = self.cluster.namenodes[0]
+        line = START.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
+        return line.replace("127.0.0.1:2181", self.cluster.zookeeper.address).split()
+
+    def add_filter(self) -> None:
+        """As an administrator does."""
+        adding = (
+            "--name",
+            "jobs",
+            "--glob",
+            self.glob,
+            "--owner",
+            self.cluster.superuser,
+            "--allow",
+            "alice",
+        )
+        said("filters", "add", *adding, "--namenode-http", self.cluster.namenodes[0].http, *self._filters)
+
+    def publisher(self, admin: str) -> Running:
+        """Run a publisher."""
+        words = ("--zookeeper-root", self.root, "--admin", admin, *self._filters)
+        lasts = ("--zookeeper-session-timeout-s", str(SESSION_TIMEOUT_S))  # no takeover may wait for its end
+        return running("publisher", *self._line, *words, *lasts, log=self.log)
+
+    def proxy(self, listen: str, admin: str) -> Running:
+        """Run a proxy, as somebody without any right in HDFS."""
+        words = ("--zookeeper-root", self.root, "--admin", admin, "--listen", listen, "--user", "nobody")
+        return running("proxy", *self._line, *words, log=self.log)
+
+    def change(self, method: str, op: str, path: str) -> None:
+        """Change something behind the proxy's back, as alice."""
+        status, body = webhdfs(self.cluster, method, self.directory + path, op, user="alice")
+        assert status == HTTPStatus.OK, body
+
+    def seen(self, listen: str) -> tuple[int, str]:
+        """Return what alice gets through the proxy for the file that the jobs wait for, and how it was made."""
+        path = f"/webhdfs/v1{self.directory}/w/_SUCCESS?op=GETFILESTATUS&user.name=alice"
+        ((status, how, _),) = fetched(listen, path)
+        return status, how
+
+
+HIT_MISSING, HIT_THERE = (404, "nncache; hit"), (200, "nncache; hit")
+
+
+@pytest.mark.timeout(120)
+def test_publisher_filter_and_proxy_are_the_service(
+    cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
+) -> None:
+    """From three lines to hits; a change behind the proxy's back is seen, also when nobody publishes (Bounded)."""
+    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
+    listen, proxy_admin, admin = free_address(), free_address(), free_address()
+    scene.add_filter()
+    scene.change("PUT", "MKDIRS", "/w")
+    with scene.publisher(admin) as publishing, scene.proxy(listen, proxy_admin) as proxying:
+        until(lambda: readiness(admin).get("ready") is True)
+        until(lambda: filters(admin) == ([scene.glob], set()))
+        until(lambda: readiness(proxy_admin).get("is_gate_open") is True)
+        until(lambda: scene.seen(listen) == HIT_MISSING)
+        scene.change("PUT", "MKDIRS", "/w/_SUCCESS")
+        until(lambda: scene.seen(listen) == HIT_THERE)
+        scene.change("DELETE", "DELETE", "/w/_SUCCESS")
+        until(lambda: scene.seen(listen) == HIT_MISSING)
+        assert (
+            webhdfs(cluster, "PUT", f"{administrators_directory}/filters/odd", "MKDIRS")[0] == HTTPStatus.OK
+        )
+        until(lambda: filters(admin) == ([scene.glob], {"odd"}))
+        ((_, _, metrics),) = fetched(admin, "/metrics")
+        assert "\nnncache_publisher_filters 1.0\n" in metrics
+        assert "\nnncache_publisher_filters_broken 1.0\n" in metrics
+        assert "\nnncache_zookeeper_connected 1.0\n" in metrics
+        publishing.send_signal(signal.SIGTERM)
+        assert publishing.wait(timeout=20) == 0
+        scene.change("PUT", "MKDIRS", "/w/_SUCCESS")
+        until(lambda: scene.seen(listen)[0] == HTTPStatus.OK)
+        assert "behind the NameNode by" in readiness(proxy_admin)["gate"]
+        proxying.send_signal(signal.SIGTERM)
+        assert proxying.wait(timeout=20) == 0
+    assert "SIGTERM: nothing more is published" in scene.log.read_text()
+    assert " ERROR " not in scene.log.read_text()
+
+
+@pytest.mark.timeout(120)
+def test_a_standby_leads_as_soon_as_the_leader_has_ended_in_order(
+    cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
+) -> None:
+    """Before its session would have ended."""
+    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
+    one, other = free_address(), free_address()
+    with scene.publisher(one) as first, scene.publisher(other) as second:
+        until(lambda: {readiness(one).get("ready"), readiness(other).get("ready")} == {True, False})
+        stops, address = (first, other) if readiness(one)["ready"] else (second, one)
+        until(
+            lambda: readiness(address)["state"].startswith(f"another publisher leads: process {stops.pid} ")
+        )
+        stops.send_signal(signal.SIGTERM)
+        stopped_at = time.monotonic()
+        until(lambda: readiness(address)["ready"])
+        assert time.monotonic() - stopped_at < SESSION_TIMEOUT_S
+        assert stops.wait(timeout=20) == 0
+
+
+@pytest.mark.timeout(120)
+def test_a_filter_is_in_force_while_administrators_alone_may_write_it(
+    cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
+) -> None:
+    """Another's is not published; while others may write those of administrators, calls are forwarded."""
+    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
+    listen, proxy_admin, admin = free_address(), free_address(), free_address()
+    path, above = f"{administrators_directory}/filters", administrators_directory
+    scene.add_filter()
+    scene.change("PUT", "MKDIRS", "/w")
+    with scene.publisher(admin), scene.proxy(listen, proxy_admin):
+        until(lambda: readiness(proxy_admin).get("is_gate_open") is True)
+        until(lambda: scene.seen(listen) == HIT_MISSING)
+        make_directory(cluster, above, "777")
+        until(lambda: filters(admin) == ([], {"jobs"}))
+        until(lambda: scene.seen(listen) == (404, "nncache; fwd=bypass; detail=no-filter"))
+        status, body = webhdfs(cluster, "PUT", f"{above}/mine/subscribers/mallory", "MKDIRS", user="mallory")
+        assert status == HTTPStatus.OK, body
+        make_directory(cluster, above, "755")
+        until(lambda: filters(admin) == ([scene.glob], set()))
+        until(lambda: scene.seen(listen) == HIT_MISSING)
+        webhdfs(cluster, "PUT", f"{above}/mine", "RENAME", destination=f"{path}/mine")
+        until(lambda: filters(admin) == ([scene.glob], {"mine"}))
+    assert f"{above} may be written by others than its owner (mode 777)" in scene.log.read_text()

@@ -1,0 +1,181 @@
+"""`nncache registry reaper` on a real ZooKeeper, with a fake ResourceManager."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import nncache
+from nncache.commands.group import nncache as command
+from nncache.errors import ConfigurationError, RegistryCommandError
+from nncache.registry.record import ServiceRecord
+from nncache.testbed import Cluster
+from tests.coordination.worlds import connected, remove
+from tests.patience import HANG_S
+from tests.processes import NNCACHE, free_address
+from tests.registry.fake_resource_manager import FakeResourceManager, served
+
+ENDED = "application_1408631738011_0001"
+RUNS = "application_1408631738011_0002"
+
+
+class World:
+    """A registry of its own with two applications, and the ResourceManager that knows them."""
+
+    def __init__(self, zookeeper: str, manager: FakeResourceManager) -> None:
+        self.manager = manager
+        self.place = {"zookeeper": zookeeper, "registry_root": f"/registry-{uuid.uuid4().hex[:12]}"}
+
+    def flags(self, url: str = "") -> list[str]:
+        """Return the settings as flags."""
+        place = ["--zookeeper", self.place["zookeeper"], "--registry-root", self.place["registry_root"]]
+        return [*place, "--yarn-rm", url or self.manager.url]
+
+    def bind(self, path: str, application: str) -> None:
+        """Bind a record that goes with an application."""
+        attributes = {"yarn:persistence": "application", "yarn:id": application}
+        with nncache.open_registry(**self.place) as registry:
+            registry.mknode(path.rpartition("/")[0], create_parents=True)
+            registry.bind(path, ServiceRecord(attributes=attributes))
+
+    def paths(self) -> set[str]:
+        """Return the names of the services."""
+        with nncache.open_registry(**self.place) as registry:
+            return set(registry.list("/users/joe/web"))
+
+    def run(self, *arguments: str, url: str = "") -> Result:
+        """Run the command and return what came of it."""
+        return CliRunner().invoke(command, ["registry", "reaper", *arguments, *self.flags(url)])
+
+
+@pytest.fixture
+def world(cluster: Cluster) -> Iterator[World]:
+    """Yield one, whose registry is removed."""
+    assert cluster.zookeeper is not None
+    with served(FakeResourceManager(applications={ENDED: "FINISHED", RUNS: "RUNNING"})) as manager:
+        made = World(cluster.zookeeper.address, manager)
+        made.bind("/users/joe/web/a", ENDED)
+        made.bind("/users/joe/web/b", RUNS)
+        yield made
+
+    async def clean() -> None:
+        async with connected(made.place["zookeeper"]) as session:
+            await remove(session, made.place["registry_root"])
+
+    asyncio.run(clean())
+
+
+def test_it_says_what_it_would_do_before_it_does_it(world: World) -> None:
+    """What goes, and what stays, each with its reason."""
+    kept = f"/users/joe/web/b: kept: {RUNS} is RUNNING\n"
+    planned = world.run()
+    assert (planned.exit_code, planned.stderr) == (0, kept), planned.exception
+    assert planned.stdout == f"would delete /users/joe/web/a: {ENDED} is FINISHED\n"
+    assert json.loads(world.run("--json").stdout) == {
+        "dryRun": True,
+        "gone": [{"path": "/users/joe/web/a", "why": f"{ENDED} is FINISHED"}],
+        "kept": [{"path": "/users/joe/web/b", "why": f"{RUNS} is RUNNING", "runs": True}],
+    }
+    assert world.paths() == {"a", "b"}
+    assert world.run("--yes", "/users/ann").exit_code != 0
+    assert world.paths() == {"a", "b"}
+    done = world.run("--yes", "/users/joe")
+    assert (done.stdout, done.stderr) == (f"deleted /users/joe/web/a: {ENDED} is FINISHED\n", kept)
+    assert world.run("--yes").stdout == ""
+    assert world.paths() == {"b"}
+
+
+def test_what_the_resource_manager_has_forgotten_stays_unless_it_is_allowed(world: World) -> None:
+    """By the timestamp of its id, which the reason names."""
+    del world.manager.applications[ENDED]
+    assert "add 1408631738011 to yarn_forgotten" in world.run("--yes").stderr
+    assert "only" in world.run("--yes", "--yarn-forgotten", "1408631738011", "--yarn-settle-s", "1e9").stderr
+    assert world.paths() == {"a", "b"}
+    assert world.run("--yes", "--yarn-forgotten", "1408631738011").stdout.startswith(
+        "deleted /users/joe/web/a"
+    )
+    assert world.paths() == {"b"}
+
+
+def test_without_a_resource_manager_it_fails_and_deletes_nothing(world: World) -> None:
+    """In one line that names it."""
+    nobody = f"http://{free_address()}"
+    result = world.run("--yes", url=nobody)
+    assert isinstance(result.exception, RegistryCommandError)
+    assert str(result.exception).startswith(f"{nobody} ({nobody} does not answer")
+    assert world.paths() == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "part"),
+    [
+        (["--yarn-rm", "rm1:8088"], "must be a URL without a path"),
+        ([], "must name the ResourceManagers"),
+        (
+            ["--yarn-rm", "http://rm1:8088", "--yarn-ca", "no-such-file"],
+            "yarn_ca: no-such-file: cannot be read",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_named(flags: list[str], part: str) -> None:
+    """Before anything is asked."""
+    result = CliRunner().invoke(command, ["registry", "reaper", "--zookeeper", "h:1", *flags])
+    assert isinstance(result.exception, ConfigurationError)
+    assert part in str(result.exception)
+
+
+def test_a_loop_without_yes_is_refused() -> None:
+    """It would print the same again and again."""
+    arguments = ["registry", "reaper", "--every", "1", "--zookeeper", "h:1", "--yarn-rm", "http://h:1"]
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 2
+    assert "--every needs --yes" in result.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_loop_goes_on_until_a_signal(world: World, number: signal.Signals, tmp_path: Path) -> None:
+    """Through an outage of the ResourceManager; what stays is printed once."""
+    log = tmp_path / "stderr"
+    arguments = [*NNCACHE, "registry", "reaper", "--yes", "--every", "0.05", *world.flags()]
+    with (
+        log.open("w") as complaints,
+        subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=complaints, text=True) as loop,
+    ):
+        try:
+            assert loop.stdout is not None
+            assert loop.stdout.readline() == f"deleted /users/joe/web/a: {ENDED} is FINISHED\n"
+            world.manager.ha_state = "STANDBY"
+            asked = threading.Semaphore(0)
+            world.manager.before = lambda _: asked.release()
+            for _ in range(4):  # two for each look
+                assert asked.acquire(timeout=HANG_S)
+            loop.send_signal(signal.SIGHUP)  # which ends no daemon
+            world.manager.ha_state = "ACTIVE"
+            world.bind("/users/joe/web/c", ENDED)
+            assert loop.stdout.readline() == f"deleted /users/joe/web/c: {ENDED} is FINISHED\n"
+            loop.send_signal(number)
+            assert loop.wait(HANG_S) == 0
+        finally:
+            loop.kill()
+    said = log.read_text().splitlines()
+    assert said.count(f"/users/joe/web/b: kept: {RUNS} is RUNNING") == 1
+    outages = [line for line in said if line.startswith("nothing more is deleted this time: ")]
+    assert outages
+    assert len(outages) == len(said) - 1
+
+
+def test_a_loop_that_cannot_begin_fails() -> None:
+    """ZooKeeper does not answer."""
+    place = ["--zookeeper", free_address(), "--zookeeper-session-timeout-s", "0.5", "--yarn-rm", "http://h:1"]
+    arguments = [*NNCACHE, "registry", "reaper", "--yes", "--every", "1", *place]
+    ended = subprocess.run(arguments, capture_output=True, check=False, timeout=HANG_S, text=True)
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert "does not answer" in line

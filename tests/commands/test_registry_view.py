@@ -1,0 +1,99 @@
+"""Lines of the registry's commands."""
+
+import json
+
+import pytest
+
+from nncache.commands import registry_view
+from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.reaping import Reaped, Reaping, Stays
+from nncache.registry.record import Address, Entry, EntryStatus, ServiceRecord, uri_endpoint
+from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
+from tests.registry.worlds import WEBHDFS
+
+
+def status(path: str, children: int = 0, size_bytes: int = 0) -> EntryStatus:
+    """Return what is known of an entry."""
+    return EntryStatus(path=path, time_ms=1408638082445, size_bytes=size_bytes, children=children, version=3)
+
+
+def test_columns_are_as_wide_as_they_must_be() -> None:
+    """Numbers to the right; nothing is printed for nothing."""
+    listed = [status("/services", 12), status("/services/hdfs", size_bytes=1234)]
+    assert list(registry_view.statuses(listed, as_json=False)) == [
+        "12     0  2014-08-21T16:21:22Z  /services",
+        " 0  1234  2014-08-21T16:21:22Z  /services/hdfs",
+    ]
+    assert list(registry_view.statuses([], as_json=False)) == []
+    assert json.loads("".join(registry_view.statuses(listed[:1], as_json=True))) == [
+        {"path": "/services", "time": 1408638082445, "size": 0, "children": 12, "version": 3}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"uri": "http://h/"}, "http://h/"),
+        ({"uri": None}, ""),
+        ({"host": "h", "port": "1"}, "h:1"),
+        ({"hostname": "h", "port": "1", "path": "/hbase"}, "h:1/hbase"),
+        ({"hostname": "h"}, "h"),
+        ({"path": "/p", "x": "y"}, "path=/p,x=y"),
+    ],
+)
+def test_an_address_for_people(fields: Address, text: str) -> None:
+    """Whatever its type."""
+    assert registry_view.address(fields) == text
+
+
+def test_what_is_found_names_the_endpoints_that_match() -> None:
+    """And no others."""
+    record = ServiceRecord(
+        external=(uri_endpoint("a", "REST", "http://a/", "http://b/"), uri_endpoint("b", "REST", "http://c/"))
+    )
+    entry = Entry(status("/services/x"), record)
+    assert list(registry_view.found([entry], EndpointQuery("api", "a"), as_json=False)) == [
+        "/services/x  http://a/  http://b/"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "line", "fields"),
+    [
+        (Present(status("/a"), WEBHDFS), "+ /a  a proxy", {"change": "present", "fault": ""}),
+        (Present(status("/a"), ServiceRecord()), "+ /a", {"change": "present", "path": "/a"}),
+        (Present(status("/a"), None), "+ /a  no record", {"record": None}),
+        (Present(status("/a"), None, "broken"), "+ /a  broken", {"fault": "broken", "version": 3}),
+        (Removed("/a"), "- /a", {"change": "removed", "path": "/a"}),
+        (Gap("lost"), "-- gap: lost; all is read again", {"change": "gap", "why": "lost"}),
+        (Current(), "-- current", {"change": "current"}),
+    ],
+)
+def test_a_change_is_one_line(event: Change, line: str, fields: dict[str, object]) -> None:
+    """Text or JSON."""
+    assert registry_view.change(event, as_json=False) == line
+    assert fields.items() <= json.loads(registry_view.change(event, as_json=True)).items()
+
+
+def test_a_path_of_another_client_breaks_no_line() -> None:
+    """Its name and its texts may hold anything."""
+    event = Present(status("/a"), ServiceRecord(description="x\n- /b"))
+    assert "\n" not in registry_view.change(event, as_json=False)
+
+
+def test_what_a_reaper_does_and_leaves() -> None:
+    """An entry without a record goes for the sake of another: it has no reason of its own."""
+    reaping = Reaping(
+        (Reaped("/a/b", ""), Reaped("/a", "it is FINISHED")), (Stays("/c", "it\nruns", runs=True),)
+    )
+    assert list(registry_view.gone(reaping, is_done=False)) == [
+        "would delete /a/b",
+        "would delete /a: it is FINISHED",
+    ]
+    assert list(registry_view.gone(reaping, is_done=True)) == ["deleted /a/b", "deleted /a: it is FINISHED"]
+    assert [line.count("\n") for line in registry_view.kept(reaping.kept)] == [0]
+    assert json.loads(registry_view.reaping_as_json(reaping, is_done=True)) == {
+        "dryRun": False,
+        "gone": [{"path": "/a/b", "why": ""}, {"path": "/a", "why": "it is FINISHED"}],
+        "kept": [{"path": "/c", "why": "it\nruns", "runs": True}],
+    }

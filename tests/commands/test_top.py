@@ -1,0 +1,151 @@
+"""`nncache top` shows /status in a terminal, and goes on when the proxy does not answer."""
+
+import io
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from nncache.commands.admin_client import admin_port
+from nncache.commands.top import follow, screen, top
+from nncache.daemons.proxy_status import status_of
+from nncache.errors import AdminError
+from nncache.proxy.hottest import Hot, HottestStats
+from nncache.settings.commands import TOP
+from tests.admin_port import answering
+from tests.daemons.test_proxy_status import SEEN
+
+HOSTILE = "/w/\x1b]0;owned\x07[bold red]x\nforged"
+HOTTEST = HottestStats(
+    paths=tuple(Hot(path, 12.34, 0.0) for path in (HOSTILE, "/w/second", "/w/third")),
+    callers=(Hot("ann via joe", 1_234.5, 0.0),),
+    addresses=(Hot("10.0.0.1", 0.0, 0.0),),
+)
+BODY = msgspec.json.encode(status_of(replace(SEEN, hottest=HOTTEST)))
+STATUS: dict[str, Any] = json.loads(BODY)
+
+
+def printed(status: dict[str, Any], rows: int = 10, width: int = 120) -> str:
+    """Return the screen as text."""
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(screen(status, rows))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_it_shows_rates_paths_callers_addresses_and_reasons() -> None:
+    """At a glance."""
+    text = printed(STATUS)
+    for words in (
+        "nncache 0.1.0 on proxy7, up 6 min",
+        "gate open; all changes applied as of 0.200 s ago",
+        "since start 1,000 and 90.0 %, 860 NameNode calls saved",
+        "failed 3, refused 2",
+        "1,234.5  ann via joe",
+        "10.0.0.1",
+        "miss: nothing is known of it yet",
+    ):
+        assert words in text
+
+
+def test_more_calls_than_without_it_are_no_negative_saving() -> None:
+    """A proxy that few ask reads the edits all the same."""
+    status = json.loads(BODY)
+    status["saved"]["since_start"]["calls_saved"] = -2437
+    assert "2,437 NameNode calls more than without it" in " ".join(printed(status).split())
+
+
+def test_a_name_is_neither_markup_nor_steers_the_terminal() -> None:
+    """It comes from clients."""
+    text = printed(STATUS)
+    assert "\\x1b]0;owned\\x07[bold red]x\\nforged" in text
+    assert "\x1b" not in text
+    assert "\x07" not in text
+
+
+def test_as_many_rows_as_asked_for() -> None:
+    """Of each kind."""
+    text = printed(STATUS, rows=2)
+    assert "/w/second" in text
+    assert "/w/third" not in text
+
+
+def test_a_closed_gate_and_an_idle_proxy_have_words() -> None:
+    """No ratio, no age."""
+    status = json.loads(BODY)
+    status["gate"] |= {"is_open": False, "state": "closed: not read", "age_s": None}
+    status["saved"]["last_minute"]["ratio"] = None
+    status["uptime_s"] = 3.0
+    text = printed(status)
+    assert "gate closed: not read\n" in re.sub(" +\n", "\n", text)
+    assert "no requests from memory" in text
+    assert "up 3 s" in text
+
+
+@pytest.mark.parametrize(
+    ("uptime_s", "words"), [(7_260.0, "up 2 h 1 min"), (200_000.0, "up 2 d 7 h"), (59.9, "up 59 s")]
+)
+def test_uptime_is_for_people(uptime_s: float, words: str) -> None:
+    """In two units at most."""
+    assert words in printed(STATUS | {"uptime_s": uptime_s})
+
+
+@pytest.mark.parametrize("words", [["--once"], []])
+def test_without_a_terminal_it_prints_once(words: list[str]) -> None:
+    """As a program in a pipe expects."""
+    with answering(200, BODY) as (address, asked):
+        result = CliRunner().invoke(top, ["--admin", address, *words])
+    assert (result.exit_code, asked) == (0, ["GET /status"])
+    assert "ann via joe" in result.output
+
+
+def test_the_document_as_it_came() -> None:
+    """For programs."""
+    with answering(200, BODY) as (address, _):
+        result = CliRunner().invoke(top, ["--admin", address, "--json"])
+    assert json.loads(result.output) == STATUS
+
+
+def test_the_port_of_a_publisher_is_named_as_what_it_is() -> None:
+    """It has another page; its document is printed as it came."""
+    with answering(200, b'{"daemon": "publisher"}') as (address, _):
+        result = CliRunner().invoke(top, ["--admin", address, "--once"])
+        assert isinstance(result.exception, AdminError)
+        assert str(result.exception).startswith(f"{address} is the admin port of a publisher, ")
+        assert json.loads(CliRunner().invoke(top, ["--admin", address, "--json"]).output) == {
+            "daemon": "publisher"
+        }
+
+
+def test_live_it_goes_on_when_the_proxy_does_not_answer() -> None:
+    """The last figures stay, under a line that says what is wrong; Ctrl-C ends it."""
+    console = Console(file=io.StringIO(), width=100, force_terminal=True)
+    pauses = 0
+
+    def pause(_: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == 2:
+            server.__exit__(None, None, None)
+        if pauses == 3:
+            raise KeyboardInterrupt
+
+    server = answering(200, BODY)
+    address, asked = server.__enter__()
+    follow(admin_port(TOP, None, {"admin": address}), 5, console, pause)
+    assert len(asked) == 2
+    assert isinstance(console.file, io.StringIO)
+    assert f"no proxy answers at {address}" in console.file.getvalue()
+
+
+def test_nothing_there_at_first_is_an_error() -> None:
+    """One line, as for `nncache explain`."""
+    with pytest.raises(AdminError, match="no proxy answers"):
+        follow(
+            admin_port(TOP, None, {"admin": "127.0.0.1:1"}), 5, Console(file=io.StringIO()), lambda _: None
+        )

@@ -1,0 +1,342 @@
+"""The parts of the DNS daemon together, on a ZooKeeper that a test may break."""
+
+import asyncio
+import json
+import socket
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import aiohttp
+import dns.asyncquery
+import dns.message
+import dns.rcode
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from nncache.clock import boottime
+from nncache.coordination.errors import NotAllowedError
+from nncache.daemons import dns_wiring
+from nncache.daemons.dns_wiring import DnsFollowing, DnsState, DnsSystem, lines, run_dns
+from nncache.errors import ConfigurationError, StartError
+from nncache.metrics.table import METRICS
+from nncache.registry.access import AccessPolicy
+from nncache.registry.dns_zone import Zone
+from nncache.registry.operations import Registry
+from nncache.registry.record import EntryStatus, ServiceRecord
+from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
+from nncache.settings.commands import DNS, SettingsOfDns, load_settings
+from tests.coordination.worlds import connected
+from tests.patience import HANG_S
+from tests.processes import free_address
+from tests.registry.worlds import WEBHDFS
+from tests.zookeepers import ZooKeeperServer
+
+pytestmark = pytest.mark.usefixtures("collector")
+
+SRV = "_webhdfs._tcp.hdfs.services.registry.example"
+
+
+def settings(**flags: object) -> SettingsOfDns:
+    """Return settings for a ZooKeeper that is not there."""
+    given: dict[str, object] = {
+        "admin": "127.0.0.1:0",
+        "dns_listen": "127.0.0.1:0",
+        "domain": "registry.example",
+        "zookeeper": (free_address(),),
+    }
+    return load_settings(DNS, None, given | flags)
+
+
+@asynccontextmanager
+async def running(chosen: SettingsOfDns) -> AsyncIterator[DnsSystem]:
+    """Run one; its end is waited for, and must come by itself."""
+    stop = asyncio.Event()
+    system = DnsSystem(chosen, boottime)
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
+        group.create_task(system.serve(stop))
+        await until(lambda: begun(system))
+        try:
+            yield system
+        finally:
+            stop.set()
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    """Ask until it is so."""
+    while not await is_so():  # noqa: ASYNC110 - the daemon makes it so
+        await asyncio.sleep(0.02)  # asked again until the deadline
+
+
+async def begun(system: DnsSystem) -> bool:
+    """Tell whether it listens."""
+    try:
+        return bool(system.address.port)
+    except AssertionError:
+        return False
+
+
+async def asked(system: DnsSystem, name: str = SRV) -> dns.message.Message:
+    """Ask it for SRV."""
+    query = dns.message.make_query(name, "SRV")
+    return await dns.asyncquery.tcp(query, system.address.host, port=system.address.port)
+
+
+async def page(system: DnsSystem, path: str) -> tuple[int, str]:
+    """Return status and body."""
+    async with aiohttp.ClientSession() as session, session.get(f"{system.admin_url}{path}") as reply:
+        return reply.status, await reply.text()
+
+
+async def test_without_zookeeper_it_answers_that_it_cannot() -> None:
+    """It is there, is not ready, and says what it waits for."""
+    async with running(settings()) as system:
+        assert (await asked(system)).rcode() == dns.rcode.SERVFAIL
+        assert (await page(system, "health"))[0] == 200
+        status, text = await page(system, "ready")
+        ready = json.loads(text)
+        assert (status, ready["ready"], ready["reason"]) == (503, False, "no-zookeeper")
+        assert "SERVFAIL" in (await page(system, ""))[1]
+
+
+async def test_the_metrics_are_those_of_this_daemon() -> None:
+    """Every row that it has and no other, readable by Prometheus."""
+    async with running(settings()) as system:
+        await asked(system)
+        _, text = await page(system, "metrics")
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    for metric in METRICS:
+        assert (metric.name.removesuffix("_total") in families) == ("dns" in metric.daemons), metric.name
+    counts = {each.labels["rcode"]: each.value for each in families["nncache_dns_responses"].samples}
+    assert (counts["SERVFAIL"], counts["NOERROR"]) == (1, 0)
+
+
+async def test_what_was_known_is_answered_while_zookeeper_is_away(zookeeper_server: ZooKeeperServer) -> None:
+    """It says so; and follows again when ZooKeeper is back."""
+    root = f"/registry-{uuid.uuid4().hex[:12]}"
+    chosen = settings(zookeeper=(zookeeper_server.address,), registry_root=root)
+
+    async def is_found(system: DnsSystem) -> bool:
+        return bool((await asked(system)).answer)
+
+    async def is_current(system: DnsSystem) -> bool:
+        return json.loads((await page(system, "ready"))[1])["is_current"] is True
+
+    async with running(chosen) as system:
+        async with connected(zookeeper_server.address) as session:
+            registry = Registry(session, root, AccessPolicy())
+            await registry.make_root()
+            await registry.bind("/services/hdfs", WEBHDFS)
+            await until(lambda: is_found(system))
+            await until(lambda: is_current(system))
+        zookeeper_server.kill()
+        try:
+            await until(lambda: differs(is_current(system)))
+            assert await is_found(system)
+            assert (await page(system, "ready"))[0] == 200
+        finally:
+            zookeeper_server.start_again()
+        async with connected(zookeeper_server.address) as session:
+            await Registry(session, root, AccessPolicy()).delete("/services/hdfs")
+            await until(lambda: differs(is_found(system)))
+        await until(lambda: is_current(system))
+
+
+async def differs(is_so: Awaitable[bool]) -> bool:
+    """Tell whether it is not so."""
+    return not await is_so
+
+
+@pytest.mark.parametrize("key", ["admin", "dns_listen"])
+async def test_an_address_in_use_ends_the_start(key: str) -> None:
+    """One line that names the setting."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(StartError, match=f"^{key}: {address}: "):
+            await DnsSystem(settings(**{key: address}), boottime).serve(asyncio.Event())
+
+
+def test_a_login_that_cannot_be_made_ends_the_start() -> None:
+    """Before anything is opened."""
+    with pytest.raises(ConfigurationError, match="principal"):
+        run_dns(settings(zookeeper_sasl="kerberos"), settings)
+
+
+def test_the_level_of_the_log_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else does without a restart."""
+    levels = []
+    monkeypatch.setattr(dns_wiring, "set_log_level", lambda log: levels.append(log.log_level))
+    system = DnsSystem(settings(), boottime)
+    system.take(settings(log_level="debug"), frozenset({"log_level"}))
+    system.take(settings(log_level="error"), frozenset())
+    assert levels == ["debug"]
+
+
+async def test_a_registry_that_refuses_to_be_read_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is said, and answers go on."""
+
+    class Refused:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        async def changes(self) -> AsyncIterator[Change]:
+            yield Gap("made up")
+            raise NotAllowedError("/registry")
+
+    monkeypatch.setattr(dns_wiring, "TreeWatch", Refused)
+    monkeypatch.setattr(dns_wiring, "REFUSED_S", 0.01)
+    async with running(settings()) as system:
+        async with asyncio.timeout(HANG_S):
+            while caplog.text.count("the registry is not read") < 2:  # noqa: ASYNC110 - the daemon makes it so
+                await asyncio.sleep(0.01)  # asked again until the deadline
+        assert (await asked(system)).rcode() == dns.rcode.SERVFAIL
+
+
+def present(name: str, record: ServiceRecord | None = WEBHDFS) -> Present:
+    """Say that an entry is there."""
+    path = f"/services/{name}"
+    return Present(EntryStatus(path=path, time_ms=0, size_bytes=0, children=0, version=0), record)
+
+
+async def told(following: DnsFollowing, zone: Zone, *changes: Change) -> list[tuple[int, bool, bool]]:
+    """Follow these; return after each how many entries there are, and whether the zone is loaded and current."""
+    seen: list[tuple[int, bool, bool]] = []
+
+    async def each() -> AsyncIterator[Change]:
+        for change in changes:
+            yield change
+            seen.append((zone.entries, zone.is_loaded, following.is_current))
+
+    await following.follow(each())
+    zone.check()
+    return seen
+
+
+@pytest.fixture
+def zone() -> Zone:
+    """Return an empty one."""
+    return Zone(18)
+
+
+async def test_the_zone_is_loaded_when_everything_was_read(zone: Zone) -> None:
+    """Not before: a name that was not read yet would be one that is not there."""
+    following = DnsFollowing(zone)
+    assert await told(
+        following,
+        zone,
+        present("a"),
+        present("b", None),
+        Current(),
+        Removed("/services/a"),
+        present("c"),
+        present("c", None),
+    ) == [
+        (1, False, False),
+        (1, False, False),
+        (1, True, True),
+        (0, True, True),
+        (1, True, True),
+        (0, True, True),
+    ]
+
+
+async def test_what_was_known_stays_through_a_gap(zone: Zone) -> None:
+    """And is not called current until everything was read again."""
+    following = DnsFollowing(zone)
+    assert await told(
+        following, zone, present("a"), Current(), Gap("lost"), Removed("/services/a"), Current()
+    ) == [
+        (1, False, False),
+        (1, True, True),
+        (1, True, False),
+        (0, True, False),
+        (0, True, True),
+    ]
+    assert not following.is_current  # the watch has ended
+
+
+async def test_another_watch_tells_what_is_gone(zone: Zone) -> None:
+    """By not naming it; until it has named everything, all stays."""
+    following = DnsFollowing(zone)
+    await told(following, zone, present("a"), present("b"), Current())
+    assert await told(following, zone, present("b"), present("c"), Removed("/services/c"), Current()) == [
+        (2, True, False),
+        (3, True, False),
+        (2, True, False),
+        (1, True, True),
+    ]
+
+
+async def test_a_large_registry_does_not_hold_up_answers(zone: Zone) -> None:
+    """Others get their turn in between."""
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        counting = tasks.create_task(count())
+        await told(DnsFollowing(zone), zone, *(present(f"s{number}") for number in range(320)), Current())
+        counting.cancel()
+    assert turns >= 20
+
+
+async def test_a_registry_that_is_not_there_is_noticed(zone: Zone) -> None:
+    """All was read, and not even its root was there."""
+    following = DnsFollowing(zone)
+    found = []
+    root = Present(EntryStatus(path="/", time_ms=0, size_bytes=0, children=0, version=0), None)
+    steps: tuple[tuple[Present | Removed, ...], ...] = ((), (root,), (root, Removed("/")))
+    for news in steps:
+        await told(following, zone, *news, Current())
+        found.append(following.has_root)
+    assert found == [False, True, False]
+
+
+NEW = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=False)
+CONNECTED = DnsState(is_loaded=False, is_current=False, is_zookeeper_connected=True)
+WELL = DnsState(is_loaded=True, is_current=True, is_zookeeper_connected=True)
+AWAY = DnsState(is_loaded=True, is_current=False, is_zookeeper_connected=False)
+
+
+def test_an_outage_of_zookeeper_is_a_state_of_its_own() -> None:
+    """So it stays ready, and says that something is wrong."""
+    assert [each.is_ready for each in (NEW, CONNECTED, WELL, AWAY)] == [False, False, True, True]
+    assert [each.reason for each in (NEW, CONNECTED, WELL, AWAY)] == [
+        "no-zookeeper",
+        "not-loaded",
+        "",
+        "no-zookeeper",
+    ]
+
+
+def test_each_state_is_said_once() -> None:
+    """Bad ones with what to do."""
+    ((news),) = lines(None, NEW)
+    assert news.is_bad
+    assert "SERVFAIL; see that the servers of zookeeper run" in news.text
+    assert lines(NEW, CONNECTED) == ()
+    ((news),) = lines(CONNECTED, WELL)
+    assert not news.is_bad
+    ((news),) = lines(WELL, AWAY)
+    assert news.is_bad
+    assert "last known" in news.text
+
+
+def test_a_registry_that_is_not_there_is_named() -> None:
+    """With the setting that says where it is."""
+    missing = replace(WELL, missing_root="/nope")
+    ((news),) = lines(None, missing)
+    assert news.is_bad
+    assert news.text.startswith(
+        "there is no registry at /nope in ZooKeeper: no name is found; correct registry_root"
+    )
+    assert lines(missing, missing) == ()
+    ((news),) = lines(missing, WELL)
+    assert not news.is_bad

@@ -1,0 +1,362 @@
+"""Detached parts go away in slices, and nobody waits for it."""
+
+import asyncio
+import gc
+import socket
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+import uvloop
+from aiohttp import web
+from yarl import URL
+
+from nncache.clock import boottime
+from nncache.daemons import housekeeping as module
+from nncache.daemons.housekeeping import (
+    SLICE_ITEMS,
+    THRESHOLDS,
+    UnknownYarlError,
+    caches_of_targets,
+    calm_collector,
+    forget_targets,
+    reclaim_in_slices,
+    tend_collector,
+)
+from nncache.hadoop.errors import (
+    FramingError,
+    HadoopError,
+    KerberosError,
+    RpcAuthenticationError,
+    RpcLoginError,
+    RpcUnavailableError,
+)
+from nncache.hadoop.kerberos.gss import Mechanism, Ticket
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.tickets import CachedTickets
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.rpc.connection import RpcConnection
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.rpc.sasl import SaslHandshake
+from nncache.hadoop.rpc.wire import Wire
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from nncache.proxy.limits import LimitSettings
+from tests.cache.cases import ALICE, fill, is_hit, make_cache
+from tests.hadoop.rpc.fake_gss import FakeContext, FakeTokens
+from tests.hadoop.rpc.fake_namenode import version
+from tests.hadoop.rpc.fake_sasl_server import SaslServer, sasl_server
+from tests.hadoop.rpc.fake_server import Answer, Cut, Failure, Never, Raw, fake_server
+from tests.hadoop.rpc.test_compared_connections import check_of
+from tests.hadoop.rpc.test_connection import YES, ask
+from tests.patience import HANG_S
+from tests.proxy.kept_hits import fast_path_alone
+from tests.proxy.wire import until
+
+
+class Heap:
+    """A cache with much to take apart."""
+
+    def __init__(self, items: int) -> None:
+        self.items = items
+        self.slices: list[int] = []
+        self.done = asyncio.Event()
+
+    def reclaim(self, max_items: int) -> bool:
+        """Take apart at most so many items."""
+        self.slices.append(min(max_items, self.items))
+        self.items -= self.slices[-1]
+        if not self.items:
+            self.done.set()
+        return self.items > 0
+
+
+async def test_a_large_part_is_taken_apart_in_slices_with_others_in_between() -> None:
+    """Between two slices the loop runs what else is ready."""
+    heap = Heap(items=10 * SLICE_ITEMS)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while not heap.done.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
+        loop = group.create_task(reclaim_in_slices(heap))
+        group.create_task(others())
+        await heap.done.wait()
+        loop.cancel()
+    assert max(heap.slices) == SLICE_ITEMS
+    assert turns >= len(heap.slices) - 1
+
+
+@pytest.mark.usefixtures("collector")
+def test_the_collector_leaves_alone_what_was_there_at_the_start() -> None:
+    """What lives as long as the process is not looked at again."""
+    calm_collector()
+    assert gc.get_freeze_count() > 0
+    assert gc.get_threshold() == THRESHOLDS
+
+
+@pytest.mark.usefixtures("collector")
+async def test_what_has_grown_old_is_looked_at_once() -> None:
+    """Then it is left alone, so that no look ever costs what is kept."""
+    calm_collector()
+    gc.collect(1)
+    kept = [[n] for n in range(20_000)]
+    gc.collect(1)
+    assert gc.get_count()[2] > 0
+    frozen = gc.get_freeze_count()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(tend_collector())
+        await until(lambda: gc.get_freeze_count() >= frozen + len(kept))
+        task.cancel()
+    assert gc.get_count()[2] == 0
+
+
+def garbage_of(make: Callable[[], object]) -> list[object]:
+    """Return what only a collector can free after this was done, and what came of it let go of."""
+    gc.collect()
+    gc.disable()
+    try:
+        make()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        return list(gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+
+def test_what_the_cache_forgets_leaves_no_cycle() -> None:
+    """Or memory would come back late, or never: old objects are not looked at again."""
+    cache = make_cache(max_cache_entries=300)
+
+    def work() -> None:
+        for n in range(1_000):
+            fill(cache, f"/a/{n % 7}/{n}", ALICE, 1.0)
+            is_hit(cache, f"/a/{n % 7}/{n}", ALICE, 1.0)
+        cache.store.forget_subtree("/a/3")
+        cache.store.forget_all()
+        while cache.reclaim(10):
+            pass
+
+    assert garbage_of(work) == []
+
+
+def test_a_connection_leaves_no_cycle_on_uvloop() -> None:
+    """The loop that the daemons run on; asyncio's own leaves six objects for each."""
+
+    async def handle(_: web.BaseRequest) -> web.StreamResponse:
+        return RawResponse(200, "OK", (), body=b"ok")
+
+    async def exchange(port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /webhdfs/v1/ HTTP/1.1\r\nHost: nn\r\n\r\n")
+        await reader.readuntil(b"ok")
+        writer.close()
+        await writer.wait_closed()
+
+    async def serve() -> list[object]:
+        server = Server(handle, fast_path_alone(boottime), LimitSettings())
+        await server.start("127.0.0.1", 0)
+        await exchange(server.port)  # what is made once
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                await exchange(server.port)
+            await until(lambda: not server.stats().connections_open)
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            return [each for each in gc.garbage if type(each).__module__ != "builtins"]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+            await server.stop()
+
+    assert uvloop.run(serve()) == []
+
+
+async def kinds(connection: RpcConnection, calls: int) -> list[type]:
+    """Return how calls that come together end; only the kinds, since an error holds what it passed through."""
+    outcomes = await asyncio.gather(*(ask(connection) for _ in range(calls)), return_exceptions=True)
+    return [type(outcome) for outcome in outcomes]
+
+
+NOT_OURS = Namespace("CID-2", "BP-2")
+
+
+def kind_of_refusal() -> type:
+    """Return what a check raises at a connection to another namespace."""
+    with pytest.raises(RpcUnavailableError) as caught:
+        check_of("nn:8020").admit(NOT_OURS)
+    return caught.type
+
+
+SECURED = Failure("A.AccessControlException", "SIMPLE", is_fatal=True, detail=pb.FATAL_UNAUTHORIZED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_compared", "kind"),
+    [
+        (YES, False, bool),
+        (None, False, RpcUnavailableError),
+        (Cut(), False, RpcUnavailableError),
+        (Cut(), True, RpcUnavailableError),
+        (Raw(b"HTTP/1.1 404 Not Found\r\n\r\n"), False, FramingError),
+        (SECURED, False, RpcAuthenticationError),
+        (version(NOT_OURS), True, kind_of_refusal()),
+    ],
+    ids=["answered", "refused", "cut", "cut-when-compared", "garbage", "secured", "another-namespace"],
+)
+def test_an_rpc_connection_leaves_no_cycle_on_uvloop(
+    answer: Answer | None, *, is_compared: bool, kind: type
+) -> None:
+    """While RPC is refused each look may make 64; an error that is kept holds all that it was raised through.
+
+    And all calls that share an attempt to connect fail in the same way.
+    """
+
+    async def used(address: str) -> None:
+        check = check_of(address) if is_compared else None
+        connection = RpcConnection(address, "alice", check=check)
+        assert set(await kinds(connection, 5)) == {kind}
+        await connection.close()
+        is_there = weakref.ref(connection)
+        del connection
+        for _ in range(3):
+            await asyncio.sleep(0)  # the event loop lets go of what it has just called
+        assert is_there() is None
+
+    async def story() -> list[object]:
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))  # and does not listen
+            async with fake_server(lambda _: answer or Never()) as server:
+                host, port = unused.getsockname()
+                gc.collect()
+                gc.disable()
+                try:
+                    await used(f"{host}:{port}" if answer is None else server.address)
+                    gc.set_debug(gc.DEBUG_SAVEALL)
+                    gc.collect()
+                    return [
+                        each for each in gc.garbage if isinstance(each, RpcConnection | Wire | HadoopError)
+                    ]
+                finally:
+                    gc.set_debug(0)
+                    gc.garbage.clear()
+                    gc.enable()
+
+    assert uvloop.run(story()) == []
+
+
+class FakeIdentity(KerberosIdentity):
+    """An identity whose tokens are those of a fake context."""
+
+    def __init__(self, failure: str) -> None:
+        super().__init__("svc@R", CachedTickets(self._no_ticket, KdcThreads(), boottime))
+        self._failure = failure
+
+    @staticmethod
+    def _no_ticket() -> Ticket:
+        raise AssertionError
+
+    async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Any:
+        """Return what begins a fake context."""
+        tokens = FakeTokens(FakeContext())
+        if self._failure:
+            tokens.failure = KerberosError(self._failure)
+        return tokens
+
+
+@pytest.mark.parametrize(
+    ("failure", "mask", "kind"), [("", 4, bool), ("no", 4, RpcLoginError), ("", 8, FramingError)]
+)
+def test_a_login_over_rpc_leaves_no_cycle_on_uvloop(failure: str, mask: int, kind: type) -> None:
+    """A publisher that is not let in tries again for weeks."""
+
+    async def used(address: str) -> None:
+        connection = RpcConnection(address, "svc", identity=FakeIdentity(failure))
+        assert set(await kinds(connection, 5)) == {kind}
+        await connection.close()
+        is_there = weakref.ref(connection)
+        del connection
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert is_there() is None
+
+    async def story() -> list[object]:
+        async with sasl_server(SaslServer(mask, body=YES.message.SerializeToString())) as server:
+            gc.collect()
+            gc.disable()
+            try:
+                await used(server.address)
+                gc.set_debug(gc.DEBUG_SAVEALL)
+                gc.collect()
+                ours = RpcConnection | Wire | HadoopError | SaslHandshake
+                return [each for each in gc.garbage if isinstance(each, ours)]
+            finally:
+                gc.set_debug(0)
+                gc.garbage.clear()
+                gc.enable()
+
+    assert uvloop.run(story()) == []
+
+
+def test_a_call_to_the_kdc_that_fails_leaves_no_cycle_on_uvloop() -> None:
+    """Its error comes from a thread, whose frames know the future."""
+
+    def fail() -> None:
+        raise KerberosError("no ticket")
+
+    async def asked(threads: KdcThreads) -> None:
+        with pytest.raises(KerberosError):
+            await threads.call(fail, timeout_s=HANG_S, what="x")
+
+    async def story() -> list[object]:
+        threads = KdcThreads()
+        await asked(threads)  # what is made once
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3):
+                await asked(threads)
+            await until(lambda: not threads.running)
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            return [each for each in gc.garbage if isinstance(each, asyncio.Future | HadoopError)]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    assert uvloop.run(story()) == []
+
+
+def _remembered() -> int:
+    return sum(each.cache_info().currsize for each in caches_of_targets())
+
+
+async def test_what_was_parsed_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As aiohttp parses a target."""
+    monkeypatch.setattr(module, "FORGET_S", 0.0)
+    URL.build(path="/webhdfs/v1/d", query_string="op=GETFILESTATUS&delegation=secret", encoded=True)
+    assert _remembered()
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        work = tasks.create_task(forget_targets())
+        while _remembered():  # noqa: ASYNC110 - it forgets after sleeps of its own, and tells nobody
+            await asyncio.sleep(0)
+        work.cancel()
+
+
+def test_a_library_that_keeps_them_elsewhere_is_noticed() -> None:
+    """Rather than believed to keep nothing."""
+    with pytest.raises(UnknownYarlError, match="elsewhere has no caches"):
+        caches_of_targets(ModuleType("elsewhere"))

@@ -1,0 +1,66 @@
+"""A start that cannot succeed ends with one line, and reads each file once."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from nncache.admin.access import Access
+from nncache.admin.settings import AdminSettings, access_of
+from nncache.daemons.proxy_process import loaded_again, run_proxy
+from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.mounts import MountTable
+from nncache.settings.federation import Federation
+from tests.daemons.test_proxy_wiring import settings
+from tests.processes import free_address
+
+
+def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a wrong file is an error of one line; it may be gone or half written a moment later."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef")
+    file.chmod(0o400)
+
+    def read_and_remove(admin: AdminSettings, host: str) -> Access:
+        access = access_of(admin, host)
+        file.unlink()
+        return access
+
+    monkeypatch.setattr("nncache.daemons.proxy_process.access_of", read_and_remove)
+    monkeypatch.setattr("nncache.daemons.proxy_process.set_up_logs", lambda _: None)  # pytest's own stay
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(StartError, match=f"^admin: {address}: "):
+            run_proxy(
+                settings(free_address(), admin=address, admin_token_file=str(file)),
+                lambda: settings(free_address()),
+            )
+
+
+def test_a_token_file_that_is_not_there_ends_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line that names the setting, before anything is opened."""
+    monkeypatch.setattr("nncache.daemons.proxy_process.set_up_logs", lambda _: None)
+    with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
+        run_proxy(
+            settings(free_address(), admin_token_file=str(tmp_path / "none")),
+            lambda: settings(free_address()),
+        )
+
+
+def test_namespaces_can_be_reloaded_but_not_replaced() -> None:
+    """Each takes its own settings over; other names or mounts need a restart, and so does one that becomes several."""
+    alone, other = settings("127.0.0.1:1"), settings("127.0.0.1:2")
+    begun = Federation({"one": alone, "two": other}, MountTable({"/": "one", "/b": "two"}))
+    again = Federation({"one": other, "two": alone}, begun.mounts)
+    assert loaded_again(lambda: again, begun, "one") is other
+    assert loaded_again(lambda: other, alone, "") is other
+    for wrong, before in (
+        (Federation(begun.settings, MountTable({"/": "one", "/c": "two"})), begun),
+        (Federation({"one": alone}, MountTable({"/": "one"})), begun),
+        (alone, begun),
+        (begun, alone),
+    ):
+        with pytest.raises(ConfigurationError, match="that needs a restart"):
+            loaded_again(lambda wrong=wrong: wrong, before, "one")  # type: ignore[misc] # a default that binds

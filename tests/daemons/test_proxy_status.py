@@ -1,0 +1,236 @@
+"""The document at /status: what it says, that JSON can hold it, and that docs/status.md describes all of it."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from nncache.cache.decisions import Reason
+from nncache.cache.stats import CacheStats
+from nncache.cache.store import Forgotten
+from nncache.daemons.history import History, Totals
+from nncache.daemons.proxy_status import (
+    FILTERS_SHOWN,
+    StatusSnapshot,
+    status_of,
+    totals_of,
+)
+from nncache.daemons.watchdog import LoopStats
+from nncache.hadoop.pool import PoolStats
+from nncache.invalidation.stats import ChannelStats
+from nncache.proxy.cache_status import Bypass
+from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.hottest import Hot, HottestStats
+from nncache.proxy.traffic import Result, TrafficStats
+from nncache.settings.commands import SettingsOfProxy
+from tests.figures import made_up
+from tests.house.tree import ROOT
+
+BOOT_AT = 1_795_000_000.0
+TOTALS = Totals(
+    requests=1_000,
+    from_memory=900,
+    failed=3,
+    refused=2,
+    own_calls=40,
+    forwarded={"miss": 60, "no-filter": 30, "method": 5},
+)
+SEEN = StatusSnapshot(
+    version="0.1.0",
+    host="proxy7",
+    is_ready=True,
+    ready_reason="",
+    now=500.0,
+    boot_at=BOOT_AT,
+    started_at=100.0,
+    max_staleness_s=3.0,
+    max_cache_bytes=1_000,
+    gate="open",
+    totals=TOTALS,
+    history=History(100.0, Totals()),
+    cache=CacheStats(entries=7, grants=5, bytes=250, windows=1, evictions=2, is_open=True, gate_age_s=0.2),
+    loop=LoopStats(stalls=1, stalled_s=0.5, lag_s=0.001, lag_max_s=0.02),
+    hottest=HottestStats(
+        paths=(Hot("/w/<script>", 3.0, 0.0),),
+        callers=(Hot("joe", 2.0, 0.1),),
+        addresses=(Hot("::1", 1.0, 0.0),),
+    ),
+    globs={"f1": "/w/*", "f2": "/v/*"},
+    filter_names={"f1": "ours"},
+    changes=(Forgotten("/w/a", "Touched", 7, 450.0), Forgotten("/w", "SubtreeUnknown", None, 460.0)),
+    namenodes=(
+        {
+            "http": "nn1:9870",
+            "rpc": "nn1:8020",
+            "namespace_over_http": "BP-1",
+            "namespace_over_rpc": None,
+            "state": "active",
+        },
+    ),
+    settings=SettingsOfProxy(),
+)
+
+
+def document(seen: StatusSnapshot = SEEN) -> dict[str, Any]:
+    """Return what a reader of the JSON gets."""
+    read: dict[str, Any] = json.loads(msgspec.json.encode(status_of(seen)))
+    return read
+
+
+def test_what_is_saved_now_and_since_the_start() -> None:
+    """Less what the proxy asks on its own account; of nothing there is no ratio."""
+    recent = History(100.0, Totals())
+    before = replace(
+        TOTALS, requests=800, from_memory=800, own_calls=30, forwarded={"miss": 60, "no-filter": 10}
+    )
+    recent.look(440.0, before, is_well=True, state="open")
+    saved = document(replace(SEEN, history=recent))["saved"]
+    assert saved["since_start"] == {
+        "seconds": 400.0,
+        "requests": 1_000,
+        "requests_per_s": 2.5,
+        "from_memory": 900,
+        "ratio": 0.9,
+        "forwarded": 95,
+        "failed": 3,
+        "refused": 2,
+        "own_calls": 40,
+        "calls_saved": 860,
+    }
+    minute = saved["last_minute"]
+    assert (minute["seconds"], minute["requests"], minute["ratio"], minute["calls_saved"]) == (
+        60.0,
+        200,
+        0.5,
+        90,
+    )
+    nothing = document(replace(SEEN, totals=Totals(), now=100.0))["saved"]
+    assert (nothing["last_minute"]["ratio"], nothing["last_minute"]["requests_per_s"]) == (None, 0.0)
+
+
+def test_misses_are_in_the_order_of_the_last_minute() -> None:
+    """With the words of the header and the metric, and what they mean."""
+    recent = History(100.0, Totals())
+    recent.look(440.0, replace(TOTALS, forwarded={"miss": 60, "no-filter": 10}), is_well=True, state="open")
+    misses = document(replace(SEEN, history=recent))["misses"]
+    assert [(each["reason"], each["requests"]) for each in misses] == [
+        ("no-filter", 30),
+        ("method", 5),
+        ("miss", 60),
+    ]
+    assert misses[0]["per_s"] == pytest.approx(20 / 60)
+    assert "no filter matches it" in misses[0]["meaning"]
+
+
+def test_the_gate_and_its_history() -> None:
+    """In Unix time; an age that is none is null, since JSON has no infinity."""
+    recent = History(100.0, Totals())
+    recent.look(101.0, Totals(), is_well=False, state="closed: not read")
+    recent.look(102.0, Totals(), is_well=True, state="open")
+    gate = document(replace(SEEN, history=recent))["gate"]
+    assert (gate["is_open"], gate["age_s"], gate["max_staleness_s"]) == (True, 0.2, 3.0)
+    assert gate["history"] == [
+        {"at": BOOT_AT + 102, "is_open": True, "state": "open"},
+        {"at": BOOT_AT + 101, "is_open": False, "state": "closed: not read"},
+    ]
+    never = document(replace(SEEN, cache=CacheStats(gate_age_s=math.inf)))["gate"]
+    assert never["age_s"] is None
+
+
+def test_filters_have_their_names_and_are_not_all_shown() -> None:
+    """A filter of the proxy's own settings has none but its glob's id; of thousands the first ones are shown."""
+    filters = document()["filters"]
+    assert filters == {
+        "in_force": 2,
+        "shown": [{"name": "f2", "glob": "/v/*"}, {"name": "ours", "glob": "/w/*"}],
+    }
+    many = document(replace(SEEN, globs={str(number): f"/{number}/*" for number in range(5_000)}))["filters"]
+    assert (many["in_force"], len(many["shown"])) == (5_000, FILTERS_SHOWN)
+
+
+def test_the_latest_change_comes_first() -> None:
+    """A purge or a write through the proxy has no transaction."""
+    assert document()["changes"] == [
+        {"at": BOOT_AT + 460, "path": "/w", "change": "SubtreeUnknown", "txid": None},
+        {"at": BOOT_AT + 450, "path": "/w/a", "change": "Touched", "txid": 7},
+    ]
+
+
+def test_the_course_is_that_of_the_last_ten_minutes() -> None:
+    """One point each five seconds."""
+    recent = History(100.0, Totals())
+    recent.look(105.0, Totals(requests=50, from_memory=25), is_well=True, state="open")
+    recent.look(110.0, Totals(requests=50, from_memory=25), is_well=True, state="open")
+    assert document(replace(SEEN, history=recent))["course"] == [
+        {"at": BOOT_AT + 105, "requests_per_s": 10.0, "ratio": 0.5},
+        {"at": BOOT_AT + 110, "requests_per_s": 0.0, "ratio": None},
+    ]
+
+
+def test_totals_are_those_of_the_metrics() -> None:
+    """Own calls as in the recording rules: polls, probes, rolls and questions whether a file is closed."""
+    traffic = TrafficStats(
+        requests={
+            (Result.HIT, "GETFILESTATUS"): 10,
+            (Result.COLLAPSED, "GETFILESTATUS"): 2,
+            (Result.FORWARDED, "OPEN"): 5,
+            (Result.FAILED, "OPEN"): 1,
+            (Result.REFUSED, "other"): 3,
+        },
+        durations={},
+    )
+    figures = made_up("proxy")
+    front_end = replace(
+        cast("FrontEndStats", figures["front_end"]),
+        forwarded=Counter({Reason.MISS: 4, Bypass.OPERATION: 2}),
+        closed_queries=1_000,
+    )
+    pool = replace(cast("PoolStats", figures["pool"]), probes=100)
+    assert totals_of(traffic, front_end, pool, ChannelStats(polls=10, rolls=1)) == Totals(
+        requests=21,
+        from_memory=12,
+        failed=1,
+        refused=3,
+        own_calls=1_111,
+        forwarded={"miss": 4, "operation": 2},
+    )
+
+
+def keys_of(value: object, at: str = "") -> Iterator[str]:
+    """Yield the path of each key, as docs/status.md writes it."""
+    match value:
+        case dict():
+            for key, each in value.items():
+                path = f"{at}.{key}" if at else key
+                yield path
+                if path != "settings":
+                    yield from keys_of(each, path)
+        case list():
+            for each in value:
+                yield from keys_of(each, f"{at}[]")
+
+
+def test_each_key_is_described() -> None:
+    """docs/status.md has a row for each, and no row for what is not there."""
+    recent = History(100.0, Totals())
+    recent.look(105.0, Totals(), is_well=True, state="open")
+    text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
+    described = {
+        key
+        for line in text.partition("## The document of a proxy")[2].partition("\n## ")[0].splitlines()
+        if line.startswith("| ")
+        for key in re.findall(r"`([^`]+)`", line.split("|")[1])
+    }
+    expanded = {
+        key.replace("saved.*", f"saved.{span}").replace("hottest.*", f"hottest.{kind}")
+        for key in described
+        for span in ("last_minute", "since_start")
+        for kind in ("paths", "callers", "addresses")
+    }
+    assert expanded == set(keys_of(document(replace(SEEN, history=recent))))

@@ -1,0 +1,308 @@
+"""The document at /status of a publisher: what it says, that JSON can hold it, and that docs/status.md describes it."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import SessionStats
+from nncache.daemons.history import History
+from nncache.daemons.namenodes_view import namenodes_view
+from nncache.daemons.publisher_state import PublisherState
+from nncache.daemons.publisher_status import (
+    FILTERS_SHOWN,
+    PublisherSnapshot,
+    PublisherTotals,
+    status_of,
+    totals_of,
+)
+from nncache.daemons.watchdog import LoopStats
+from nncache.hadoop.election_view import Active, NameNode, Probe
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.invalidation.channel.records import Events, Stale
+from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.publisher.output_stream import FilterChange, Publication
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.stats import OutputStats, PublisherStats
+from nncache.invalidation.settings import PollingSettings
+from nncache.invalidation.stats import ChannelStats
+from nncache.settings.commands import SettingsOfPublisher
+from tests.house.tree import ROOT
+from tests.invalidation.publisher.samples import batch, positions
+
+NAMENODE = NameNodeSettings(namenode_http=("nn1:9870",), namenode_rpc=("nn1:8020",))
+BOOT_AT = 1_795_000_000.0
+FILTERS = positions({"joe": "/user/joe/*", "ann": "/user/ann/*"}, 10)
+STATS = PublisherStats(
+    is_publishing=True,
+    runs=2,
+    runs_failed=1,
+    read_txid=118,
+    read_at=499.9,
+    published_txid=117,
+    published_at=499.5,
+    coverage_records=30,
+    events_matched=240,
+    filters=2,
+    output=OutputStats(writes=400, write_s=2.0, cache_records=380, filter_records=90),
+    session=SessionStats(is_connected=True, sessions=1, connections=1, calls=500),
+    channel=ChannelStats(polls=4_000, poll_charged_s=0.8, poll_budget_s=0.4, rolls=3),
+)
+PUBLISHING = PublisherState(
+    active=Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3),
+    is_zookeeper_connected=True,
+    trouble="",
+)
+
+
+def journal() -> FilterJournal:
+    """Return one in which joe's filter was added, and then had three events in two records."""
+    made = FilterJournal()
+    made.changed(FilterChange(added=(FILTERS["joe"].filter,)), {}, FILTERS, 110.0)
+    for at, found in ((400.0, batch(116, "/user/joe/a", "/user/joe/b")), (450.0, batch(117, "/user/joe/a"))):
+        published = Publication(txid=found.txid, content=Stale(()), filters={"joe": Events((found,))})
+        made.published(published, FILTERS, at)
+    return made
+
+
+SEEN = PublisherSnapshot(
+    version="0.1.0",
+    host="master2",
+    now=500.0,
+    boot_at=BOOT_AT,
+    started_at=100.0,
+    is_ready=True,
+    ready_reason="",
+    state="publishing 2 filters up to transaction 117",
+    publishing=PUBLISHING,
+    stats=STATS,
+    waiting_s=0.3,
+    last_probe=Probe(as_of=499.0, txid=120, asked_at=499.0, term=3),
+    history=History(100.0, PublisherTotals()),
+    filters=FILTERS,
+    broken={"old": "it has no glob", "ann": "two globs"},
+    journal=journal(),
+    loop=LoopStats(),
+    namenodes=namenodes_view(NameNodePool(NAMENODE, lambda: 0.0)),
+    settings=SettingsOfPublisher(
+        publisher=PublisherSettings(max_write_ops_per_s=8.0),
+        polling=PollingSettings(poll_budget_share=0.02),
+        zookeeper=ZooKeeperSettings(zookeeper=("zk1:2181",)),
+    ),
+)
+
+
+def document(seen: PublisherSnapshot = SEEN) -> dict[str, Any]:
+    """Return what a reader of the JSON gets."""
+    read: dict[str, Any] = json.loads(msgspec.json.encode(status_of(seen)))
+    return read
+
+
+def test_what_it_is_and_since_when() -> None:
+    """In Unix time."""
+    told = document()
+    assert (told["daemon"], told["version"], told["host"]) == ("publisher", "0.1.0", "master2")
+    assert (told["now"], told["started_at"], told["uptime_s"]) == (BOOT_AT + 500, BOOT_AT + 100, 400.0)
+    assert (told["is_ready"], told["reason"]) == (True, "")
+
+
+def test_the_position_and_how_far_it_is_behind() -> None:
+    """In transactions, against what the NameNode says of itself; in seconds, the older of reading and publishing."""
+    assert document()["position"] == {
+        "term": 3,
+        "namenode_txid": 120,
+        "read_txid": 118,
+        "read_at": BOOT_AT + 499.9,
+        "published_txid": 117,
+        "published_at": BOOT_AT + 499.5,
+        "lag_txids": 3,
+        "lag_s": 0.3,
+    }
+    assert document(replace(SEEN, waiting_s=0.0))["position"]["lag_s"] == pytest.approx(0.1)
+
+
+def test_a_probe_that_is_older_than_what_was_published_is_no_negative_lag() -> None:
+    """NameNodes are probed less often than edits are polled."""
+    old = Probe(as_of=400.0, txid=90, asked_at=400.0, term=3)
+    assert document(replace(SEEN, last_probe=old))["position"]["lag_txids"] == 0
+
+
+def test_what_is_not_known_is_null() -> None:
+    """Before the first poll, and without an active NameNode."""
+    nothing = replace(SEEN, stats=PublisherStats(), last_probe=None)
+    assert set(document(nothing)["position"].values()) == {None}
+    assert document(nothing)["writes"]["mean_s"] is None
+
+
+def test_who_stands_by_is_not_behind() -> None:
+    """The work is another's; what this one once published says nothing of now."""
+    trouble = "another publisher is running: nn2 (process 7)"
+    state = replace(PUBLISHING, trouble=trouble, is_standby=True)
+    stats = replace(STATS, waiting_for="nn2 (process 7)")
+    told = document(replace(SEEN, publishing=state, stats=stats))
+    assert (told["position"]["lag_txids"], told["position"]["lag_s"]) == (None, None)
+    assert told["publishing"]["is_standby"]
+    assert told["publishing"]["waiting_for"] == "nn2 (process 7)"
+
+
+def test_a_publisher_that_fell_silent_is_behind() -> None:
+    """By as long as nothing has been read; by how many transactions nobody can say."""
+    state = replace(PUBLISHING, trouble="the edits have not been read for 60 s")
+    told = document(replace(SEEN, publishing=state, stats=replace(STATS, read_at=440.0)))
+    assert (told["position"]["lag_txids"], told["position"]["lag_s"]) == (None, 60.0)
+
+
+def test_writes_of_the_last_minute_against_the_limit() -> None:
+    """And what polling costs against its budget."""
+    recent = History(100.0, PublisherTotals())
+    recent.look(
+        440.0, PublisherTotals(writes=280, events=180, polls=2_800, cost_s=0.2), is_well=True, state=""
+    )
+    told = document(replace(SEEN, history=recent))
+    assert told["writes"] == {
+        "seconds": 60.0,
+        "per_s": 2.0,
+        "limit_per_s": 8.0,
+        "events_per_s": 1.0,
+        "events": 240,
+        "writes": 400,
+        "failed": 0,
+        "mean_s": 0.005,
+        "cache_records": 380,
+        "coverage_records": 30,
+        "filter_records": 90,
+    }
+    assert told["polling"] == {
+        "polls_per_s": 20.0,
+        "cost_share": pytest.approx(0.01),
+        "budget_share": 0.02,
+        "budget_left_s": 0.4,
+        "polls": 4_000,
+        "failed": 0,
+        "rolls": 3,
+        "rolls_failed": 0,
+    }
+    just_now = document(replace(SEEN, now=100.0))
+    assert (just_now["writes"]["per_s"], just_now["polling"]["cost_share"]) == (0.0, 0.0)
+
+
+def test_the_session_with_zookeeper() -> None:
+    """Null for an output that has none."""
+    told = document()["zookeeper"]
+    assert (told["servers"], told["root"]) == (["zk1:2181"], ZooKeeperSettings().zookeeper_root)
+    assert (told["is_connected"], told["sessions"], told["calls"]) == (True, 1, 500)
+    elsewhere = replace(SEEN, publishing=replace(PUBLISHING, is_zookeeper_connected=None))
+    assert document(elsewhere)["zookeeper"] is None
+
+
+def test_filters_with_the_latest_events_come_first() -> None:
+    """With what was published of each; of thousands the first ones are shown."""
+    told = document()["filters"]
+    assert told["in_force"] == 2
+    assert told["shown"] == [
+        {
+            "name": "joe",
+            "glob": "/user/joe/*",
+            "owner": "joe",
+            "since_txid": 0,
+            "events": 3,
+            "records": 2,
+            "last_event_txid": 117,
+            "last_event_at": BOOT_AT + 450,
+        },
+        {
+            "name": "ann",
+            "glob": "/user/ann/*",
+            "owner": "joe",
+            "since_txid": 0,
+            "events": 0,
+            "records": 0,
+            "last_event_txid": None,
+            "last_event_at": None,
+        },
+    ]
+    many = document(replace(SEEN, filters=positions({f"f{n}": f"/{n}" for n in range(5_000)})))["filters"]
+    assert (many["in_force"], len(many["shown"])) == (5_000, FILTERS_SHOWN)
+
+
+def test_broken_filters_and_why() -> None:
+    """One that is broken in HDFS may be in force as it was."""
+    assert document()["broken"] == {
+        "filters": 2,
+        "shown": [
+            {"name": "ann", "why": "two globs", "is_in_force": True},
+            {"name": "old", "why": "it has no glob", "is_in_force": False},
+        ],
+    }
+    many = document(replace(SEEN, broken={f"b{n}": "no glob" for n in range(500)}))["broken"]
+    assert (many["filters"], len(many["shown"])) == (500, FILTERS_SHOWN)
+
+
+def test_recent_changes_of_the_filters() -> None:
+    """In Unix time."""
+    assert document()["changes"] == [
+        {"at": BOOT_AT + 110, "change": "added", "name": "joe", "glob": "/user/joe/*"}
+    ]
+
+
+def test_when_it_published_and_when_not() -> None:
+    """With the reason, and the course of the last ten minutes."""
+    recent = History(100.0, PublisherTotals())
+    recent.look(
+        105.0, PublisherTotals(writes=10, events=50), is_well=False, state="no connection to ZooKeeper"
+    )
+    recent.look(110.0, PublisherTotals(writes=20, events=50), is_well=True, state="")
+    told = document(replace(SEEN, history=recent))
+    assert told["publishing"]["history"] == [
+        {"at": BOOT_AT + 110, "is_publishing": True, "state": ""},
+        {"at": BOOT_AT + 105, "is_publishing": False, "state": "no connection to ZooKeeper"},
+    ]
+    assert told["course"] == [
+        {"at": BOOT_AT + 105, "events_per_s": 10.0, "writes_per_s": 2.0},
+        {"at": BOOT_AT + 110, "events_per_s": 0.0, "writes_per_s": 2.0},
+    ]
+
+
+def test_totals_are_those_of_the_metrics() -> None:
+    """Each grows only."""
+    assert totals_of(STATS) == PublisherTotals(writes=400, events=240, polls=4_000, cost_s=0.8)
+
+
+def test_a_moment_that_never_was_is_null() -> None:
+    """JSON has no infinity."""
+    assert (SEEN.unix(None), SEEN.unix(-math.inf), SEEN.unix(1.0)) == (None, None, BOOT_AT + 1)
+
+
+def keys_of(value: object, at: str = "") -> Iterator[str]:
+    """Yield the path of each key, as docs/status.md writes it."""
+    match value:
+        case dict():
+            for key, each in value.items():
+                path = f"{at}.{key}" if at else key
+                yield path
+                if path != "settings":
+                    yield from keys_of(each, path)
+        case list():
+            for each in value:
+                yield from keys_of(each, f"{at}[]")
+
+
+def test_each_key_is_described() -> None:
+    """docs/status.md has a row for each, and no row for what is not there."""
+    recent = History(100.0, PublisherTotals())
+    recent.look(105.0, PublisherTotals(), is_well=True, state="")
+    text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
+    described = {
+        key
+        for line in text.partition("## The document of a publisher")[2].partition("\n## ")[0].splitlines()
+        if line.startswith("| ")
+        for key in re.findall(r"`([^`]+)`", line.split("|")[1])
+    }
+    assert described == set(keys_of(document(replace(SEEN, history=recent))))

@@ -1,0 +1,164 @@
+"""A purge makes the cache forget, says what, and is written down."""
+
+import logging
+
+import pytest
+
+from nncache.admin.proxy_pages import PurgeError, SampleError
+from nncache.cache import Conclusion, Fetch, MetadataCache
+from nncache.daemons.purging import HeldPaths, Purged, Purger, UnknownFilterError, globs_named
+from tests.cache.cases import ALICE, BOB, fetch, fill, is_hit, make_cache, missing
+
+PEER = "10.0.0.1"
+
+
+def purger(cache: MetadataCache, names: dict[str, str] | None = None) -> Purger:
+    """Return one at the time 1."""
+    return Purger(cache, lambda: 1.0, lambda: names or {})
+
+
+def filled(*paths: str) -> MetadataCache:
+    """Return a cache that answers these for ALICE."""
+    cache = make_cache()
+    for path in paths:
+        fill(cache, path)
+        assert is_hit(cache, path)
+    return cache
+
+
+def test_a_path_is_forgotten_and_nothing_else() -> None:
+    """The right to the directory stays: it is not the path's."""
+    cache = filled("/w/a", "/w/b", "/w/a/below")
+    assert purger(cache).path("/w/a", is_subtree=False, peer=PEER) == (
+        Purged(path="/w/a", is_subtree=False, was_held=True),
+    )
+    assert [is_hit(cache, path) for path in ("/w/a", "/w/b", "/w/a/below")] == [False, True, True]
+    cache.check()
+
+
+def test_a_subtree_is_forgotten_with_its_rights() -> None:
+    """Entries, rights and what is on its way: a reply under way is not kept."""
+    cache = filled("/w/d/a", "/w/d/e/f", "/v/a")
+    under_way = fetch(cache, "/w/d/new")
+    assert purger(cache).path("/w/d", is_subtree=True, peer=PEER) == (
+        Purged(path="/w/d", is_subtree=True, was_held=True),
+    )
+    assert cache.conclude(under_way, missing(0.5)) is Conclusion.SPOILED
+    assert [is_hit(cache, path) for path in ("/w/d/a", "/w/d/e/f", "/v/a")] == [False, False, True]
+    assert cache.explain("/w/d/a", 1.0).grants == 0
+    cache.check()
+
+
+def test_the_reply_under_way_of_a_purged_path_is_not_kept() -> None:
+    """It may be older than the purge."""
+    cache = make_cache()
+    under_way = fetch(cache, "/w/a")
+    (purged,) = purger(cache).path("/w/a", is_subtree=False, peer=PEER)
+    assert purged.was_held
+    assert cache.conclude(under_way, missing(0.5)) is Conclusion.SPOILED
+
+
+@pytest.mark.parametrize(("path", "is_subtree"), [("/w", False), ("/w", True), ("/", True), ("/", False)])
+def test_it_says_that_nothing_was_held(path: str, is_subtree: bool) -> None:
+    """So an operator sees a path that was misspelled."""
+    (purged,) = purger(make_cache()).path(path, is_subtree=is_subtree, peer=PEER)
+    assert not purged.was_held
+
+
+def test_everything_goes_with_the_root() -> None:
+    """A purge of / and all below."""
+    cache = filled("/a", "/w/a")
+    (purged,) = purger(cache).path("/", is_subtree=True, peer=PEER)
+    assert purged.was_held
+    assert not is_hit(cache, "/w/a")
+    assert not is_hit(cache, "/a")
+
+
+@pytest.mark.parametrize("name", ["ours", "/w/*"])
+def test_a_filter_is_given_by_its_name_or_glob(name: str) -> None:
+    """From its first wildcard on, everything goes."""
+    cache = filled("/v/a")
+    cache.set_filters({"f1": "/w/*", "f2": "/v/*"})
+    for path in ("/w/a", "/v/a"):
+        fill(cache, path)
+    purged = purger(cache, {"f1": "ours", "f2": "others"}).filter(name, peer=PEER)
+    assert purged == (Purged(path="/w", is_subtree=True, was_held=True),)
+    assert not is_hit(cache, "/w/a")
+    assert is_hit(cache, "/v/a")
+
+
+def test_a_filter_that_is_not_in_force_is_an_error() -> None:
+    """It names those that are, but not thousands of them."""
+    cache = make_cache(glob=())
+    cache.set_filters({str(number): f"/{number:03}/*" for number in range(12)})
+    with pytest.raises(PurgeError, match=r"^no filter 'f1' is in force; in force: /000/\*, .* and 2 more$"):
+        purger(cache).filter("f1", peer=PEER)
+    with pytest.raises(PurgeError, match="in force: none"):
+        purger(make_cache(glob=())).filter("f1", peer=PEER)
+
+
+def test_other_callers_are_not_harmed() -> None:
+    """Their next read asks the NameNode."""
+    cache = filled("/w/a")
+    purger(cache).path("/w", is_subtree=True, peer=PEER)
+    assert isinstance(cache.lookup("/w/a", BOB, 1.0), Fetch)
+    assert isinstance(cache.lookup("/w/a", ALICE, 1.0), Fetch)
+
+
+def test_a_purge_is_written_down(caplog: pytest.LogCaptureFixture) -> None:
+    """At WARNING: what, who asked for it, and what was forgotten."""
+    cache = make_cache(glob=())
+    cache.set_filters({"f1": "/{w/*,v/x}"})
+    purger(cache, {"f1": "ours"}).filter("ours", peer=PEER)
+    purger(cache).path("/w", is_subtree=False, peer="")
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
+        (logging.WARNING, "purge of filter ours asked for by 10.0.0.1: forgotten: /v/x, /w and below"),
+        (logging.WARNING, "purge of /w asked for by an unknown address: forgotten: /w"),
+    ]
+
+
+GLOBS = {"id1": "/w/*", "id2": "/v/*", "/u/*": "/u/*"}
+NAMES = {"id1": "ours", "id2": "theirs"}
+
+
+@pytest.mark.parametrize(("name", "glob"), [("ours", "/w/*"), ("/v/*", "/v/*"), ("/u/*", "/u/*")])
+def test_a_name_or_a_glob(name: str, glob: str) -> None:
+    """A glob of the settings has no name."""
+    assert globs_named(name, GLOBS, NAMES) == {glob}
+
+
+def test_one_that_is_not_in_force_is_said_with_those_that_are() -> None:
+    """Some of them."""
+    with pytest.raises(
+        UnknownFilterError, match=r"no filter 'mine' is in force; in force: /u/\*, ours, theirs$"
+    ):
+        globs_named("mine", GLOBS, NAMES)
+    many = {str(number): f"/{number:02}/*" for number in range(30)}
+    with pytest.raises(UnknownFilterError, match="/09/\\* and 20 more"):
+        globs_named("mine", many, {})
+    with pytest.raises(UnknownFilterError, match="in force: none"):
+        globs_named("mine", {}, {})
+
+
+def held() -> HeldPaths:
+    """Return those of a cache with two filters; chance goes by every place."""
+    cache = make_cache()
+    cache.set_filters({"id1": "/w/*", "id2": "/v/*"})
+    for path in ("/w/a", "/w/b", "/v/c"):
+        fill(cache, path)
+    numbers = iter(range(10_000))
+    return HeldPaths(cache, lambda: {"id1": "ours"}, lambda: (next(numbers) % 100) / 100)
+
+
+def test_all_or_those_of_a_filter() -> None:
+    """By name or glob."""
+    assert sorted(held().sample(9, None)) == ["/v/c", "/w/a", "/w/b"]
+    assert sorted(held().sample(9, "ours")) == ["/w/a", "/w/b"]
+    assert held().sample(9, "/v/*") == ("/v/c",)
+    assert len(held().sample(1, None)) == 1
+
+
+def test_a_filter_that_is_not_in_force_is_no_empty_sample() -> None:
+    """It is misspelled more likely."""
+    with pytest.raises(SampleError, match="no filter 'mine' is in force; in force: /v/\\*, ours"):
+        held().sample(9, "mine")

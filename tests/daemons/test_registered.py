@@ -1,0 +1,248 @@
+"""A proxy and a publisher as they are found by name: from start to stop, on a real ZooKeeper."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import aiohttp
+import pytest
+
+from nncache.clock import boottime
+from nncache.daemons.proxy_wiring import ProxySystem
+from nncache.daemons.publisher_wiring import PublisherSystem
+from nncache.daemons.registered import publisher_daemon
+from nncache.errors import ConfigurationError
+from nncache.hadoop.mounts import MountTable
+from nncache.registry.access import AccessPolicy
+from nncache.registry.operations import Registry
+from nncache.settings.commands import PROXY, PUBLISHER, load_settings
+from nncache.settings.federation import Federation
+from tests.coordination.worlds import connected
+from tests.patience import HANG_S
+from tests.processes import free_address
+from tests.registry.worlds import WEBHDFS
+from tests.zookeepers import ZooKeeperServer
+
+pytestmark = pytest.mark.usefixtures("collector")
+
+PLACE = "/services/nncache/components"
+
+
+def common(zookeeper: str, root: str) -> dict[str, object]:
+    """Return settings of both, with NameNodes that are not there."""
+    return {
+        "registry": True,
+        "registry_root": root,
+        "zookeeper": (zookeeper,),
+        "admin": free_address(),
+        "namenode_http": (free_address(),),
+        "namenode_rpc": (free_address(),),
+    }
+
+
+async def until(found: Callable[[], Awaitable[object]]) -> Any:
+    """Wait until this finds something; return it."""
+    async with asyncio.timeout(HANG_S):
+        while True:
+            if value := await found():
+                return value
+            await asyncio.sleep(0.02)  # asked again until the deadline
+
+
+async def names(registry: Registry) -> tuple[str, ...]:
+    """Return what is registered."""
+    return await registry.list(PLACE) if await registry.exists(PLACE) else ()
+
+
+async def test_a_proxy_is_found_while_it_serves(zookeeper_server: ZooKeeperServer) -> None:
+    """In ZooKeeper and over HTTP; a stop removes it before it stops to serve."""
+    given = common(zookeeper_server.address, "/registry-proxy") | {
+        "channel": "direct",
+        "listen": free_address(),
+        "glob": ("/w/*",),
+        "lame_duck_s": 0.3,
+    }
+    chosen, stop = load_settings(PROXY, None, given), asyncio.Event()
+    async with connected(zookeeper_server.address) as session, asyncio.TaskGroup() as tasks:
+        registry = Registry(session, "/registry-proxy", AccessPolicy())
+        served = tasks.create_task(ProxySystem(chosen, boottime).serve(stop))
+        (name,) = await until(lambda: names(registry))
+        listen = chosen.proxy.listen
+        assert name == f"proxy-127-0-0-1-{listen.partition(':')[2]}"
+        await registry.bind("/services/other", WEBHDFS)
+
+        async def get(target: str) -> tuple[int, Any]:
+            status, _, text = await asked(f"http://{listen}{target}")
+            return status, json.loads(text)
+
+        status, record = await get(f"/v1/registry{PLACE}/{name}")
+        assert status == 200
+        assert record["external"][0]["addresses"] == [{"uri": f"http://{listen}/webhdfs/v1"}]
+        _, (group,) = await get("/v1/registry/services?format=prometheus")
+        assert group["targets"] == [chosen.proxy.admin]
+        _, found = await get("/v1/registry?find=api=org.apache.hadoop.webhdfs")
+        assert [entry["path"] for entry in found["entries"]] == [f"{PLACE}/{name}", "/services/other"]
+        stop.set()
+
+        async def is_gone() -> bool:
+            return not await names(registry)
+
+        await until(is_gone)
+        assert not served.done()  # for a third of a second it still serves
+        assert (await get("/v1/registry/services/other"))[0] == 200
+
+
+async def test_a_proxy_of_several_namespaces_is_registered_once(zookeeper_server: ZooKeeperServer) -> None:
+    """With the names of all, and serves the registry beside them."""
+    given = common(zookeeper_server.address, "/registry-several") | {
+        "channel": "direct",
+        "listen": free_address(),
+        "glob": ("/w/*",),
+    }
+    others = {"namenode_http": (free_address(),), "namenode_rpc": (free_address(),)}
+    federation = Federation(
+        {
+            name: load_settings(PROXY, None, given | others | {"nameservice": name})
+            for name, others in (("ns1", {}), ("ns2", others))
+        },
+        MountTable({"/one": "ns1", "/two": "ns2"}),
+    )
+    stop = asyncio.Event()
+    async with connected(zookeeper_server.address) as session, asyncio.TaskGroup() as tasks:
+        registry = Registry(session, "/registry-several", AccessPolicy())
+        tasks.create_task(ProxySystem(federation, boottime).serve(stop))
+        (name,) = await until(lambda: names(registry))
+        listen = federation.of_proxy.proxy.listen
+        status, _, text = await asked(f"http://{listen}/v1/registry{PLACE}/{name}")
+        assert status == 200
+        record = json.loads(text)
+        assert record["nncache:nameservice"] == "ns1,ns2"
+        assert record["external"][0]["addresses"] == [{"uri": f"http://{listen}/webhdfs/v1"}]
+        status, _, text = await asked(f"http://{listen}/webhdfs/v1/other?op=GETFILESTATUS")
+        assert (status, "FileNotFoundException" in text) == (404, True)  # below no mount point
+        _, _, page = await asked(f"http://{federation.of_proxy.proxy.admin}/metrics")
+        assert 'nncache_registry_requests_total{answer="found"} 1.0' in page
+        stop.set()
+    async with connected(zookeeper_server.address) as session:
+        assert await names(Registry(session, "/registry-several", AccessPolicy())) == ()
+
+
+async def asked(url: str, **fields: str) -> tuple[int, Mapping[str, str], str]:
+    """Return the answer to a request: its status, its header fields and its body."""
+    async with aiohttp.ClientSession() as http, http.get(url, headers=fields) as reply:
+        return reply.status, reply.headers, await reply.text()
+
+
+async def test_a_client_waits_for_what_changes(zookeeper_server: ZooKeeperServer) -> None:
+    """Over another client's write, a reload, and until a drain; a browser gets a page of the same."""
+    given = common(zookeeper_server.address, "/registry-waited") | {
+        "channel": "direct",
+        "listen": free_address(),
+        "glob": ("/w/*",),
+    }
+    chosen, stop = load_settings(PROXY, None, given), asyncio.Event()
+    url = f"http://{chosen.proxy.listen}/v1/registry/services/other"
+    async with connected(zookeeper_server.address) as session, asyncio.TaskGroup() as tasks:
+        registry = Registry(session, "/registry-waited", AccessPolicy())
+        system = ProxySystem(chosen, boottime)
+        tasks.create_task(system.serve(stop))
+        await until(lambda: names(registry))
+        await registry.bind("/services/other", WEBHDFS)
+
+        async def held() -> asyncio.Task[Any]:
+            """Return a request that is held."""
+            _, fields, _ = await asked(url)
+            task = tasks.create_task(waited(fields["ETag"]))
+            await until(waiters)
+            return task
+
+        async def waited(etag: str) -> tuple[int, Mapping[str, str], str]:
+            """Return the answer to a client that asks again where its wait was cut short, as ZooKeeper was lost."""
+            while True:
+                answer = await asked(url, Prefer="wait=50", **{"If-None-Match": etag})
+                if "Preference-Applied" in answer[1] or stop.is_set():
+                    return answer
+                await asyncio.sleep(0.2)  # the client's own pause
+
+        async def waiters() -> object:
+            return figure(system, "registry").waiters
+
+        first = await held()
+        system.take(chosen, {"log_level"})
+        await registry.bind("/services/other", replace(WEBHDFS, description="new"), overwrite=True)
+        status, fields, text = await first
+        assert (status, fields["Preference-Applied"], json.loads(text)["description"]) == (
+            200,
+            "wait=50",
+            "new",
+        )
+        _, fields, page = await asked(url, Accept="text/html")
+        assert fields["Content-Type"] == "text/html; charset=utf-8"
+        assert "<bdi>new</bdi>" in page
+        second = await held()
+        assert figure(system, "registration").is_registered
+        stop.set()
+        status, fields, _ = await second
+        assert (status, fields.get("Preference-Applied")) == (304, None)
+
+
+def figure(system: ProxySystem, room: str) -> Any:
+    """Return the figures of a room."""
+    return system._figures()[room]  # noqa: SLF001 - what is scraped
+
+
+async def test_a_proxy_that_does_not_register_serves_no_registry(zookeeper_server: ZooKeeperServer) -> None:
+    """Its replies are those of before."""
+    given = common(zookeeper_server.address, "/registry-none") | {
+        "registry": False,
+        "channel": "direct",
+        "listen": free_address(),
+        "glob": ("/w/*",),
+    }
+    chosen, stop = load_settings(PROXY, None, given), asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(ProxySystem(chosen, boottime).serve(stop))
+
+        async def answer() -> str:
+            try:
+                async with (
+                    aiohttp.ClientSession() as http,
+                    http.get(f"http://{chosen.proxy.listen}/v1/registry") as reply,
+                ):
+                    return await reply.text()
+            except aiohttp.ClientConnectorError:
+                return ""
+
+        assert "/v1/registry where they are on; the status page" in await until(answer)
+        stop.set()
+
+
+async def test_a_publisher_is_found_while_it_runs(zookeeper_server: ZooKeeperServer) -> None:
+    """With its pages and its metrics."""
+    chosen = load_settings(
+        PUBLISHER, None, common(zookeeper_server.address, "/registry-pub") | {"user": "hdfs"}
+    )
+    stop = asyncio.Event()
+    async with connected(zookeeper_server.address) as session, asyncio.TaskGroup() as tasks:
+        registry = Registry(session, "/registry-pub", AccessPolicy())
+        tasks.create_task(PublisherSystem(chosen, boottime).serve(stop))
+        (name,) = await until(lambda: names(registry))
+        assert name == f"publisher-127-0-0-1-{chosen.publisher.admin.partition(':')[2]}"
+        record = await registry.resolve(f"{PLACE}/{name}")
+        assert record == publisher_daemon(chosen, f"http://{chosen.publisher.admin}/").record
+        stop.set()
+    async with connected(zookeeper_server.address) as session:
+        assert await names(Registry(session, "/registry-pub", AccessPolicy())) == ()
+
+
+@pytest.mark.parametrize("form", [PROXY, PUBLISHER])
+def test_to_register_needs_a_zookeeper_and_a_secure_registry_a_login(form: Any) -> None:
+    """Said before anything starts."""
+    given = common("h:1", "/registry") | ({"glob": ("/w/*",), "channel": "direct"} if form is PROXY else {})
+    missing = given | {"zookeeper": ()}
+    with pytest.raises(ConfigurationError, match="zookeeper"):
+        load_settings(form, None, missing)
+    with pytest.raises(ConfigurationError, match="registry_secure"):
+        load_settings(form, None, given | {"registry_secure": True, "registry_realm": "R"})

@@ -1,0 +1,161 @@
+"""A daemon's own entry, on a ZooKeeper that a test may break."""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+
+from nncache.clock import boottime
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Create
+from nncache.daemons import registration
+from nncache.daemons.registration import (
+    NO_REGISTRATION,
+    Registration,
+    RegistrationStats,
+    url_of,
+)
+from nncache.registry.access import AccessPolicy
+from nncache.registry.daemon_record import PROXY, Daemon
+from nncache.registry.errors import NoRecordError, RegistryError
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord
+from nncache.registry.settings import RegistrySettings
+from tests.coordination.worlds import connected
+from tests.patience import HANG_S
+from tests.processes import free_address
+from tests.zookeepers import ZooKeeperServer
+
+DAEMON = Daemon(kind=PROXY, host="h", port=1, webhdfs=("http://h:1/webhdfs/v1",), admin="http://h:2/")
+
+
+@dataclass
+class Scene:
+    """A registration that runs, and another client of the registry."""
+
+    registration: Registration
+    registry: Registry
+
+    async def until(self, record: ServiceRecord | None) -> None:
+        """Wait until this is bound; None: nothing is."""
+        async with asyncio.timeout(HANG_S):
+            while True:
+                if await self._bound() == record:
+                    return
+                await asyncio.sleep(0.02)  # asked again until the deadline
+
+    async def _bound(self) -> ServiceRecord | None:
+        try:
+            return await self.registry.resolve(DAEMON.path)
+        except RegistryError:
+            return None
+
+
+@asynccontextmanager
+async def scene(address: str) -> AsyncIterator[Scene]:
+    """Run one."""
+    root = f"/registry-{uuid.uuid4().hex[:12]}"
+    settings = ZooKeeperSettings(zookeeper=(address,))
+    made = Registration(settings, RegistrySettings(registry_root=root), boottime, None, lambda: DAEMON)
+    async with connected(address) as session, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(made.run())
+        try:
+            yield Scene(made, Registry(session, root, AccessPolicy()))
+        finally:
+            running.cancel()
+
+
+@pytest.fixture
+async def registered(
+    zookeeper_server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Scene]:
+    """Yield one that has registered, and looks often."""
+    monkeypatch.setattr(registration, "AGAIN_S", 0.05)
+    monkeypatch.setattr(registration, "LOOK_S", 0.05)
+    async with scene(zookeeper_server.address) as made:
+        await made.until(DAEMON.record)
+        yield made
+
+
+async def test_a_clean_stop_removes_the_entry(registered: Scene) -> None:
+    """And none is made any more; figures say so."""
+    assert registered.registration.registry() is not None
+    wanted = RegistrationStats(is_wanted=True, is_registered=True, is_connected=True)
+    async with asyncio.timeout(HANG_S):
+        while True:
+            if registered.registration.stats() == wanted:  # once it has looked
+                break
+            await asyncio.sleep(0.01)  # asked again until the deadline
+    await registered.registration.withdraw()
+    assert registered.registration.stats() == RegistrationStats(is_connected=True)
+    await registered.until(None)
+    for _ in range(10):  # it looks in between
+        await asyncio.sleep(registration.LOOK_S)
+        await registered.until(None)
+    assert not registered.registration.stats().is_registered
+
+
+async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Scene) -> None:
+    """Whatever it is."""
+    await registered.registry.bind(DAEMON.path, ServiceRecord(description="of before"), overwrite=True)
+    await registered.until(DAEMON.record)
+    await registered.registry.delete(DAEMON.path)
+    await registered.registry.zookeeper.commit([Create(registered.registry.znode(DAEMON.path), b"")])
+    with pytest.raises(NoRecordError):
+        await registered.registry.resolve("/services")
+    await registered.until(DAEMON.record)
+
+
+async def test_another_daemon_of_the_same_name_is_named(
+    registered: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once for each record of it: the two overwrite each other's entry."""
+    other = replace(DAEMON, admin="http://h:3/").record
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            await registered.registry.bind(DAEMON.path, other, overwrite=True)
+            await registered.until(DAEMON.record)
+    lines = [record.getMessage() for record in caplog.records if "replaced" in record.getMessage()]
+    (line,) = lines
+    assert line.startswith(
+        f"{DAEMON.path} was replaced by another daemon (nncache proxy at h:1, at h:1, h:3, h:3)"
+    )
+
+
+async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Scene) -> None:
+    """It is looked for again and again."""
+    await registered.registry.delete("/services", recursive=True)
+    await registered.until(DAEMON.record)
+
+
+async def test_a_zookeeper_that_is_away_costs_a_line_in_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a stop waits for it no longer than it says."""
+    monkeypatch.setattr(registration, "WITHDRAW_S", 0.1)
+    settings = ZooKeeperSettings(zookeeper=(free_address(),), zookeeper_session_timeout_s=0.2)
+    away = Registration(settings, RegistrySettings(), boottime, None, lambda: DAEMON)
+    await away.withdraw()  # before it runs there is nothing to do
+    with caplog.at_level(logging.WARNING):
+        async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(away.run())
+            while True:
+                if "not registered as /services/nncache/components/proxy-h-1" in caplog.text:
+                    break
+                await asyncio.sleep(0.01)  # asked again until the deadline
+            await away.withdraw()
+            running.cancel()
+    assert replace(away.stats(), failures=0) == NO_REGISTRATION
+    assert away.stats().failures >= 1
+    assert "left /services/nncache/components/proxy-h-1 in the service registry" in caplog.text
+    assert away.registry() is None
+
+
+def test_an_ipv6_address_has_brackets_in_a_url() -> None:
+    """RFC 3986, section 3.2.2."""
+    assert url_of("http", "::1", 80) == "http://[::1]:80/"
+    assert url_of("https", "h", 443, "/webhdfs/v1") == "https://h:443/webhdfs/v1"

@@ -1,0 +1,142 @@
+"""Who waits is told which entries change, on a real ZooKeeper."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from nncache.coordination.acl import Acl, AclEntry, Right
+from nncache.coordination.session import Session
+from nncache.coordination.zookeeper import Create
+from nncache.daemons.registry_follower import RegistryFollower
+from nncache.proxy.errors import RegistryUnavailableError
+from nncache.registry.access import AccessPolicy
+from nncache.registry.operations import Registry
+from tests.coordination.worlds import connected, expire
+from tests.patience import HANG_S
+from tests.registry.worlds import WEBHDFS
+from tests.zookeepers import ZooKeeperServer
+
+
+@dataclass
+class Scene:
+    """A follower of a registry, and what it has told."""
+
+    registry: Registry
+    session: Session | None
+    told: list[tuple[str | None, int]] = field(default_factory=list)  # and what was followed then
+    gaps_told: int = 0
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        """Make the follower."""
+        self.follower = RegistryFollower(lambda: self.session, self.registry.root)
+
+    def touched(self, path: str | None) -> None:
+        """Be told."""
+        self.told.append((path, self.follower.followed))
+        if path is None:
+            self.gaps_told = self.follower.gaps
+        self.news.set()
+
+    async def until(self, path: str | None, followed: int | None = None) -> None:
+        """Wait until it has told this, while it followed so many entries, and forget all that it has told."""
+        async with asyncio.timeout(HANG_S):
+            while not any(told == path and followed in {None, count} for told, count in self.told):
+                self.news.clear()
+                await self.news.wait()
+        self.told.clear()
+
+    async def until_gap(self) -> None:
+        """Wait until it has told everything after a gap."""
+        async with asyncio.timeout(HANG_S):
+            while not self.gaps_told:
+                self.news.clear()
+                await self.news.wait()
+        self.told.clear()
+
+
+@asynccontextmanager
+async def scene(server: ZooKeeperServer) -> AsyncIterator[Scene]:
+    """Return one that does not run."""
+    async with connected(server.address) as session:
+        registry = Registry(session, f"/registry-{uuid.uuid4().hex[:12]}", AccessPolicy())
+        await registry.make_root()
+        yield Scene(registry, session)
+
+
+@asynccontextmanager
+async def following(server: ZooKeeperServer) -> AsyncIterator[Scene]:
+    """Return one that runs, and has told everything that was there."""
+    async with scene(server) as made, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(made.follower.run(made))
+        await made.until(None)
+        yield made
+        running.cancel()
+
+
+async def test_each_change_is_told(zookeeper_server: ZooKeeperServer) -> None:
+    """Of what is there first it is told once, as of everything; how much that is can be seen."""
+    async with following(zookeeper_server) as s:
+        assert s.follower.followed == 3
+        await s.registry.bind("/services/a", WEBHDFS)
+        await s.until("/services/a")
+        await s.registry.bind("/services/a", replace(WEBHDFS, description="b"), overwrite=True)
+        await s.until("/services/a")
+        assert s.follower.followed == 4
+        await s.registry.delete("/services/a")
+        await s.until("/services/a", followed=3)  # what is there may be told more often than it changes
+        assert (s.follower.followed, s.follower.gaps) == (3, 0)
+    assert s.follower.followed == 0
+
+
+async def test_after_a_gap_all_is_told(zookeeper_server: ZooKeeperServer) -> None:
+    """Once everything was read again."""
+    async with following(zookeeper_server) as s:
+        assert s.session is not None
+        await expire(zookeeper_server.address, s.session)
+        await s.until_gap()
+        await s.registry.mknode("/services/b")
+        await s.until("/services/b")
+
+
+async def test_a_loss_is_told_before_there_is_a_connection_again(zookeeper_server: ZooKeeperServer) -> None:
+    """So that those who wait hear of it."""
+    async with following(zookeeper_server) as s:
+        zookeeper_server.kill()
+        try:
+            await s.until(None)
+            assert s.follower.gaps == 0
+        finally:
+            await asyncio.to_thread(zookeeper_server.start_again)
+        await s.until_gap()
+
+
+async def test_what_cannot_be_followed_is_an_error(zookeeper_server: ZooKeeperServer) -> None:
+    """No connection yet, another one, or an ACL that refuses to be read."""
+    async with scene(zookeeper_server) as s, asyncio.timeout(HANG_S):
+        session, s.session = s.session, None
+        with pytest.raises(RegistryUnavailableError, match="not connected"):
+            await s.follower.run(s)
+        s.session = session
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(ended(s))
+            await s.until(None)
+            s.session = None
+            assert "another one" in await running
+        s.session = session
+        only_to_administer = Acl((AclEntry("world", "anyone", Right.ADMIN),))
+        znode = s.registry.znode("/services/secret")
+        await s.registry.zookeeper.commit([Create(znode, b"", acl=only_to_administer)])
+        assert "cannot be followed" in await ended(s)
+
+
+async def ended(s: Scene) -> str:
+    """Return why a follower ended."""
+    try:
+        await s.follower.run(s)
+    except RegistryUnavailableError as error:
+        return str(error)

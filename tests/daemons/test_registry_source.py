@@ -1,0 +1,170 @@
+"""What a proxy answers about the registry."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from nncache.coordination.zookeeper import Create
+from nncache.daemons.registry_follower import RegistryFollower
+from nncache.daemons.registry_source import ZooKeeperRegistry
+from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
+from nncache.proxy.registry_waits import RegistryPage, RegistryWaits
+from nncache.proxy.registry_wish import read_registry_wish
+from nncache.registry.access import AccessPolicy
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord, uri_endpoint
+from nncache.registry.record_json import encode_record
+from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.registry.worlds import WEBHDFS, fake_registry
+
+METRICS = ServiceRecord(internal=(uri_endpoint("org.prometheus.metrics", "http", "http://h:1/metrics"),))
+
+
+@pytest.fixture
+async def registry() -> Registry:
+    """Return a registry with a few entries."""
+    made = fake_registry()
+    await made.make_root()
+    await made.bind("/services/a", WEBHDFS)
+    await made.bind("/services/b", METRICS)
+    await made.bind("/services/c", WEBHDFS)
+    return made
+
+
+def source_of(registry: Registry | None) -> ZooKeeperRegistry:
+    """Return a source that nothing follows."""
+    return ZooKeeperRegistry(lambda: registry, RegistryFollower(lambda: None, "/registry"))
+
+
+async def html(registry: Registry | None, target: str) -> RegistryPage:
+    """Return the page of a browser."""
+    accept = ((b"Accept", b"text/html"),)
+    return await source_of(registry).page(read_registry_wish(f"/v1/registry{target}", accept))
+
+
+async def page(registry: Registry | None, target: str) -> Any:
+    """Return the document at a target."""
+    source = source_of(registry)
+    return json.loads((await source.page(read_registry_wish(f"/v1/registry{target}", ()))).body)
+
+
+def paths(document: Any) -> list[str]:
+    """Return the paths of its entries."""
+    return [entry["path"] for entry in document["entries"]]
+
+
+async def test_a_record_is_served_as_its_bytes(registry: Registry) -> None:
+    """As Hadoop would write it."""
+    source = source_of(registry)
+    found = await source.page(read_registry_wish("/v1/registry/services/a", ()))
+    assert found.body == encode_record(WEBHDFS)
+
+
+async def test_lists_by_page(registry: Registry) -> None:
+    """Of a level without records, of a subtree with them."""
+    level = await page(registry, "/services?list&limit=2")
+    assert paths(level) == ["/services/a", "/services/b"]
+    assert level["entries"][0].keys() == {"path", "time", "size", "children", "version"}
+    assert paths(await page(registry, "/services?list&after=/services/b")) == ["/services/c"]
+    everything = await page(registry, "?recursive&limit=1")
+    assert everything["entries"][0]["record"] == json.loads(encode_record(WEBHDFS))
+    assert paths(await page(registry, "?recursive&after=/services/a")) == ["/services/b", "/services/c"]
+
+
+async def test_searches(registry: Registry) -> None:
+    """By a field of an endpoint."""
+    assert paths(await page(registry, "?find=api=org.apache.hadoop.webhdfs")) == [
+        "/services/a",
+        "/services/c",
+    ]
+    assert paths(await page(registry, "/services/b?find=api=org.apache.hadoop.webhdfs")) == []
+
+
+async def test_targets_for_prometheus(registry: Registry) -> None:
+    """A list, as http_sd wants it."""
+    (group,) = await page(registry, "?format=prometheus")
+    assert group["targets"] == ["h:1"]
+    assert group["labels"]["__meta_registry_path"] == "/services/b"
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "part"),
+    [
+        ("/services/x", EntryNotFoundError, "/services/x: there is no such entry"),
+        ("/services/x?list", EntryNotFoundError, "/services/x: there is no such entry"),
+        ("/services/x?recursive", EntryNotFoundError, "/services/x: there is no such entry"),
+        ("/services", EntryNotFoundError, "/services: the entry has no data"),
+        ("/../x", ClientError, "is relative"),
+        ("?find=x=y", ClientError, "find: x=y: must be FIELD=VALUE"),
+        ("/services/broken", RegistryUnavailableError, "no JSON"),
+    ],
+)
+async def test_what_cannot_be_answered(
+    registry: Registry, target: str, kind: type[Exception], part: str
+) -> None:
+    """With the path and the reason."""
+    await registry.zookeeper.commit([Create("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
+    with pytest.raises(kind) as caught:
+        await page(registry, target)
+    assert part in str(caught.value)
+
+
+async def test_without_a_connection_it_is_said_to_ask_again() -> None:
+    """Whether there is no session yet or it is cut off."""
+    with pytest.raises(RegistryUnavailableError, match="not connected"):
+        await page(None, "/services/a")
+    server = FakeZooKeeper(asyncio.get_running_loop().time)
+    cut = Registry(server.session(), "/registry", AccessPolicy())
+    server.disconnect()
+    for target in ("/services/a", "?list", "?recursive"):
+        with pytest.raises(RegistryUnavailableError):
+            await page(cut, target)
+
+
+async def test_a_browser_gets_pages(registry: Registry) -> None:
+    """Of an entry, and of what is found below it; each with its policy."""
+    await registry.zookeeper.commit([Create("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
+    for target, part in (
+        ("", b"registry/services/"),
+        ("/services?limit=2", b"after=%2Fservices%2Fb"),
+        ("/services?after=/services/b", b"services/c/"),
+        ("/services/a", b"http://h:1/webhdfs/v1"),
+        ("/services/broken", b"no JSON"),
+        ("?recursive&limit=1", b"after=%2Fservices%2Fa"),
+        ("?find=api=org.apache.hadoop.webhdfs", b"services/c/"),
+    ):
+        shown = await html(registry, target)
+        assert (shown.status, shown.content_type) == (200, b"text/html; charset=utf-8")
+        assert part in shown.body, target
+        assert dict(shown.fields)[b"Content-Security-Policy"].startswith(b"default-src 'none'")
+    assert b"services/b/" not in (await html(registry, "?find=api=org.apache.hadoop.webhdfs")).body
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "part"),
+    [
+        ("/services/x", 404, b"/services/x: there is no such entry"),
+        ("/services/x?recursive", 404, b"/services/x: there is no such entry"),
+        ("/../x", 400, b"is relative"),
+        ("?find=%3Cscript%3E", 400, b"find: &lt;script&gt;: must be FIELD=VALUE"),
+    ],
+)
+async def test_what_a_browser_cannot_be_shown_is_a_page_as_well(
+    registry: Registry, target: str, status: int, part: bytes
+) -> None:
+    """But for what may be asked again."""
+    shown = await html(registry, target)
+    assert shown.status == status
+    assert part in shown.body
+    with pytest.raises(RegistryUnavailableError):
+        await html(None, "/services")
+
+
+async def test_what_is_followed_is_counted_by_the_follower() -> None:
+    """Nothing, until it runs."""
+    source = source_of(None)
+    assert source.gaps == 0
+    with pytest.raises(RegistryUnavailableError, match="not connected"):
+        await source.follow(RegistryWaits(lambda wish, _: source.page(wish), source.page))

@@ -1,0 +1,154 @@
+"""SIGHUP: what is right is taken over, what is wrong changes nothing."""
+
+import logging
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+import pytest
+
+from nncache.daemons.reloader import OF_PROXY, OF_PUBLISHER, Reload, Reloader, compare
+from nncache.daemons.service_manager import ServiceManager
+from nncache.errors import ConfigurationError
+from nncache.settings.commands import PROXY, PUBLISHER, SettingsOfProxy, load_settings
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some keys."""
+
+    glob: str = "/a"
+    listen: str = "h:1"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One component."""
+
+    part: Part = field(default_factory=Part)
+
+
+class Manager(ServiceManager):
+    """Takes note of what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.heard = list[str]()
+
+    def ready(self) -> None:
+        """Take note."""
+        self.heard.append("ready")
+
+    def reloading(self) -> None:
+        """Take note."""
+        self.heard.append("reloading")
+
+
+class Scene:
+    """A daemon."""
+
+    def __init__(self) -> None:
+        self.wanted: Settings | Exception = Settings()
+        self.taken = list[tuple[Settings, AbstractSet[str]]]()
+        self.fails: Exception | None = None
+        self.manager = Manager()
+        self.noted = list[str]()
+        self.reloader = Reloader(self.load, Settings(), {"glob"}, self.take, self.manager, self.noted.append)
+
+    def load(self) -> Settings:
+        """Read the file."""
+        if isinstance(self.wanted, Exception):
+            raise self.wanted
+        return self.wanted
+
+    def take(self, settings: Settings, changed: AbstractSet[str]) -> None:
+        """Work by them."""
+        if self.fails is not None:
+            raise self.fails
+        self.taken.append((settings, changed))
+
+
+def test_what_has_changed_is_taken_once(caplog: pytest.LogCaptureFixture) -> None:
+    """And what needs a restart is named each time, as a warning."""
+    caplog.set_level(logging.INFO)
+    s = Scene()
+    s.wanted = Settings(Part("/b", "h:2"))
+    s.reloader.reload()
+    s.reloader.reload()
+    in_force = Settings(Part("/b", "h:1"))
+    assert s.taken == [(in_force, {"glob"}), (in_force, frozenset())]
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "SIGHUP: settings were read again; changed: glob; needs a restart: listen"),
+        ("WARNING", "SIGHUP: settings were read again; needs a restart: listen"),
+    ]
+    assert s.manager.heard == ["reloading", "ready"] * 2
+    assert s.noted == ["changed: glob; needs a restart: listen", "needs a restart: listen"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "said", "noted"),
+    [
+        (
+            ConfigurationError("glob: [: is none"),
+            "the new ones are wrong: glob: [: is none",
+            "refused: glob: [: is none",
+        ),
+        (LookupError("a bug"), "the new ones could not be taken", "failed"),
+    ],
+)
+def test_a_wrong_file_changes_nothing(
+    failure: Exception, said: str, noted: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The daemon goes on as it was, and the manager is told so; the next file is read."""
+    s = Scene()
+    s.wanted = failure
+    s.reloader.reload()
+    assert s.taken == []
+    assert caplog.messages == [f"SIGHUP: the settings in force stay, {said}"]
+    assert s.manager.heard == ["reloading", "ready"]
+    assert s.noted == [noted]
+    s.wanted = Settings(Part("/b"))
+    s.fails = LookupError("a bug")
+    s.reloader.reload()
+    s.fails = None
+    s.reloader.reload()
+    assert s.taken == [(s.wanted, {"glob"})]
+
+
+def settings(**flags: object) -> SettingsOfProxy:
+    """Return the settings of a start."""
+    return load_settings(PROXY, None, {"namenode_http": ("h:1",), "namenode_rpc": ("h:2",), **flags})
+
+
+def test_what_may_change_does_and_the_rest_stays() -> None:
+    """What is in force afterwards says so, so that the next reload compares with that."""
+    before = settings(glob=("/a/*",), max_calls="9")
+    wanted = settings(glob=("/b/*",), max_calls="8", log_level="debug")
+    reload, in_force = compare(before, wanted, OF_PROXY)
+    assert reload == Reload(taken=("glob", "log_level"), left=("max_calls",))
+    assert in_force == settings(glob=("/b/*",), max_calls="9", log_level="debug")
+    assert compare(in_force, wanted, OF_PROXY) == (Reload(taken=(), left=("max_calls",)), in_force)
+
+
+def test_without_a_change_nothing_does() -> None:
+    """Neither is anything said to."""
+    assert compare(settings(), settings(), OF_PROXY) == (Reload((), ()), settings())
+
+
+@pytest.mark.parametrize(
+    ("reload", "said"),
+    [
+        (Reload((), ()), "no setting has changed"),
+        (Reload(("glob", "log_level"), ()), "changed: glob, log_level"),
+        (Reload((), ("listen",)), "needs a restart: listen"),
+        (Reload(("glob",), ("listen", "admin")), "changed: glob; needs a restart: listen, admin"),
+    ],
+)
+def test_it_is_said_in_a_line(reload: Reload, said: str) -> None:
+    """The operator reads what holds."""
+    assert str(reload) == said
+
+
+def test_the_keys_are_keys() -> None:
+    """Of the daemon that takes them."""
+    assert PROXY.keys.keys() >= OF_PROXY
+    assert PUBLISHER.keys.keys() >= OF_PUBLISHER

@@ -1,0 +1,90 @@
+"""`make dashboards` as a user meets it; under its load every panel of every dashboard has data."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.cluster import HADOOP
+from tools.dashboards.files import BOARDS
+from tools.dashboards.live import INTERRUPTED, Stand, live, load, running
+from tools.dashboards.panel import Board, Panel
+
+needs_prometheus = pytest.mark.skipif(shutil.which("prometheus") is None, reason="apt-get install prometheus")
+
+LOAD_S = 60.0
+
+
+def test_without_prometheus_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a cluster is started."""
+    monkeypatch.setenv("PATH", "")
+    result = CliRunner().invoke(live, [])
+    assert result.exit_code == 1
+    assert "apt-get install prometheus" in result.output
+    assert "HDFS" not in result.output
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@needs_prometheus
+def test_it_says_where_to_look_and_a_signal_ends_all_of_it(tmp_path: Path) -> None:
+    """Every process that it has started is gone when it is."""
+    words = (sys.executable, "-m", "tools.dashboards.live", "--duration", "600")
+    environ = os.environ | {"NNCACHE_TEST_MARK": str(tmp_path)}
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environ
+    ) as tool:
+        assert tool.stdout is not None
+        said = [tool.stdout.readline().partition(":")[0] for _ in range(7)]
+        assert len(of_mark(str(tmp_path))) > 6
+        tool.send_signal(signal.SIGTERM)
+        assert tool.wait() == INTERRUPTED
+    assert (said[0], said[2], said[-1]) == ("Prometheus", "publisher", "Grafana, if there")
+    assert of_mark(str(tmp_path)) == []
+
+
+def of_mark(mark: str) -> list[str]:
+    """Return the processes that were given this mark in their environment."""
+    found = list[str]()
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            is_ours = f"NNCACHE_TEST_MARK={mark}".encode() in environ.read_bytes()
+        except OSError:
+            continue  # it has ended, or is another user's
+        if is_ours and int(environ.parent.name) != os.getpid():
+            found.append(environ.parent.joinpath("cmdline").read_bytes().decode(errors="replace"))
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@needs_prometheus
+def test_every_panel_of_every_dashboard_has_data() -> None:
+    """From a real Prometheus, of real daemons; each query of a panel that asks for several too."""
+    with running(HADOOP, print) as stand:
+        assert asyncio.run(load(stand, LOAD_S)) > 0
+        assert [
+            f"{board.name}: {panel.title}"
+            for board in BOARDS
+            for panel in board.panels
+            if not all(answers(stand, board, panel))
+        ] == []
+
+
+def answers(stand: Stand, board: Board, panel: Panel) -> Iterator[bool]:
+    """Say of each query whether it has had data in the last seconds, its variables replaced as Grafana does."""
+    now = stand.prometheus.now()
+    instance = stand.proxies[0].admin if board.is_of_one else ".+"
+    values = {"$__rate_interval": "15s", "$job": ".+", "$instance": instance}
+    for query in panel.queries:
+        expression = query.expression
+        for variable, value in values.items():
+            expression = expression.replace(variable, value)
+        yield bool(stand.prometheus.lines(expression, now - LOAD_S / 2, now, 2.0))

@@ -1,0 +1,109 @@
+"""The house does not outgrow its readers: files on each journey, modules with one user, packages, words.
+
+Each limit is what was counted when it was set. Lower it when the count falls; raise it only with a decision.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import FrameType
+
+import grimp
+import pytest
+
+from tests.house.tree import PACKAGE, ROOT, text_of
+from tests.proxy.front_scene import scene
+from tests.proxy.plain_scene import LISTED, plain_scene
+from tests.proxy.wire import RawNameNode, says
+
+JOURNEYS = {"ordinary hit": 37, "LISTSTATUS": 41, "MKDIRS": 48}
+"""Without the NameNode's side of a fill, and without events: the product's files of which a function runs."""
+
+SMALL_WITH_ONE_USER = 24
+PACKAGES_BOTH_WAYS = 13
+README_WORDS = 800
+DOCS_WORDS = 50_000
+
+SMALL = 40
+"""Lines below which a module with a single user belongs into that user."""
+
+
+@contextmanager
+def files_run() -> Iterator[set[str]]:
+    """Give the product's files of which a function runs meanwhile in this thread."""
+    files: set[str] = set()
+    inside = f"{PACKAGE}/"
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(inside):
+            files.add(frame.f_code.co_filename.removeprefix(inside))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield files
+    finally:
+        sys.setprofile(before)
+
+
+async def journeys() -> dict[str, set[str]]:
+    """Return the files on each journey of a request, without its test doubles."""
+    run: dict[str, set[str]] = {}
+    async with scene() as s:
+        await s.status("/w/f")
+        with files_run() as run["ordinary hit"]:
+            assert (await s.status("/w/f", "Traceparent: 1")).made.startswith("nncache; hit")
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as p, p.client() as client:
+        for name, method, operation in (("LISTSTATUS", "GET", "LISTSTATUS"), ("MKDIRS", "PUT", "MKDIRS")):
+            with files_run() as run[name]:
+                client.send(
+                    f"{method} /webhdfs/v1/d?op={operation}&user.name=joe HTTP/1.1\r\nHost: nn\r\n\r\n".encode()
+                )
+                assert (await client.reply(method)).status == 200
+    return run
+
+
+async def test_no_journey_becomes_longer() -> None:
+    """A reader follows a request through so many files."""
+    counted = {name: len(files) for name, files in (await journeys()).items()}
+    assert {name: count for name, count in counted.items() if count > JOURNEYS[name]} == {}
+
+
+@cache
+def graph() -> grimp.ImportGraph:
+    """Return the imports of the product."""
+    return grimp.build_graph("nncache", cache_dir=str(ROOT / ".import_linter_cache"))
+
+
+def test_few_small_modules_have_a_single_user() -> None:
+    """Such a module is read with its user, so it belongs there; a decider stands alone to be tested alone."""
+    small = [
+        module
+        for module in graph().modules
+        if (path := ROOT / f"{module.replace('.', '/')}.py").exists()
+        and len(text_of(path).splitlines()) < SMALL
+        and len(graph().find_modules_that_directly_import(module)) == 1
+    ]
+    assert len(small) <= SMALL_WITH_ONE_USER, sorted(small)
+
+
+def test_few_packages_import_each_other() -> None:
+    """Data flows one way."""
+    pairs = {
+        (importer.rpartition(".")[0], imported.rpartition(".")[0])
+        for importer in graph().modules
+        for imported in graph().find_modules_directly_imported_by(importer)
+    }
+    both = {frozenset(pair) for pair in pairs if pair[0] != pair[1] and pair[::-1] in pairs}
+    assert len(both) <= PACKAGES_BOTH_WAYS, sorted(map(sorted, both))
+
+
+@pytest.mark.parametrize(("pages", "words"), [("README.md", README_WORDS), ("docs/*.md", DOCS_WORDS)])
+def test_documents_stay_short(pages: str, words: int) -> None:
+    """Each fact stands once. Pages that `make site` generates are not in git, and not counted."""
+    listed = subprocess.run(("git", "ls-files", pages), cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (
+        sum(len((ROOT / name).read_text(encoding="utf-8").split()) for name in listed.stdout.split()) <= words
+    )

@@ -1,0 +1,241 @@
+"""Whole subtrees are deleted, in bounded steps, the newest record last."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from nncache.coordination.errors import BadVersionError, NotAllowedError, NotEmptyError
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData
+from nncache.invalidation.channel.published_filters import encode_published_filter
+from nncache.invalidation.publisher.deletion import AT_ONCE, LeftZnodes, clear, delete_all, in_order
+from nncache.invalidation.publisher.zookeeper_output import LOOK_S
+from nncache.net.some_names import SHOWN
+from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.invalidation import virtual_time
+from tests.invalidation.publisher.samples import published
+from tests.invalidation.publisher.stage import ZNODES, Stage, play
+from tests.invalidation.virtual_time import clock, until
+
+
+def test_records_go_from_the_oldest_on() -> None:
+    """What is left after a crash is the end of the chain."""
+    assert in_order(["10", "9", "else", "100"]) == ["else", "9", "10", "100"]
+
+
+async def test_a_subtree_is_deleted_in_bounded_steps() -> None:
+    """Also what others have put below; the znode itself stays."""
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        await zookeeper.ensure("/f/else/deep/down")
+        await zookeeper.commit([Create(f"/f/{txid}", b"") for txid in range(1200)])
+        steps: list[Sequence[Operation]] = []
+
+        async def commit(operations: Sequence[Operation]) -> None:
+            await zookeeper.commit(operations)
+            steps.append(operations)
+
+        await clear(zookeeper, "/f", commit)
+        assert await zookeeper.children("/f") == ()
+        assert max(map(len, steps)) == AT_ONCE
+        assert steps[-1][-1] == Delete("/f/1199")
+
+
+async def test_what_an_acl_does_not_let_us_delete_stays() -> None:
+    """It can be seen; whoever asked for its end is told."""
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        await zookeeper.ensure("/a/b")
+
+        async def refuse(operations: Sequence[Operation]) -> None:
+            raise NotAllowedError(operations[0].path)
+
+        assert not await clear(zookeeper, "/a", refuse)
+
+
+async def test_what_is_not_there_is_fine() -> None:
+    """Somebody may have been quicker."""
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        await clear(zookeeper, "/f", zookeeper.commit)
+        await zookeeper.ensure("/a/b")
+        await delete_all(zookeeper, ["/f", "/a"], zookeeper.commit)
+        assert await zookeeper.get_many(["/a"]) == (None,)
+
+
+async def test_nothing_is_deleted_past_a_fence() -> None:
+    """Whoever is no longer the publisher deletes nothing."""
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        await zookeeper.ensure("/f/1")
+        await zookeeper.ensure("/fence")
+        with pytest.raises(BadVersionError):
+            await clear(zookeeper, "/f", lambda deletions: zookeeper.commit([Check("/fence", 9), *deletions]))
+        assert await zookeeper.children("/f") == ("1",)
+
+
+async def test_a_child_of_something_else_is_an_error() -> None:
+    """Only what is being deleted is cleared."""
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        await zookeeper.ensure("/f/1")
+        await zookeeper.ensure("/g/1")
+        with pytest.raises(NotEmptyError):
+            await clear(zookeeper, "/f", lambda deletions: zookeeper.commit([Delete("/g"), *deletions]))
+
+
+async def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
+    """Whoever owns the parent may delete it; with something below it stays, and costs nothing else."""
+    server = FakeZooKeeper(clock)
+    async with server.session() as zookeeper:
+        await zookeeper.commit([Create(path, b"") for path in ("/a", "/b", "/b/c")])
+        server.tree.forbidden = {"/a", "/b"}
+        assert not await clear(zookeeper, "/a", zookeeper.commit)
+        await delete_all(zookeeper, ["/a"], zookeeper.commit)
+        assert server.tree.paths == ("/b", "/b/c")
+        await zookeeper.commit([Create(path, b"") for path in ("/a", "/d", "/d/e", "/d/f", "/d/f/g", "/h")])
+        server.tree.forbidden = {"/b", "/d/f"}
+        left = await delete_all(zookeeper, ["/a", "/b", "/d", "/h"], zookeeper.commit)
+        assert sorted(left) == ["/b", "/d"]
+        assert " ".join(server.tree.paths) == "/b /b/c /d /d/f /d/f/g"
+
+
+TAKEN = (ZNODES.definition("d"), ZNODES.stream("s"), ZNODES.definition("else"))
+
+
+async def hide(on: Stage, *paths: str) -> None:
+    """Make znodes, each with another one below it that it hides."""
+    for path in paths:
+        await on.outsider.commit([Create(path, b"?"), Create(f"{path}/below", b"")])
+        on.zookeeper.tree.forbidden.add(path)
+
+
+def shown(on: Stage) -> set[str]:
+    """Return the names of the filters that a proxy finds in force."""
+    tree = on.zookeeper.tree
+    hidden, tree.forbidden = tree.forbidden, set()
+    found = on.published_filters().keys()
+    tree.forbidden = hidden
+    return {name for name in found if ZNODES.definition(name) not in hidden}
+
+
+def test_hidden_znodes_with_children_cost_the_filters_of_their_names(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """In the place of definitions and streams: all others are published, and change; it is logged once."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            await on.with_filter("f", "/f")
+            await hide(on, *TAKEN)
+            await asyncio.sleep(2 * LOOK_S)  # one look finds them planted and ends the run
+            failed = process.publisher.stats().runs_failed
+            for name in "ds":
+                on.filters.put(name, f"/{name}")
+            on.filters.put("g", "/g")
+            await until(lambda: shown(on) == {"f", "g"})
+            await asyncio.sleep(1)
+            changes, generation = process.publisher.stats().filter_changes, on.generation()
+            on.filters.put("d", "/other")
+            await asyncio.sleep(3 * LOOK_S)
+            assert on.generation() == generation, "nothing has changed that a proxy could read"
+            assert process.publisher.filters.keys() == {"f", "g"}
+            changed = on.namenode.unlink("/g")
+            await on.published()
+            assert on.told("g") == [changed]
+            assert process.publisher.stats().runs_failed == failed <= 1
+            assert process.publisher.stats().filter_changes == changes
+            on.zookeeper.tree.forbidden.clear()
+            on.filters.remove("f")
+            await until(lambda: shown(on) == {"d", "g", "s"})
+
+    with caplog.at_level(logging.WARNING):
+        play(story)
+    told = [record.getMessage() for record in caplog.records if "ACL" in record.getMessage()]
+    assert [sum(path in line for line in told) for path in TAKEN] == [1, 1, 1]
+
+
+def test_a_beginning_passes_them_over() -> None:
+    """Also records of others; after it they are known, and no look takes them for planted just now."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter("f", "/f")
+        await hide(on, *TAKEN, f"{ZNODES.cache}/notes")
+        await on.outsider.commit([SetData(ZNODES.cache, b"void")])
+        async with on.publisher() as process:
+            await until(lambda: shown(on) == {"f"})
+            await asyncio.sleep(3 * LOOK_S)
+            await on.published(on.namenode.unlink("/f"))
+            assert process.publisher.stats().runs_failed == 0
+
+    play(story)
+
+
+def test_a_damaged_filter_that_can_not_begin_anew_is_not_in_force() -> None:
+    """There is no stream for its events, and that is no reason to publish nothing."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter("f", "/f")
+            await on.with_filter("g", "/g")
+        await on.outsider.commit([SetData(ZNODES.stream("f"), b"x")])
+        await hide(on, f"{ZNODES.stream('f')}/else")
+        async with on.publisher() as process:
+            await on.published(on.namenode.unlink("/f"))
+            assert process.publisher.filters.keys() == {"g"}
+            assert process.publisher.stats().runs_failed == 0
+
+    play(story)
+
+
+def test_a_filter_in_force_that_is_hidden_goes_out_of_force() -> None:
+    """P3: caches that have read it are told to look again, and find it refused."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            await on.with_filter("f", "/f")
+            await on.with_filter("g", "/g")
+            path, known = ZNODES.definition("f"), on.generation()
+            await on.outsider.commit([Create(f"{path}/below", b"")])
+            on.zookeeper.tree.forbidden.add(path)
+            on.filters.remove("f")
+            await until(lambda: process.publisher.filters.keys() == {"g"})
+            assert on.generation() > known
+            await on.published(on.namenode.unlink("/f"))
+
+    play(story)
+
+
+def test_a_definition_that_can_be_read_is_emptied() -> None:
+    """Bounded: proxies would take it for one whose changes are told."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            await on.with_filter("f", "/f")
+            path = ZNODES.definition("planted")
+            data = encode_published_filter(published("planted", "/p", since_txid=3))
+            await on.outsider.commit([Create(path, data)])
+            assert shown(on) == {"f", "planted"}
+            await hide(on, f"{path}/else")
+            await until(lambda: shown(on) == {"f"}, within_s=2 * LOOK_S)
+            await asyncio.sleep(3 * LOOK_S)
+            assert on.zookeeper.tree.read(path).data == b""
+            assert process.publisher.filters.keys() == {"f"}
+
+    play(story)
+
+
+def test_a_line_of_the_log_is_of_bounded_length(caplog: pytest.LogCaptureFixture) -> None:
+    """And comes once for each znode."""
+
+    async def story() -> None:
+        async with FakeZooKeeper(clock).session() as zookeeper:
+            left = LeftZnodes(zookeeper, ZNODES)
+            paths = [ZNODES.stream(f"s{number}") for number in range(10, 15 + SHOWN)]
+            await left.leave(paths[:1], zookeeper.commit)
+            await left.leave(paths, zookeeper.commit)
+            await left.leave(paths, zookeeper.commit)
+
+    with caplog.at_level(logging.WARNING):
+        virtual_time.run(story())
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "/s10: it stays" in first
+    assert "/s11, " in second
+    assert " and 4 more: it stays" in second

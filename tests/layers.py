@@ -1,0 +1,127 @@
+"""Which tests run when: `make test` on each change, `make check` before a merge, `make nightly` for the rest.
+
+A file belongs to one layer:
+
+- TEST: no process at all, or nothing but the one cluster that a session shares (`ON_THE_CLUSTER`);
+- CHECK: processes of its own, or a short form of what runs nightly (`WITH_PROCESSES`);
+- NIGHTLY: what takes a minute or more, marked `long`, in files of any layer.
+"""
+
+from enum import StrEnum
+from pathlib import Path
+
+from xdist.scheduler import LoadScopeScheduling
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Layer(StrEnum):
+    """When a test runs."""
+
+    TEST = "test"
+    CHECK = "check"
+    NIGHTLY = "nightly"
+
+
+ON_THE_CLUSTER = (
+    "tests/stories/",
+    "tests/contracts/",
+    "tests/clients/",
+    "tests/hadoop/kerberos/",  # a KDC starts at once
+    "tests/hadoop/rpc/test_namespace_edits.py",
+    "tests/hadoop/rpc/test_namespace_reads.py",
+    "tests/hadoop/rpc/test_wire.py",
+    "tests/hadoop/test_jmx.py",
+    "tests/hadoop/test_webhdfs.py",
+    "tests/invalidation/filters/test_hdfs_store.py",
+    "tests/invalidation/filters/test_quick_hdfs.py",
+    "tests/invalidation/filters/test_read_ahead.py",
+    "tests/proxy/test_flights.py",
+    "tests/proxy/test_front_end.py",
+    "tests/proxy/upstream/test_queries.py",
+    "tests/test_connecting.py",
+    "tests/test_registering.py",
+)
+"""Directories and files of the layer TEST that share the session's cluster. One worker runs them all."""
+
+WITH_PROCESSES = (
+    "tests/bench/",
+    "tests/demo/",
+    "tests/secured/",
+    "tests/faults/",
+    "tests/differential/",
+    "tests/races/test_fills.py",
+    "tests/races/test_model.py",
+    "tests/races/test_real.py",
+    "tests/hostile/test_cost.py",
+    "tests/alike/",
+    "tests/model/test_",
+    "tests/model/variants/",
+    "tests/hostile/attacker/",
+    "tests/hostile/real/",
+    "tests/hostile/wire/test_endings.py",
+    "tests/testbed/",
+    "tests/job_commit/",
+    "tests/bulk_filters/",
+    "tests/discovery/",
+    "tests/inotify/",
+    "tests/overload/",
+    "tests/browser/",
+    "tests/commands/",
+    "tests/checks/test_namenode_probe.py",
+    "tests/contracts/test_zookeeper_faults.py",
+    "tests/coordination/test_kazoo_client.py",
+    "tests/coordination/test_many_reads.py",
+    "tests/coordination/test_sasl.py",
+    "tests/coordination/test_session.py",
+    "tests/coordination/test_tls.py",
+    "tests/daemons/test_dns_wiring.py",
+    "tests/daemons/test_registered.py",
+    "tests/daemons/test_registration.py",
+    "tests/daemons/test_registry_follower.py",
+    "tests/daemons/test_watchdog.py",
+    "tests/deploy/",
+    "tests/docs/test_clients_page.py",
+    "tests/docs/test_site.py",
+    "tests/house/test_extras.py",
+    "tests/house/test_packages.py",
+    "tests/registry/test_hadoop_records.py",
+    "tests/registry/test_tree_watch.py",
+    "tests/test_cli.py",
+)
+"""Directories, files and beginnings of names of the layer CHECK: tests that start processes, and short forms of what
+runs nightly. Those that take longest come first, so that no worker is left alone.
+"""
+
+TOGETHER = ("tests/bench/", "tests/demo/", "tests/secured/")
+"""Directories whose tests lean on one costly thing, made once a session: Spark, the demo, a cluster with Kerberos."""
+
+
+def layer_of(path: Path) -> Layer:
+    """Return the layer of a test file; a test in it that is marked `long` runs nightly."""
+    return Layer.CHECK if _place(path.relative_to(ROOT).as_posix(), WITH_PROCESSES) else Layer.TEST
+
+
+def share_of(nodeid: str) -> str:
+    """Return what the test shares a worker with: the cluster, a directory of TOGETHER, or its file."""
+    if _place(nodeid, ON_THE_CLUSTER):
+        return "cluster"
+    return _place(nodeid, TOGETHER) or nodeid.partition("::")[0]
+
+
+def turn_of(nodeid: str) -> int:
+    """Return which tests come before it: those of lower turns."""
+    order = (*ON_THE_CLUSTER, *WITH_PROCESSES)
+    place = _place(nodeid, order)
+    return order.index(place) if place else len(order)
+
+
+def _place(name: str, places: tuple[str, ...]) -> str:
+    return next((place for place in places if name.startswith(place)), "")
+
+
+class Shares(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
+    """Gives whole shares to workers, in the order of the first test of each."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return share_of(nodeid)

@@ -1,0 +1,79 @@
+"""The page of a daemon's figures, read only when somebody asks."""
+
+import re
+from datetime import UTC, datetime
+from typing import get_args
+
+import pytest
+
+from nncache.cache.decisions import Reason
+from nncache.clock import boottime
+from nncache.metrics.metric import Daemon
+from nncache.metrics.page import MetricsPage, family
+from nncache.metrics.table import METRICS
+from nncache.proxy.traffic import BOUNDS_S, POSSIBLE, UNTIMED, Durations, Result, TrafficStats
+from tests.figures import made_up
+from tests.patience import HANG_S
+
+
+@pytest.mark.parametrize("daemon", get_args(Daemon))
+def test_the_page_has_every_metric_of_the_daemon_and_the_process(daemon: Daemon) -> None:
+    """No other daemon's, the version, and what the process uses."""
+    page = MetricsPage(daemon, lambda: made_up(daemon)).render().decode()
+    for metric in METRICS:
+        assert (f"# TYPE {metric.name} {metric.kind}\n" in page) == (daemon in metric.daemons)
+    assert re.search(rf'^nncache_info\{{daemon="{daemon}",version="\d', page, re.MULTILINE)
+    assert "\nprocess_resident_memory_bytes " in page
+    assert "\npython_gc_collections_total{" in page
+
+
+def test_a_mapping_becomes_one_sample_for_each_of_its_keys() -> None:
+    """The keys are values of the row's label."""
+    page = MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
+    assert 'nncache_cache_asked_total{reason="no-grant"} 3.0\n' in page
+
+
+def test_a_figure_must_be_a_number() -> None:
+    """A text in a room's figures is a mistake of ours, not a zero."""
+    with pytest.raises(TypeError, match="is not a number: 'x'"):
+        family(METRICS[0], "x")
+    labelled = next(metric for metric in METRICS if metric.values)
+    samples = family(labelled, {Reason.MISS: 1}).samples
+    assert {sample.labels[labelled.labels[0]]: sample.value for sample in samples if sample.value} == {
+        "miss": 1
+    }
+    assert {sample.labels[labelled.labels[0]] for sample in samples} == set(labelled.values)
+
+
+def test_durations_are_cumulative_as_prometheus_wants_them() -> None:
+    """The last bucket is all of them."""
+    page = MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
+    assert 'nncache_request_duration_seconds_bucket{le="5e-05",result="hit"} 4.0\n' in page
+    assert 'nncache_request_duration_seconds_bucket{le="0.0001",result="hit"} 5.0\n' in page
+    assert 'nncache_request_duration_seconds_bucket{le="+Inf",result="hit"} 5.0\n' in page
+    assert 'nncache_request_duration_seconds_count{result="hit"} 5.0\n' in page
+
+
+def test_a_moment_is_unix_time() -> None:
+    """Prometheus compares it with `time()`; what has not happened yet is 0."""
+    metric = next(metric for metric in METRICS if metric.is_boot_time)
+    (sample,) = family(metric, boottime()).samples
+    assert abs(sample.value - datetime.now(UTC).timestamp()) < HANG_S
+    assert family(metric, 0.0).samples[0].value == 0.0
+
+
+def test_two_labels_make_one_sample_for_each_pair() -> None:
+    """Words, not Python's names."""
+    page = MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
+    assert 'nncache_requests_total{operation="LISTSTATUS",result="forwarded"} 2.0\n' in page
+
+
+def test_no_traffic_makes_more_than_five_hundred_series() -> None:
+    """All results of all operations, all reasons, all limits: more than any traffic can show at once."""
+    figures = made_up("proxy")
+    durations = Durations(counts=(1,) * (len(BOUNDS_S) + 1), sum_s=1.0)
+    figures["traffic"] = TrafficStats(
+        requests=dict.fromkeys(POSSIBLE, 1), durations=dict.fromkeys(set(Result) - UNTIMED, durations)
+    )
+    page = MetricsPage("proxy", lambda: figures).render().decode()
+    assert sum(not line.startswith("#") for line in page.splitlines()) <= 500

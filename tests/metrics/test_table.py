@@ -1,0 +1,86 @@
+"""One table of metrics, complete for both daemons."""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from nncache.metrics.metric import ROOMS, Daemon, Metric
+from nncache.metrics.table import METRICS
+from tests.figures import made_up
+
+
+def leaves(stats: object, prefix: str) -> Iterator[str]:
+    """Yield the path of each figure; a text is for /ready and the log."""
+    assert dataclasses.is_dataclass(stats)
+    for field in dataclasses.fields(stats):
+        value = getattr(stats, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from leaves(value, f"{prefix}.{field.name}")
+        elif not isinstance(value, str) and field.name not in NAMES:
+            yield f"{prefix}.{field.name}"
+
+
+NAMES = {"filter_names"}
+"""Fields that are no figures: the status page shows them."""
+
+FOR_TESTS = {
+    "admin.connections_open",
+    "cache.joins",
+    "cache.tickets",
+    "front_end.fetches",
+    "front_end.windows_without_txid",
+    "polling.polls_distrusted",
+    "polling.polls_found",
+    "polling.reconnects",
+    "pool.caller_connections",
+    "pool.suspicions",
+    "records.records_read",
+    "stream.covers",
+}
+"""Counted for tests alone, which see by them what happened inside: no operator acts on them."""
+
+
+@pytest.mark.parametrize(("room", "daemon"), [(room, daemon) for room in ROOMS for daemon in ROOMS[room]])
+def test_each_figure_of_a_room_is_a_metric(room: str, daemon: Daemon) -> None:
+    """What is counted can be seen, or is counted for tests; what is shown is counted."""
+    shown = {metric.source for metric in METRICS if metric.room == room}
+    counted = {*leaves(made_up(daemon)[room], room)}
+    assert shown == {source for source in counted if not source.startswith(tuple(INNER))} - FOR_TESTS
+
+
+INNER = {
+    "stream.channel.": "polling",
+    "publisher.channel.": "polling",
+    "publisher.session.": "zookeeper",
+    "polling.records.": "records",
+    "polling.session.": "zookeeper",
+}
+"""Stats inside another's that are a room of their own in the table: one name serves for both daemons."""
+
+
+@pytest.mark.parametrize(("inner", "room"), INNER.items())
+def test_figures_inside_others_are_a_room_of_their_own(inner: str, room: str) -> None:
+    """They are the same figures."""
+    outer, field, _ = inner.split(".")
+    daemon = next(daemon for daemon in ROOMS[outer] if daemon in ROOMS[room])
+    assert getattr(made_up(daemon)[outer], field) == made_up(daemon)[room]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_a_metric_is_named_as_prometheus_asks(metric: Metric) -> None:
+    """Prefix, base units in the name, `_total` for counters alone, a sentence of meaning."""
+    assert re.fullmatch(r"nncache_[a-z0-9_]+", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind == "counter")
+    assert metric.meaning.endswith((".", "?", "< 0."))
+    if metric.unit == "seconds":
+        assert "seconds" in metric.name
+    if metric.unit == "bytes":
+        assert "bytes" in metric.name
+
+
+def test_names_and_sources_are_unique() -> None:
+    """No figure twice, no name twice."""
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+    assert len({metric.source for metric in METRICS}) == len(METRICS)

@@ -1,0 +1,69 @@
+"""Addresses of NameNodes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.net.addresses import split_address
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port"),
+    [
+        ("127.0.0.1:9870", "127.0.0.1", 9870),
+        ("nn-1.example.org:8020", "nn-1.example.org", 8020),
+        ("[::1]:65535", "::1", 65535),
+        ("h:1", "h", 1),
+    ],
+)
+def test_host_and_port(address: str, host: str, port: int) -> None:
+    """A name, an IPv4 address, or an IPv6 address in brackets, then a port."""
+    assert split_address(address) == (host, port)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        ":",
+        "h",
+        "h:",
+        ":1",
+        "h:0",
+        "h:65536",
+        "h:-1",
+        "h:+1",
+        "h:1 ",
+        "h:²",
+        "::1:80",
+        "a b:1",
+        "http://h:1",
+        "://",
+        "[]:1",
+        "u@h:1",
+        "nn..example.org:1",
+    ],
+)
+def test_anything_else_is_refused(address: str) -> None:
+    """A mistake is found at the start, not at the first call."""
+    with pytest.raises(ValueError, match=r"^must "):
+        split_address(address)
+
+
+@pytest.mark.parametrize("url", ["http://h:1", "hdfs://h:1/", "https://h:1/webhdfs/v1?op=x"])
+def test_a_url_is_refused_with_the_address_in_it(url: str) -> None:
+    """What is to be written instead is known."""
+    scheme = url.partition(":")[0]
+    with pytest.raises(ValueError, match=f"^must be host:port, without {scheme}:// and without a path: h:1$"):
+        split_address(url)
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_an_address_or_an_error(address: str) -> None:
+    """And nothing else happens."""
+    try:
+        host, port = split_address(address)
+    except ValueError:
+        return
+    assert host
+    assert 0 < port < 65536

@@ -1,0 +1,80 @@
+"""What TLS finds wrong is said with what to do, for handshakes that really fail."""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nncache.net.tls_failure import why_no_tls
+from nncache.testbed.certificates import Authority
+from tests.tls import server_context
+
+LONG_AGO = datetime.now(UTC) - timedelta(days=9)
+
+
+async def failure(server: ssl.SSLContext | bytes, client: ssl.SSLContext) -> str:
+    """Shake hands, and return why that fails; bytes are what a server without TLS answers."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if isinstance(server, bytes):
+            await reader.read(1)
+            writer.write(server)
+        writer.close()
+
+    context = None if isinstance(server, bytes) else server
+    async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        with pytest.raises(ssl.SSLError) as caught:
+            await asyncio.open_connection("127.0.0.1", port, ssl=client, server_hostname="localhost")
+    return why_no_tls(caught.value)
+
+
+def expired(authority: Authority) -> ssl.SSLContext:
+    """A certificate that has ended."""
+    issued = authority.issue("old", "localhost", not_before=LONG_AGO, not_after=LONG_AGO + timedelta(days=1))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.chain, issued.key)
+    return context
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        (
+            lambda own: server_context(own, "127.0.0.1"),
+            "name the NameNode in namenode_http as its certificate does",
+        ),
+        (lambda own: server_context(own, "nn1.example"), "Hostname mismatch"),
+        (expired, "certificate has expired: renew it, or set this host's clock"),
+        (lambda _: b"\x15\x03\x01\x00\x02\x02\x46", "it has no TLS 1.2: enable TLSv1.2 or TLSv1.3"),
+        (lambda _: b"HTTP/1.1 400 Illegal character\r\n\r\n", "if that is its plain HTTP port"),
+        (lambda _: b"\x15\x03\x03\x00\x02\x02\x28", "the TLS handshake failed: "),
+    ],
+    ids=["IP only", "another host", "expired", "old", "plain", "alert"],
+)
+async def test_it_says_what_to_do(
+    tmp_path: Path, server: Callable[[Authority], ssl.SSLContext | bytes], said: str
+) -> None:
+    """The certificate's name, dates, version, and a port without TLS."""
+    authority = Authority(tmp_path)
+    assert said in await failure(server(authority), authority.client_context())
+
+
+async def test_an_unknown_authority_is_a_matter_of_namenode_ca(tmp_path: Path) -> None:
+    """Whoever signed it is not in the file."""
+    other = Authority(tmp_path / "other").client_context()
+    text = await failure(server_context(Authority(tmp_path / "own")), other)
+    assert text.endswith("namenode_ca must name the PEM file of the authority that signed it")
+    assert "Host name" not in text
+
+
+def test_a_server_that_wants_a_certificate_of_ours() -> None:
+    """TLS 1.3 says so after the handshake."""
+    error = ssl.SSLError(1, "x")
+    error.reason = "TLSV13_ALERT_CERTIFICATE_REQUIRED"
+    assert "dfs.client.https.need-auth" in why_no_tls(error)
+    error.reason = None  # type: ignore[assignment] # as of errors that are not OpenSSL's
+    assert "x" in why_no_tls(error)

@@ -1,0 +1,164 @@
+"""Lines reach their file, in order and whole, and a slow or full disk costs lines and nothing else."""
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from nncache.clock import boottime
+from nncache.request_logs.line_writer import LineWriter
+from tests.patience import HANG_S
+
+
+@contextmanager
+def writer_to(destination: object, **options: int) -> Iterator[LineWriter]:
+    """Write there, without pauses."""
+    writer = LineWriter(str(destination), boottime, gather_s=0.0, close_s=HANG_S, **options)
+    writer.start()
+    try:
+        yield writer
+    finally:
+        writer.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    deadline = time.monotonic() + HANG_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)  # looked at again until only a hang explains it
+
+
+def test_what_was_taken_is_written_before_the_end(tmp_path: Path) -> None:
+    """In order, behind what was there; the file is not for everyone to read."""
+    file = tmp_path / "log"
+    for start in (0, 500):
+        with writer_to(file) as writer:
+            for number in range(start, start + 500):
+                writer.write(b"%d\n" % number)
+            assert (writer.lines, writer.lost) == (500, 0)
+    assert file.read_text().splitlines() == [str(number) for number in range(1_000)]
+    assert file.stat().st_mode & 0o007 == 0
+
+
+def test_what_is_no_file_is_refused_at_the_start(tmp_path: Path) -> None:
+    """Not at the first line."""
+    with pytest.raises(IsADirectoryError):
+        LineWriter(str(tmp_path), boottime)
+
+
+def test_one_that_never_began_ends(tmp_path: Path) -> None:
+    """A start may fail after the file was opened."""
+    before = threading.active_count()
+    LineWriter(str(tmp_path / "log"), boottime).close()
+    assert threading.active_count() == before
+
+
+def test_a_file_that_was_moved_is_left_where_it_is(tmp_path: Path) -> None:
+    """As logrotate does it: what was taken before is in the old file, all else in the new one."""
+    file, old = tmp_path / "log", tmp_path / "log.1"
+    with writer_to(file) as writer:
+        writer.write(b"before\n")
+        until(lambda: file.read_bytes() == b"before\n")
+        file.rename(old)
+        writer.write(b"moved\n")
+        writer.reopen()
+        writer.write(b"after\n")
+    assert (old.read_bytes(), file.read_bytes()) == (b"before\nmoved\n", b"after\n")
+
+
+def test_a_file_that_cannot_be_opened_again_is_written_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And the log says so."""
+    file, old = tmp_path / "log", tmp_path / "log.1"
+    with writer_to(file) as writer:
+        file.rename(old)
+        file.mkdir()
+        writer.reopen()
+        writer.write(b"after\n")
+    assert old.read_bytes() == b"after\n"
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "cannot reopen; still writing to the old file: Is a directory" in caplog.text
+
+
+def test_lines_for_a_full_disk_are_counted_and_complained_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever their number."""
+    with writer_to("/dev/full") as writer:
+        for number in range(100):
+            writer.write(b"%d\n" % number)
+            until(lambda done=number + 1: writer.lost == done)  # type: ignore[misc] # mypy knows no default there
+    assert caplog.messages == ["/dev/full: lines are lost: No space left on device"]
+    assert caplog.records[0].levelno == logging.WARNING
+
+
+def test_a_reader_that_does_not_read_costs_lines_and_no_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What waits is bounded; when it is read again, each line that was not lost is there, whole."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        # Room for a hundred lines and the last: the writer may not yet have counted what was read from the pipe.
+        with writer_to(pipe, max_waiting_bytes=100_500) as writer:
+            line = b"x" * 999 + b"\n"
+            for _ in range(1_000):
+                writer.write(line)
+            assert (
+                writer.lost >= 1_000 - 2 * 100 - 65
+            )  # what waits, what is being written, what the pipe holds
+            lost = writer.lost
+            os.set_blocking(end, True)
+            read = b""
+            while len(read) < (1_000 - lost) * len(line):
+                read += os.read(end, 65_536)
+            writer.write(b"last\n")
+            assert os.read(end, 65_536) == b"last\n"
+    finally:
+        os.close(end)
+    assert read == line * (1_000 - lost)
+    assert len(caplog.messages) == 1
+    assert "log fewer hits (access_log_sample)" in caplog.text
+
+
+def test_the_rest_of_a_torn_line_is_no_part_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that was full within a line: that line is lost, and those behind it begin at the start of one."""
+    file = tmp_path / "log"
+    room = [5]
+    write = os.write
+
+    def full(to: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        count = write(to, bytes(data[: room[0]]))
+        room[0] -= count
+        return count
+
+    with writer_to(file) as writer:
+        monkeypatch.setattr("nncache.request_logs.line_writer.os.write", full)
+        writer.write(b"one\ntwo\n")
+        until(lambda: writer.lost == 1)
+        writer.write(b"three\n")
+        until(lambda: writer.lost == 2)
+        room[0] = 1_000
+        writer.write(b"four\n")
+    assert file.read_bytes() == b"one\nt\nfour\n"
+
+
+def test_a_dash_is_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end is not that of the process's own."""
+    with (tmp_path / "out").open("wb") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        with writer_to("-") as writer:
+            writer.write(b"x\n")
+        out.write(b"y\n")
+    assert (tmp_path / "out").read_bytes() == b"x\ny\n"

@@ -1,0 +1,197 @@
+"""A form is filled in from one flat TOML file and from flags; every fault is one line that says where and what."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from nncache.errors import ConfigurationError
+from nncache.net.setting_error import SettingError
+from nncache.settings.forms import Form, Loading, Supplement
+from tests.settings.test_keys import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wheels:
+    """A second component."""
+
+    wheels: int = field(default=4, metadata={"help": "How many."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfCar:
+    """What a command of two components may be told."""
+
+    engine: Engine = field(default_factory=Engine, metadata={"heading": "The engine"})
+    wheels: Wheels = field(default_factory=Wheels, metadata={"heading": "The wheels"})
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together."""
+        if self.engine.power_w > 100 and self.wheels.wheels < 3:
+            raise SettingError("wheels", self.wheels.wheels, "must be 3 or more for such power")
+
+
+CAR = Form("car", SettingsOfCar)
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    """Make a settings file."""
+    path = tmp_path / "car.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:
+    """The value in the file is not even read, so that a flag can stand in for a wrong one."""
+    config = write(tmp_path, 'power_w = "much"\nwheels = 3\nglob = ["/a", "/b"]\n')
+    filled = CAR.fill(config, {"power_w": "7"})
+    assert (filled.engine.power_w, filled.engine.glob, filled.wheels.wheels) == (7, ("/a", "/b"), 3)
+
+
+def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
+    """Not even their values are looked at: they are another command's to judge."""
+    config = write(tmp_path, 'wings = "?"\nwheels = 3\n')
+    assert CAR.fill(config, {}, {"wings"}).wheels.wheels == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("weels = 1\n", "{config}: weels: no such key; the nearest is wheels"),
+        ("wingz = 1\n", "{config}: wingz: no such key; the nearest is wings"),
+        ("power-w = 1\n", "{config}: power-w: no such key; the nearest is power_w"),
+        (
+            "[engine]\nidle_s = 1\n",
+            "{config}: [engine]: tables have no meaning here; all keys are at the top",
+        ),
+        ('idle_s = "x"\n', "idle_s: x: must be a number (in {config})"),
+        (
+            'idle_s = "2m"\n',
+            "idle_s: 2m: must be a number of seconds, without a unit and without quotes: 120 (in {config})",
+        ),
+        ("power_w = -1\n", "power_w: -1: must be 0 or more (in {config})"),
+        ("power_w = 101\nwheels = 2\n", "wheels: 2: must be 3 or more for such power (in {config})"),
+    ],
+)
+def test_a_wrong_line_is_named_with_its_file(tmp_path: Path, text: str, told: str) -> None:
+    """Key, value, what is allowed, and where it stands."""
+    config = write(tmp_path, text)
+    with pytest.raises(ConfigurationError) as caught:
+        CAR.fill(config, {}, {"wings"})
+    assert str(caught.value) == told.format(config=config)
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ({"idle_s": "soon"}, "idle_s: soon: must be a number"),
+        ({"power_w": "-1"}, "power_w: -1: must be 0 or more"),
+        ({"fuel": "oil"}, "fuel: oil: must be one of coal, wood"),
+        ({"power_w": "101", "wheels": "2"}, "wheels: 2: must be 3 or more for such power"),
+    ],
+)
+def test_a_wrong_flag_is_told_without_a_file(flags: dict[str, object], told: str) -> None:
+    """The file is named only where the fault is in it."""
+    with pytest.raises(ConfigurationError) as caught:
+        CAR.fill(None, flags)
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"a = ", "is not TOML"),
+        (b"\xff", "is not TOML"),
+        (b"a = " + b"[" * 5000, "is not TOML"),
+        (None, "No such"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, fault: str) -> None:
+    """Absent, not TOML or not UTF-8: one line each."""
+    config = tmp_path / "car.toml"
+    if content is not None:
+        config.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=f"^{config}: {fault}"):
+        CAR.fill(config, {})
+
+
+def test_all_faults_of_a_start_are_named(tmp_path: Path) -> None:
+    """Unknown keys, wrong types, values that a component refuses, wrong flags: each in a line of its own."""
+    config = write(tmp_path, 'weels = 1\nidle_s = "x"\n[wing]\nx = 1\n')
+    with pytest.raises(ConfigurationError) as caught:
+        CAR.fill(config, {"power_w": "-1"})
+    assert caught.value.lines == (
+        f"{config}: weels: no such key; the nearest is wheels",
+        f"{config}: [wing]: tables have no meaning here; all keys are at the top",
+        f"idle_s: x: must be a number (in {config})",
+        "power_w: -1: must be 0 or more",
+    )
+    assert str(caught.value) == "; ".join(caught.value.lines)
+
+
+def test_where_each_value_can_be_changed_is_known(tmp_path: Path) -> None:
+    """The flag where one is given, else the file; without a file the flag."""
+    config = write(tmp_path, "power_w = 3\nwheels = 5\n")
+    places = CAR.fill_in(config, {"wheels": "6"}).places
+    assert places["power_w"] == f"power_w in {config}"
+    assert places["wheels"] == "--wheels"
+    assert places["idle_s"] == f"idle_s in {config}"
+    assert CAR.fill_in(None, {}).places["idle_s"] == "--idle-s"
+
+
+def test_what_is_supplied_is_changed_where_it_comes_from() -> None:
+    """It has no flag of ours and is in no file of ours."""
+
+    def supply(said: Mapping[str, object], _: Collection[str]) -> Supplement:
+        return Supplement({"wheels": 3} if "power_w" in said else {}, "/etc/garage")
+
+    car = Form("car", SettingsOfCar, supply)
+    assert car.fill_in(None, {"power_w": "1"}).places["wheels"] == "wheels (read from /etc/garage)"
+
+
+def test_a_secret_in_the_file_is_refused_and_not_shown(tmp_path: Path) -> None:
+    """With the key that names a file in its place."""
+    config = write(tmp_path, 'admin_token = "hidden"\n')
+    with pytest.raises(ConfigurationError) as caught:
+        CAR.fill(config, {}, {"admin_token_file"})
+    (line,) = caught.value.lines
+    assert line.startswith(f"{config}: admin_token: a secret must not stand in a settings file")
+    assert "hidden" not in line
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        ("wheels = 3\nwheels = 4\n", r"at line 2, .*\): wheels is there twice: remove one$"),
+        (
+            "wheels = 3\nidle_s = 10m\n",
+            r"at line 2, .*\): idle_s must be a number of seconds, without a unit and without quotes: 600$",
+        ),
+        ("user = joe\n", r"at line 1, .*\): user: a text must stand in quotes, a list in \[\]$"),
+        ("[oops\n", r"is not TOML: [^:]*$"),
+    ],
+)
+def test_a_line_that_is_not_toml_is_named_by_its_key(tmp_path: Path, content: str, advice: str) -> None:
+    """Its value is not shown: it may be a secret."""
+    with pytest.raises(ConfigurationError, match=advice) as caught:
+        CAR.fill(write(tmp_path, content), {})
+    assert "joe" not in str(caught.value)
+
+
+def test_a_file_that_has_become_empty_is_refused(tmp_path: Path) -> None:
+    """Who writes it in two steps has not finished; when it has, it is read. One that was empty may be so."""
+    config = write(tmp_path, "wheels = 3\n")
+    load = Loading(config, partial(CAR.fill, config, {}))
+    first = load()
+    for content in ("", "# nothing\n"):
+        config.write_text(content)
+        with pytest.raises(ConfigurationError, match=r"is empty, and was not when it was last read"):
+            load()
+    config.write_text("wheels = 5\n")
+    assert load() != first
+    empty = write(tmp_path, "")
+    load = Loading(empty, partial(CAR.fill, empty, {}))
+    assert load() == load()
+    assert Loading(None, partial(CAR.fill, None, {}))() == CAR.fill(None, {})

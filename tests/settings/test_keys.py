@@ -1,0 +1,206 @@
+"""One key per field of a component; values are read strictly and faults are told in one form."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pytest
+
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.net.setting_error import SettingError
+from nncache.settings.keys import as_number, build, from_flag, from_toml, keys_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """A component like any other."""
+
+    power_w: int = field(default=5, metadata={"help": "Watts."})
+    idle_s: float = field(default=1.5, metadata={"help": "Seconds."})
+    loud: bool = field(default=False, metadata={"help": "Whether it is heard."})
+    fuel: Literal["coal", "wood"] = field(default="coal", metadata={"help": "What it burns."})
+    glob: tuple[str, ...] = field(default=(), metadata={"help": "Patterns."})
+    namenode_http: tuple[str, ...] = field(default=("a:1",), metadata={"help": "Addresses."})
+    user: str = field(
+        default_factory=lambda: "root", metadata={"help": "Who.", "default": "whoever starts it"}
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what its key does not allow."""
+        if self.power_w < 0:
+            raise SettingError("power_w", self.power_w, "must be 0 or more")
+
+
+KEYS = {key.name: key for key in keys_of([Engine])}
+
+
+def test_a_computed_default_is_told_in_words() -> None:
+    """The generated page must not change with the machine that generates it."""
+    assert (KEYS["user"].default, KEYS["user"].default_text) == ("root", "whoever starts it")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("power_w", 7, 7),
+        ("idle_s", 2, 2.0),
+        ("idle_s", 2.5, 2.5),
+        ("loud", True, True),
+        ("fuel", "wood", "wood"),
+        ("glob", ["/a", "/b"], ("/a", "/b")),
+        ("user", "hdfs", "hdfs"),
+    ],
+)
+def test_a_toml_value_of_the_right_type_is_taken(name: str, value: object, expected: object) -> None:
+    """A whole number is a number too; arrays become tuples."""
+    read = from_toml(KEYS[name], value)
+    assert read == expected
+    assert type(read) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("power_w", "seven", "must be a whole number"),
+        ("power_w", 7.0, "must be a whole number"),
+        ("power_w", True, "must be a whole number"),
+        ("idle_s", True, "must be a number"),
+        ("idle_s", float("nan"), "must be a number"),
+        ("idle_s", float("inf"), "must be a number"),
+        ("idle_s", 10**400, "must be a number"),
+        ("loud", 1, "must be true or false"),
+        ("loud", "true", "must be true or false"),
+        ("fuel", "oil", "must be one of coal, wood"),
+        ("fuel", 1, "must be one of coal, wood"),
+        ("glob", "/a", "must be a list of texts"),
+        ("glob", [1], "must be a list of texts"),
+        ("user", 1, "must be a text"),
+    ],
+)
+def test_a_toml_value_of_another_type_names_key_value_and_what_is_allowed(
+    name: str, value: object, allowed: str
+) -> None:
+    """Nothing is converted by guess: a quoted number is a mistake."""
+    with pytest.raises(SettingError) as caught:
+        from_toml(KEYS[name], value)
+    assert (caught.value.key, caught.value.allowed) == (name, allowed)
+    assert str(caught.value).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("power_w", "7", 7),
+        ("idle_s", "2", 2.0),
+        ("loud", True, True),
+        ("fuel", "wood", "wood"),
+        ("glob", ("/{a,b}", "/c"), ("/{a,b}", "/c")),
+        ("namenode_http", ("a:1,b:2",), ("a:1", "b:2")),
+        ("namenode_http", ("a:1", "b:2, c:3"), ("a:1", "b:2", "c:3")),
+    ],
+)
+def test_a_flag_is_read_from_its_text(name: str, value: object, expected: object) -> None:
+    """Addresses may share a flag; a glob never does, since a comma belongs to it."""
+    assert from_flag(KEYS[name], value) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("power_w", "7.0"), ("idle_s", "fast"), ("idle_s", "nan"), ("fuel", "oil")]
+)
+def test_a_flag_that_says_no_such_value_is_refused(name: str, value: str) -> None:
+    """A wrong flag is told as a wrong line of the file is."""
+    with pytest.raises(SettingError, match=f"^{name}: "):
+        from_flag(KEYS[name], value)
+
+
+def test_components_are_built_from_their_own_keys_and_check_themselves() -> None:
+    """What is absent takes its default; what a component does not allow, it says itself."""
+    assert build([Engine], {"power_w": 7}) == ((Engine(power_w=7),), ())
+    _, (fault,) = build([Engine], {"power_w": -1})
+    assert str(fault) == "power_w: -1: must be 0 or more"
+
+
+def faults_of(component: type, values: dict[str, object]) -> list[str]:
+    """Return what is wrong with values of one component, by key and value."""
+    return [f"{fault.key}: {fault.value}" for fault in build([component], values)[1]]
+
+
+def test_every_fault_of_a_component_is_found() -> None:
+    """Not only the first; and none that is there only because another value is left out."""
+    assert faults_of(
+        NameNodeSettings,
+        {
+            "user": "a:b",
+            "namenode_http": ("http://a:1", "b:1"),
+            "namenode_rpc": ("a:2", "b"),
+            "rpc_timeout_s": -1.0,
+        },
+    ) == ["namenode_http: http://a:1", "namenode_rpc: b", "user: a:b", "rpc_timeout_s: -1.0"]
+    assert faults_of(
+        NameNodeSettings, {"user": "hdfs", "namenode_http": ("a:1", "b:1"), "namenode_rpc": ("a:2",)}
+    ) == ["namenode_rpc: a:2"]
+    assert faults_of(NameNodeSettings, {"user": "hdfs", "namenode_http": ("a", "a")}) == [
+        "namenode_http: a",
+        "namenode_rpc: 127.0.0.1:8020",
+    ]
+
+
+def test_two_components_may_not_share_a_key() -> None:
+    """One flat file has one meaning per key."""
+    with pytest.raises(TypeError, match="power_w belongs to Engine and Engine"):
+        keys_of([Engine, Engine])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silent:
+    """A component that does not say what its key is for."""
+
+    mute: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Odd:
+    """A component with a type that no file can hold."""
+
+    odd: complex = field(default=1j, metadata={"help": "Odd."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demanding:
+    """A component that cannot be built without being told."""
+
+    must: int = field(metadata={"help": "Must be said."})
+
+
+@pytest.mark.parametrize(
+    ("component", "fault"),
+    [(Silent, "has no help"), (Odd, "a settings file cannot hold"), (Demanding, "has no default")],
+)
+def test_a_field_must_be_fit_for_a_file(component: type, fault: str) -> None:
+    """Our own mistakes end every start and every test, not one user's."""
+    with pytest.raises(TypeError, match=fault):
+        keys_of([component])
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "said"),
+    [
+        ("max_staleness_s", "3s", "must be a number of seconds, without a unit and without quotes: 3"),
+        ("max_staleness_s", "'500ms'", "must be a number of seconds, without a unit and without quotes: 0.5"),
+        ("max_staleness_s", "10 min", "must be a number of seconds, without a unit and without quotes: 600"),
+        ("max_staleness_s", "3", "must be a number of seconds, without a unit and without quotes: 3"),
+        ("max_staleness_s", "3GiB", "must be a number of seconds, without a unit and without quotes"),
+        (
+            "max_cache_bytes",
+            "2GiB",
+            "must be a number of bytes, without a unit and without quotes: 2147483648",
+        ),
+        ("max_cache_bytes", "1k", "must be a number of bytes, without a unit and without quotes: 1024"),
+        ("audit_share", "1%", "must be a number, without a unit and without quotes: 0.01"),
+        ("max_calls", "1k", "must be a number, without a unit and without quotes"),
+        ("max_calls", "many", ""),
+        ("max_calls", "", ""),
+    ],
+)
+def test_a_quantity_with_a_unit_is_said_as_a_number(key: str, text: str, said: str) -> None:
+    """What other servers take is turned into what is to be written."""
+    assert as_number(key, text) == said

@@ -1,0 +1,156 @@
+"""What a settings file says of several namespaces, and which of them is meant."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from nncache.errors import ConfigurationError
+from nncache.net.setting_error import SettingError
+from nncache.settings.namespaces import (
+    NOTHING_WRITTEN,
+    Namespaces,
+    Written,
+    namespaces_of,
+    own_keys_at_the_top,
+    written_in,
+)
+
+FILE = Path("n.toml")
+TABLES: Mapping[str, Mapping[str, object]] = {"one": {"user": "hdfs"}, "two": {}}
+
+
+def found(written: Written, viewfs: Mapping[str, str] | None = None) -> Namespaces:
+    """Return what file and core-site.xml come to; there are several."""
+    made = namespaces_of(written, viewfs or {}, FILE, "/etc/hadoop")
+    assert made is not None
+    return made
+
+
+_NESTED = (
+    "mounts: /a/b: must not lie below another mount point, /a of one: of a directory one namespace holds everything "
+    "(only / may have mount points below it)"
+)
+BOTH = Written(TABLES, {"/": "one", "/b": "two"})
+
+
+def test_tables_and_mounts_are_read_as_they_stand() -> None:
+    """Other keys are the commands'."""
+    table = {
+        "listen": "x",
+        "namespaces": {"one": {"user": "hdfs"}, "two": {}},
+        "mounts": {"/": "one", "/b": "two"},
+    }
+    assert written_in(table, FILE) == BOTH
+    assert written_in({"listen": "x"}, FILE) == NOTHING_WRITTEN
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({"namespaces": 1}, "n.toml: namespaces: 1: must be tables of keys: [namespaces.NAME]"),
+        ({"namespaces": {"one": 1}}, "n.toml: namespaces.one: 1: must be a table: [namespaces.one]"),
+        ({"namespaces": {"a b": {}}}, "n.toml: namespaces.a b: must be letters, digits and ._- only"),
+        ({"mounts": "x"}, 'n.toml: mounts: x: must be a table: [mounts], "/data" = "NAME"'),
+        ({"mounts": {"/a": 1}}, "n.toml: mounts: /a: 1: must be the name of a namespace"),
+    ],
+)
+def test_another_form_is_named(table: dict[str, object], told: str) -> None:
+    """File, key, value, and what would be right."""
+    with pytest.raises(ConfigurationError) as raised:
+        written_in(table, FILE)
+    assert raised.value.lines == (told,)
+
+
+def test_one_namespace_needs_none_of_this() -> None:
+    """Also where core-site.xml mounts parts of one: its NameNodes are asked for any path, as ever."""
+    assert namespaces_of(NOTHING_WRITTEN, {}, None, "") is None
+    assert namespaces_of(NOTHING_WRITTEN, {"/a": "one", "/b": "one"}, None, "/etc/hadoop") is None
+
+
+def test_the_mounts_of_the_file_win() -> None:
+    """What core-site.xml says is not even looked at."""
+    made = found(BOTH, {"/": "three", "/x": "four"})
+    assert (made.mounts.points, made.tables, made.origin) == ({"/": "one", "/b": "two"}, TABLES, "n.toml")
+
+
+def test_core_site_says_what_each_holds() -> None:
+    """The file may have tables of some of them."""
+    made = found(Written({"one": {"user": "x"}}, {}), {"/": "one", "/b": "two"})
+    assert (made.tables, made.origin) == ({"one": {"user": "x"}, "two": {}}, "/etc/hadoop")
+    assert found(NOTHING_WRITTEN, {"/": "one", "/b": "two"}).tables == {"one": {}, "two": {}}
+
+
+@pytest.mark.parametrize(
+    ("written", "viewfs", "told"),
+    [
+        (
+            Written(TABLES, {"/": "one"}),
+            {},
+            ["namespaces.two: is mounted nowhere: give it a path in [mounts] (in n.toml)"],
+        ),
+        (
+            Written({"one": {}}, {"/": "one", "/b": "two"}),
+            {},
+            ["mounts: /b: two: must be the name of a namespace, [namespaces.two] (in n.toml)"],
+        ),
+        (
+            Written(TABLES, {}),
+            {},
+            ['mounts: none: must give each namespace at least one path: "/data" = "NAMESPACE" (in n.toml)'],
+        ),
+        (
+            Written({"three": {}}, {}),
+            {"/": "one", "/b": "two"},
+            ["namespaces.three: is mounted nowhere: give it a path in [mounts] (in n.toml)"],
+        ),
+        (
+            Written(TABLES, {"/a": "one", "/a/b": "two"}),
+            {},
+            [f"{_NESTED} (in n.toml)"],
+        ),
+    ],
+)
+def test_what_does_not_fit_together_is_named(
+    written: Written, viewfs: dict[str, str], told: list[str]
+) -> None:
+    """A line for each fault."""
+    with pytest.raises(ConfigurationError) as raised:
+        found(written, viewfs)
+    assert list(raised.value.lines) == told
+
+
+def test_a_name_or_a_path_chooses() -> None:
+    """Of one alone nothing has to be said."""
+    made = found(BOTH)
+    assert [made.chosen(each) for each in ("one", "two", "/b/x", "/c", "/")] == [
+        "one",
+        "two",
+        "two",
+        "one",
+        "one",
+    ]
+    assert found(Written({"one": {}}, {"/a": "one"})).chosen("") == "one"
+
+
+@pytest.mark.parametrize(
+    ("choice", "told"),
+    [
+        ("", "namespace: none: must be one of one, two, or a path that one of them holds"),
+        ("three", "namespace: three: must be one of one, two, or a path that one of them holds"),
+        ("/c", "namespace: /c: must lie below a mount point (/a, /b), or be one of one, two"),
+        ("/a\0", "namespace: /a\0: NUL in path: '/a\\x00'"),
+    ],
+)
+def test_what_chooses_none_is_named(choice: str, told: str) -> None:
+    """With all that could be said."""
+    with pytest.raises(SettingError) as raised:
+        found(Written(TABLES, {"/a": "one", "/b": "two"})).chosen(choice)
+    assert str(raised.value) == told
+
+
+def test_what_says_which_namespace_it_is_stands_in_its_table() -> None:
+    """At the top it would make all namespaces one."""
+    assert own_keys_at_the_top(["glob", "user"]) == ""
+    told = own_keys_at_the_top(["namenode_http", "glob", "nameservice"])
+    assert told.startswith("namenode_http, nameservice: must stand in [namespaces.NAME]")

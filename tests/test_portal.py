@@ -1,0 +1,83 @@
+"""An event loop for callers that have none."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from nncache.clock import boottime
+from nncache.portal import Portal
+
+
+def test_results_and_errors_come_back() -> None:
+    """From a thread of that name, which ends with the portal."""
+    portal = Portal("a-portal")
+
+    async def name() -> str:
+        return threading.current_thread().name
+
+    async def fail() -> None:
+        raise ValueError("x")
+
+    assert portal.wait_for(name()) == "a-portal"
+    with pytest.raises(ValueError, match="x"):
+        portal.wait_for(fail())
+    portal.close()
+    assert "a-portal" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as Ctrl-C."""
+    portal, cancelled = Portal(), threading.Event()
+
+    async def hang() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("concurrent.futures.Future.result", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            portal.wait_for(hang())
+    assert cancelled.wait(60)
+    portal.close()
+
+
+def test_its_end_leaves_nothing_under_way() -> None:
+    """Neither work that hangs nor a generator that was not read to its end: each lets go of what it holds."""
+    portal, released = Portal(), list[str]()
+
+    async def hang() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            released.append("work")
+
+    async def endless() -> AsyncIterator[int]:
+        try:
+            while True:
+                yield 1
+        finally:
+            released.append("generator")
+
+    async def first(numbers: AsyncIterator[int]) -> int:
+        return await anext(numbers)
+
+    numbers = endless()
+    portal.start(hang())
+    assert portal.wait_for(first(numbers)) == 1
+    portal.close()
+    assert released == ["work", "generator"]
+
+
+def test_the_clock_counts_suspended_time() -> None:
+    """CLOCK_BOOTTIME is at least CLOCK_MONOTONIC, which leaves suspended time out."""
+    before = time.clock_gettime(time.CLOCK_MONOTONIC)
+    assert boottime() >= before
+    assert boottime() <= time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -1,0 +1,181 @@
+"""ZooKeepers of one's own, that a test may break: a standalone one, and three servers that agree."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from nncache.testbed import ZooKeeper, four_letters, java
+from nncache.testbed.errors import StartError
+from nncache.testbed.https import SERVER, STORE_PASSWORD, keystore, truststore
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import Running, await_all
+from nncache.testbed.spec import ZooKeeperSecurity, own_user
+from nncache.testbed.workplace import Workplace, workplace
+from nncache.testbed.zookeeper_security import ClientPorts
+
+_START_TIMEOUT_S = 60.0
+
+
+@contextmanager
+def temporary_place(name: str, hadoop_version: str) -> Iterator[tuple[Workplace, PortLease]]:
+    """Yield a temporary directory for ZooKeepers from the jars of that release, and ports for them.
+
+    Raises:
+        TestbedError: Java, Maven or the jars are missing.
+    """
+    runtime = java.installed(hadoop_version)
+    with (
+        workplace(runtime, name, directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S) as place,
+        PortLease() as ports,
+    ):
+        yield place, ports
+
+
+class ZooKeeperServer(ZooKeeper, Running):
+    """A ZooKeeper of its own: a free port and a temporary directory, for as long as the `with` block lasts.
+
+    It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
+    """
+
+    def __init__(
+        self,
+        *,
+        hadoop_version: str = DEFAULT_HADOOP_VERSION,
+        version: str | None = None,
+        security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
+        kdc: Path = Path(),
+        authority: Path = Path(),
+    ) -> None:
+        """Lay it out without starting it; the `with` block does.
+
+        The release says whose jars it comes from, unless there is a `version` of ZooKeeper. `kdc` is the directory of a
+        KDC that has zookeeper/localhost and its keytab, `authority` that of a certificate authority that has issued to
+        `https.SERVER`.
+
+        Raises:
+            TestbedError: Java, Maven or the jars are missing, or no port is free.
+        """
+        self._close = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            place, ports = self._close.enter_context(temporary_place("zookeeper", hadoop_version))
+            client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
+            laid_out = ZooKeeper.in_workplace(place, client_ports, version=version)
+            undo.pop_all()
+        super().__init__(
+            laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
+        )
+
+    def start(self) -> None:
+        """Start it and wait until it serves.
+
+        Raises:
+            StartError: it ended, or does not serve in time.
+        """
+        self.process.start()
+
+    def close(self) -> None:
+        """End it, give its port back and remove its directory. May be called again."""
+        self.process.kill()  # its data will not be read again
+        self._close.close()
+
+
+SIZE: Final = 3
+"""The smallest number of servers of which one may be missing."""
+
+
+class ZooKeeperEnsemble(Running):
+    """Servers on free ports and a temporary directory, for as long as the `with` block lasts.
+
+    With TLS the servers speak it to each other, too. They also end when this process does, in whatever way (see
+    `nncache.testbed.guard`).
+
+    Attributes:
+        servers: each may be stopped, killed and started again by itself.
+    """
+
+    def __init__(
+        self,
+        *,
+        hadoop_version: str = DEFAULT_HADOOP_VERSION,
+        security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
+        kdc: Path = Path(),
+        authority: Path = Path(),
+    ) -> None:
+        """Lay it out without starting it; the `with` block does. The arguments are those of `ZooKeeperServer`.
+
+        Raises:
+            TestbedError: Java, Maven or the jars are missing, or no port is free.
+        """
+        self._close = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            place, ports = self._close.enter_context(temporary_place("ensemble", hadoop_version))
+            peers = tuple(f"localhost:{ports.take()}:{ports.take()}" for _ in range(SIZE))
+            common = _lines(peers, authority if security.tls else None)
+            found = []
+            for number in range(1, SIZE + 1):
+                client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
+                server = ZooKeeper.in_workplace(
+                    place, client_ports, name=f"zookeeper-{number}", ensemble=common
+                )
+                server.data.mkdir()
+                (server.data / "myid").write_text(f"{number}\n", encoding="ascii")
+                found.append(server)
+            self.servers = tuple(found)
+            undo.pop_all()
+
+    @property
+    def address(self) -> str:
+        """All client ports, as clients are given them."""
+        return ",".join(server.address for server in self.servers)
+
+    @property
+    def secure_address(self) -> str:
+        """All client ports with TLS; empty: there are none."""
+        return ",".join(server.secure_address for server in self.servers if server.secure_address)
+
+    def leader(self) -> ZooKeeper:
+        """Return the server that leads at present.
+
+        Raises:
+            StartError: none does; an election may be under way.
+        """
+        for server in self.servers:
+            try:
+                if "Mode: leader" in four_letters.ask(server.address, "srvr"):
+                    return server
+            except OSError:
+                continue
+        raise StartError("none of the ZooKeeper servers leads")
+
+    def start(self) -> None:
+        """Start all servers that don't run, and wait until each serves clients.
+
+        Raises:
+            StartError: one ended, or does not serve in time.
+        """
+        processes = [server.process for server in self.servers]
+        for process in processes:
+            process.launch()
+        await_all(processes)
+
+    def close(self) -> None:
+        """End all servers, give their ports back and remove their directory. May be called again."""
+        for server in self.servers:
+            server.process.kill()  # their data will not be read again
+        self._close.close()
+
+
+def _lines(peers: tuple[str, ...], authority: Path | None) -> tuple[str, ...]:
+    """Return what zoo.cfg says of the ensemble; `authority` None: the servers speak plainly to each other."""
+    found = ["initLimit=20", "syncLimit=10"]  # ticks
+    found += (f"server.{number}={peer}" for number, peer in enumerate(peers, 1))
+    if authority is not None:
+        stores = {"keyStore": keystore(authority, SERVER), "trustStore": truststore(authority)}
+        found.append("sslQuorum=true")
+        for kind, store in stores.items():
+            found += (f"ssl.quorum.{kind}.location={store}", f"ssl.quorum.{kind}.password={STORE_PASSWORD}")
+    return tuple(found)

@@ -1,0 +1,5 @@
+"""`python -m tools.dashboards`: `make dashboards-json`."""
+
+from tools.dashboards.files import write
+
+write()

@@ -1,0 +1,28 @@
+"""The dashboards' files, as they should be."""
+
+from pathlib import Path
+from typing import Final
+
+from tools.dashboards.boards.fleet import FLEET
+from tools.dashboards.boards.inotify import INOTIFY
+from tools.dashboards.boards.namenode import NAMENODE
+from tools.dashboards.boards.proxy import PROXY
+from tools.dashboards.classic import json_of
+
+DIRECTORY: Final = Path(__file__).resolve().parents[2] / "deploy" / "grafana" / "dashboards"
+
+BOARDS: Final = (FLEET, PROXY, INOTIFY, NAMENODE)
+
+
+def files() -> dict[str, str]:
+    """Return file name -> text of each dashboard."""
+    return {f"{board.name}.json": json_of(board) for board in BOARDS}
+
+
+def write(directory: Path = DIRECTORY) -> None:
+    """Write all of them, and remove those that are no longer there."""
+    texts = files()
+    for stale in {path.name for path in directory.glob("*.json")} - texts.keys():
+        (directory / stale).unlink()
+    for name, text in texts.items():
+        (directory / name).write_text(text, encoding="utf-8")
