@@ -17,11 +17,11 @@ from typing import Any, Final, Self, TypeVar
 from aiohttp import web
 
 from nncache.coordination.embedded import EmbeddedZnodes
-from nncache.namenode.clock import Clock
 from nncache.namenode.datanode.datanode import DataNode
-from nncache.namenode.filesystem import FileSystem
-from nncache.namenode.lease_clock import LeaseLimits
-from nncache.namenode.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.filesystem import FileSystem
+from nncache.namenode.node.lease_clock import LeaseLimits
+from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
 from nncache.namenode.webhdfs.server import Addresses, DataNodeHandler, Door, NameNodeHandler
 
 _T = TypeVar("_T")

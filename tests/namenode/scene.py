@@ -5,15 +5,15 @@ from pathlib import Path
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.zookeeper import Znodes
-from nncache.namenode import layout
-from nncache.namenode.clock import Clock
 from nncache.namenode.datanode.datanode import DataNode, Upload
-from nncache.namenode.filesystem import FileSystem
-from nncache.namenode.inode import Block, Inode
-from nncache.namenode.namenode import NameNode, NameNodeSettings
+from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.create import NewFile
+from nncache.namenode.namespace.inode import Block, Inode
 from nncache.namenode.namespace.making import Modes
-from nncache.namenode.refusal import Refusal
+from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.filesystem import FileSystem
+from nncache.namenode.node.namenode import NameNode, NameNodeSettings
 
 ROOT_USER = "hdfs"
 HOST = "127.0.0.1"

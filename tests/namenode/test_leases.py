@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.namenode.inode import Block
+from nncache.namenode.namespace.inode import Block
 from tests.namenode.scene import HOST, A, B, Scene, said
 
 BEING_CREATED = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"

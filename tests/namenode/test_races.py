@@ -13,7 +13,7 @@ import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.zookeeper import ANY_VERSION, Check, Operation, SetData
-from nncache.namenode.refusal import Refusal
+from nncache.namenode.namespace.refusal import Refusal
 from tests.namenode.killed_znodes import RacingZnodes
 from tests.namenode.scene import HOST, Scene, new_file
 

@@ -12,7 +12,7 @@ from nncache.namenode.datanode.replicas import (
     Replicas,
     ReplicaStoppedError,
 )
-from nncache.namenode.inode import Recovery
+from nncache.namenode.namespace.inode import Recovery
 
 DATA = bytes(range(256)) * 7  # three chunks and a half
 BLOCK = 7

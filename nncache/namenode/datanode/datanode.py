@@ -12,11 +12,11 @@ from typing import Final
 
 from nncache.namenode.datanode.recovery import decide_recovery
 from nncache.namenode.datanode.replicas import Replicas, WritingReplica
-from nncache.namenode.inode import Block, BlockState, Inode
-from nncache.namenode.namenode import NameNode
 from nncache.namenode.namespace.create import NewFile
+from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.permissions import Caller
-from nncache.namenode.refusal import io_error
+from nncache.namenode.namespace.refusal import io_error
+from nncache.namenode.node.namenode import NameNode
 
 RENEW_EVERY_S: Final = 30.0
 _COMPLETE_AGAIN_S: Final = (0.002, 0.004, 0.008, 0.016, 0.032)

@@ -6,7 +6,7 @@ Pure. Source: BlockRecoveryWorker.RecoveryTaskContiguous of Hadoop 3.5.0.
 from collections.abc import Mapping
 
 from nncache.namenode.datanode.replicas import Found
-from nncache.namenode.inode import Recovery
+from nncache.namenode.namespace.inode import Recovery
 from nncache.namenode.namespace.leases import Recovered
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from nncache.namenode.inode import AclEntry, Inode
+from nncache.namenode.namespace.inode import AclEntry, Inode
 from nncache.namenode.namespace.permissions import ALL, Caller, check_owner, check_traverse, symbol
+from nncache.namenode.namespace.refusal import Java, Refusal, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import View
-from nncache.namenode.refusal import Java, Refusal, not_found
 
 MAX_ENTRIES: Final = 32
 _TYPES: Final = ("user", "group", "mask", "other")

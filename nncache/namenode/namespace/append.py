@@ -5,13 +5,13 @@ Source: FSDirAppendOp of Hadoop 3.5.0.
 
 import msgspec
 
-from nncache.namenode.inode import BlockState, Inode
 from nncache.namenode.namespace.files import change_file
+from nncache.namenode.namespace.inode import BlockState, Inode
 from nncache.namenode.namespace.leases import Purpose, Writer, take_over
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
+from nncache.namenode.namespace.refusal import Java, Refusal, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import View
-from nncache.namenode.refusal import Java, Refusal, not_found
 
 
 def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode | Refusal:

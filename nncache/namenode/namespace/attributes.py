@@ -6,9 +6,9 @@ Source: FSDirAttrOp and FSDirXAttrOp of Hadoop 3.5.0.
 from collections.abc import Sequence
 from typing import Final
 
-from nncache.namenode.inode import NO_QUOTA, ROOT_ID, UNLIMITED, Inode, Quota
 from nncache.namenode.namespace.create import check_replication
 from nncache.namenode.namespace.files import change_file, existing
+from nncache.namenode.namespace.inode import NO_QUOTA, ROOT_ID, UNLIMITED, Inode, Quota
 from nncache.namenode.namespace.permissions import (
     READ,
     STICKY,
@@ -19,9 +19,9 @@ from nncache.namenode.namespace.permissions import (
     check_superuser,
     check_traverse,
 )
+from nncache.namenode.namespace.refusal import Java, Refusal, denied, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Tree, View
-from nncache.namenode.refusal import Java, Refusal, denied, io_error, not_found
 
 XATTR_NAMESPACES: Final = ("user", "trusted", "security", "system", "raw")
 MAX_XATTRS: Final = 32

@@ -8,14 +8,14 @@ from typing import Final
 import msgspec
 
 from nncache.coordination.zookeeper import Create
-from nncache.namenode import layout
-from nncache.namenode.inode import Block, BlockState, Location, Replica, encode
+from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file
+from nncache.namenode.namespace.inode import Block, BlockState, Location, Replica, encode
 from nncache.namenode.namespace.leases import check_lease, close, drop_block, put_replica
 from nncache.namenode.namespace.making import NewId
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
-from nncache.namenode.refusal import Java, Refusal, io_error
 
 MAX_BLOCKS: Final = 10_000
 """Of a file (dfs.namenode.fs-limits.max-blocks-per-file)."""

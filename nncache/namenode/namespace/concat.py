@@ -4,9 +4,9 @@ Source: FSDirConcatOp of Hadoop 3.5.0.
 """
 
 from nncache.coordination.zookeeper import SetData
-from nncache.namenode import layout
-from nncache.namenode.inode import Block, Location, encode
+from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file, file_of
+from nncache.namenode.namespace.inode import Block, Location, encode
 from nncache.namenode.namespace.permissions import (
     READ,
     WRITE,
@@ -15,9 +15,9 @@ from nncache.namenode.namespace.permissions import (
     check_parent,
     check_traverse,
 )
+from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
-from nncache.namenode.refusal import Java, Refusal
 
 
 def concat(view: View, tx: Transaction, caller: Caller) -> None:

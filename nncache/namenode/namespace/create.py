@@ -6,9 +6,9 @@ Source: FSNamesystem.startFileInt and FSDirWriteFileOp.startFile of Hadoop 3.5.0
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.namenode.inode import Inode
 from nncache.namenode.namespace.acls import inherited
 from nncache.namenode.namespace.delete import detach_file
+from nncache.namenode.namespace.inode import Inode
 from nncache.namenode.namespace.leases import Purpose, Writer, take_over
 from nncache.namenode.namespace.making import (
     Modes,
@@ -20,9 +20,9 @@ from nncache.namenode.namespace.making import (
     make_ancestors,
 )
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_ancestor, check_traverse
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, View
-from nncache.namenode.refusal import Java, Refusal, io_error
 
 MAX_REPLICATION: Final = 512
 MIN_BLOCK_SIZE: Final = 512

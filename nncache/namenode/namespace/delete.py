@@ -14,9 +14,9 @@ from nncache.namenode.namespace.permissions import (
     check_parent,
     check_traverse,
 )
+from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
-from nncache.namenode.refusal import Java, Refusal
 
 
 def delete(view: View, tx: Transaction, caller: Caller, *, recursive: bool) -> bool:

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from nncache.namenode.inode import Inode
+from nncache.namenode.namespace.inode import Inode
+from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
-from nncache.namenode.refusal import not_found
 
 
 def file_of(chain: Chain) -> Node:

@@ -11,13 +11,13 @@ from enum import Enum
 import msgspec
 
 from nncache.coordination.zookeeper import Create, Delete, SetData
-from nncache.namenode import layout
-from nncache.namenode.inode import Block, BlockState, Inode, Recovery, Replica, encode
+from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file, file_of
+from nncache.namenode.namespace.inode import Block, BlockState, Inode, Recovery, Replica, encode
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, Replicas, View
-from nncache.namenode.refusal import Java, Refusal, io_error, not_found
 
 
 class Purpose(Enum):

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from nncache.namenode.inode import Inode
 from nncache.namenode.namespace.acls import Acl, inherited
+from nncache.namenode.namespace.inode import Inode
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_ancestor, check_traverse
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, View
-from nncache.namenode.refusal import Java, Refusal, io_error, not_found
 
 MAX_NAME_BYTES: Final = 255
 MAX_PATH_CHARS: Final = 8_000

@@ -6,9 +6,9 @@ Source: org.apache.hadoop.hdfs.server.namenode.FSPermissionChecker of Hadoop 3.5
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.namenode.inode import Inode
+from nncache.namenode.namespace.inode import Inode
+from nncache.namenode.namespace.refusal import Java, Refusal, denied, not_found
 from nncache.namenode.namespace.view import Chain, Tree
-from nncache.namenode.refusal import Java, Refusal, denied, not_found
 
 READ: Final = 4
 WRITE: Final = 2

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from nncache.hadoop.filestatus import FileStatus, FileType
-from nncache.namenode.inode import ROOT_ID, Inode
 from nncache.namenode.namespace.attributes import policy_of, shown_quota
 from nncache.namenode.namespace.files import file_of
+from nncache.namenode.namespace.inode import ROOT_ID, Inode
 from nncache.namenode.namespace.permissions import (
     EXECUTE,
     READ,
@@ -20,9 +20,9 @@ from nncache.namenode.namespace.permissions import (
     check_owner,
     check_traverse,
 )
+from nncache.namenode.namespace.refusal import Java, Refusal, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Node, View
-from nncache.namenode.refusal import Java, Refusal, not_found
 
 ACCESS_TIME_PRECISION_MS: Final = 3_600_000
 """A read sets the access time if it is older (dfs.namenode.accesstime.precision)."""

@@ -16,9 +16,9 @@ from nncache.namenode.namespace.permissions import (
     check_parent,
     check_traverse,
 )
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
-from nncache.namenode.refusal import Java, Refusal, io_error, not_found
 
 
 def rename(view: View, tx: Transaction, caller: Caller) -> bool:

@@ -6,10 +6,10 @@ import msgspec
 
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData
 from nncache.hadoop.paths import ROOT
-from nncache.namenode import layout
-from nncache.namenode.inode import LIMBO, NO_QUOTA, Inode, Quota, encode
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import LIMBO, NO_QUOTA, Inode, Quota, encode
+from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.view import Chain, Node, View
-from nncache.namenode.refusal import Java, Refusal
 
 MAX_OPERATIONS: Final = 200
 """Of a transaction: larger ones stop everybody at a ZooKeeper (docs/decisions/0040)."""

@@ -6,13 +6,13 @@ is open, and has its old length.
 
 import msgspec
 
-from nncache.namenode.inode import Block, BlockState
 from nncache.namenode.namespace.files import change_file, file_of
+from nncache.namenode.namespace.inode import Block, BlockState
 from nncache.namenode.namespace.leases import Purpose, Writer, drop_block, order_recovery, take_over
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
+from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import View
-from nncache.namenode.refusal import Java, Refusal
 
 
 def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: Writer) -> bool | Refusal:

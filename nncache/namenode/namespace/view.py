@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nncache.hadoop.paths import ROOT
-from nncache.namenode.inode import Inode, Location, Replica
+from nncache.namenode.namespace.inode import Inode, Location, Replica
 
 
 @dataclass(frozen=True, slots=True)

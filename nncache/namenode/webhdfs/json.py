@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from nncache.hadoop.filestatus import FileStatus, json_string
-from nncache.namenode.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.acls import shown
+from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.permissions import STICKY
 from nncache.namenode.namespace.reads import ContentSummary
-from nncache.namenode.refusal import Refusal
+from nncache.namenode.namespace.refusal import Refusal
 
 Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 

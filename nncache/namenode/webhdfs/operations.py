@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 from urllib.parse import quote, quote_plus
 
-from nncache.namenode.inode import UNLIMITED
-from nncache.namenode.namenode import NameNode
 from nncache.namenode.namespace import acls
+from nncache.namenode.namespace.inode import UNLIMITED
 from nncache.namenode.namespace.making import Modes, is_valid
 from nncache.namenode.namespace.permissions import Caller
-from nncache.namenode.refusal import Java, Refusal, denied, io_error, not_found
+from nncache.namenode.namespace.refusal import Java, Refusal, denied, io_error, not_found
+from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.webhdfs import json
 from nncache.namenode.webhdfs.parameters import MAX_LONG, Parameters, parse_acl
 

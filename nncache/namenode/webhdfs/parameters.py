@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from nncache.hadoop.operations import OPERATIONS
-from nncache.namenode.inode import AclEntry
-from nncache.namenode.refusal import Java, Refusal
+from nncache.namenode.namespace.inode import AclEntry
+from nncache.namenode.namespace.refusal import Java, Refusal
 
 Value: TypeAlias = str | int | bool | None
 Read: TypeAlias = Callable[[str, str], Value]

@@ -8,15 +8,15 @@ from typing import Final
 from aiohttp import web
 
 from nncache.hadoop.paths import InvalidPathError, decode_loosely
-from nncache.namenode.clock import Clock
 from nncache.namenode.datanode.datanode import DataNode, StoppedError
 from nncache.namenode.datanode.replicas import CorruptReplicaError, ReplicaStoppedError
-from nncache.namenode.inode import BlockState
-from nncache.namenode.namenode import NameNode
 from nncache.namenode.namespace.create import NewFile
+from nncache.namenode.namespace.inode import BlockState
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.permissions import Caller
-from nncache.namenode.refusal import Java, Refusal, io_error
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error
+from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.webhdfs import json
 from nncache.namenode.webhdfs.operations import (
     BYTES,

@@ -7,25 +7,24 @@ from typing import Final, TypeVar
 from nncache.coordination.errors import ZnodeError
 from nncache.coordination.zookeeper import Create, Delete, Operation
 from nncache.hadoop.filestatus import FileStatus
-from nncache.namenode import layout
-from nncache.namenode.clock import Clock
-from nncache.namenode.filesystem import Decide, FileSystem
-from nncache.namenode.inode import AclEntry, Block, Inode, Recovery, parse_recovery
-from nncache.namenode.lease_clock import LeaseClock, LeaseLimits
-from nncache.namenode.namespace import acls, attributes, blocks, leases, reads
+from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads
 from nncache.namenode.namespace.append import append
 from nncache.namenode.namespace.concat import concat
 from nncache.namenode.namespace.create import NewFile, create
 from nncache.namenode.namespace.delete import delete
+from nncache.namenode.namespace.inode import AclEntry, Block, Inode, Recovery, parse_recovery
 from nncache.namenode.namespace.leases import Recovered, Writer
 from nncache.namenode.namespace.making import Modes, mkdirs
 from nncache.namenode.namespace.permissions import Caller
+from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.rename import rename, rename_with_options
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
 from nncache.namenode.namespace.truncate import truncate
 from nncache.namenode.namespace.view import Node, View
-from nncache.namenode.refusal import Java, Refusal
-from nncache.namenode.resolving import order
+from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.filesystem import Decide, FileSystem
+from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
+from nncache.namenode.node.resolving import order
 
 _T = TypeVar("_T")
 

@@ -9,8 +9,9 @@ from typing import Final, TypeAlias, TypeVar
 
 from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
 from nncache.coordination.zookeeper import Create, SetData, Znodes
-from nncache.namenode import layout
-from nncache.namenode.inode import ROOT_ID, Inode, encode
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import ROOT_ID, Inode, encode
+from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import (
     Chain,
@@ -20,8 +21,7 @@ from nncache.namenode.namespace.view import (
     TreeNeededError,
     View,
 )
-from nncache.namenode.refusal import Java, Refusal
-from nncache.namenode.resolving import Resolver
+from nncache.namenode.node.resolving import Resolver
 
 _T = TypeVar("_T")
 

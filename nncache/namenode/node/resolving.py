@@ -11,8 +11,8 @@ from typing import Final
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import Znode, Znodes
 from nncache.hadoop.paths import ROOT, canonical
-from nncache.namenode import layout
-from nncache.namenode.inode import LIMBO, ROOT_ID, Inode, parse_inode, parse_location, parse_replica
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import LIMBO, ROOT_ID, Inode, parse_inode, parse_location, parse_replica
 from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
 
 MAX_HINTS: Final = 100_000
