@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import click
 
+from nncache.commands.advise import advise
 from nncache.commands.audit import audit
 from nncache.commands.check import check
 from nncache.commands.completion import completion
@@ -42,6 +43,7 @@ nncache.add_command(check)
 nncache.add_command(explain)
 nncache.add_command(purge)
 nncache.add_command(audit)
+nncache.add_command(advise)
 nncache.add_command(top)
 nncache.add_command(filters)
 nncache.add_command(watch)
