@@ -1,20 +1,23 @@
 """Carry out `nncache advise`: Spark, the stages, the report. (nncache/advisor/command.py)"""
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from nncache.advisor import outputs
+from nncache.advisor.figures import NOTHING, Bracket
 from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, Truth
+from nncache.advisor.outputs import percent
 from nncache.advisor.report import finding, write_report
 from nncache.advisor.run import Advice, AdvisorError, Question, advise
 from nncache.advisor.spark import session
+from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.filters.settings import FilterSettings
 
-__all__ = ["AdvisorError", "Found", "Order", "carry_out"]
+__all__ = ["AdvisorError", "Compared", "Found", "Order", "against_truth", "carry_out"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,21 +79,54 @@ def carry_out(order: Order, stage: Callable[[str], None]) -> Found:
     advice = replace(advice, filters=outputs.named(advice.filters))
     shown = advice if order.key is None else outputs.Pseudonyms(order.key).advice(advice)
     write_report(order.out, shown, order.zone, with_filters=order.key is None)
-    compared = against_truth(advice, truths) if truths else ()
+    compared = against_truth(advice, truths).lines() if truths else ()
     return Found((finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share)
 
 
-def against_truth(advice: Advice, truths: Iterable[Truth]) -> tuple[str, ...]:
-    """Say how what was found compares with what was planted."""
-    truths = tuple(truths)
-    globs = {each.glob for each in advice.filters}
-    planted = {each.glob for each in truths}
-    known = 100 * sum(each.reads - each.calls for each in truths) / advice.statuses
-    low, high = (
-        100 * sum(end) / advice.statuses
-        for end in zip(*((each.saved.low, each.saved.high) for each in advice.filters), strict=True)
-    )
-    return (
-        f"of {len(planted)} planted globs {len(planted & globs)} were found as themselves, and {len(globs - planted)} others",
-        f"saved by the generator's own count: {known:.2f} % of the reads of a status; forecast: {low:.2f} to {high:.2f} %",
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How what was found compares with what was planted.
+
+    Attributes:
+        found: planted globs that a filter takes in.
+        as_themselves: of these, those that are a filter.
+        more_paths: what these filters take in beside the planted paths, as a share of those.
+        strange: filters that take in no planted path.
+        known, forecast: calls saved, as shares of the reads of a status: by the generator's own count, and by the replay.
+    """
+
+    planted: int
+    found: int
+    as_themselves: int
+    more_paths: float
+    strange: int
+    known: float
+    forecast: Bracket
+
+    def lines(self) -> tuple[str, ...]:
+        """Return it for people."""
+        return (
+            f"of {self.planted} planted globs {self.found} were found, {self.as_themselves} of them as themselves, with "
+            f"{100 * self.more_paths:.1f} % more paths; {self.strange} filters match no planted path",
+            f"saved by the generator's own count: {100 * self.known:.2f} % of the reads of a status; "
+            f"forecast: {percent(self.forecast)}",
+        )
+
+
+def against_truth(advice: Advice, truths: Sequence[Truth]) -> Compared:
+    """Compare what was found with what was planted."""
+    filters = {each.glob: each for each in advice.filters}
+    globs = GlobSet({glob: glob for glob in filters})
+    taken = {truth.glob: globs.names_matching(truth.example) for truth in truths}
+    found = [truth for truth in truths if taken[truth.glob]]
+    useful = frozenset[str]().union(*taken.values())
+    paths = sum(truth.paths for truth in found)
+    return Compared(
+        planted=len(truths),
+        found=len(found),
+        as_themselves=sum(truth.glob in filters for truth in truths),
+        more_paths=sum(filters[glob].paths for glob in useful) / paths - 1 if paths else 0.0,
+        strange=len(filters) - len(useful),
+        known=sum(truth.reads - truth.calls for truth in truths) / advice.statuses,
+        forecast=sum((each.saved for each in advice.filters), NOTHING).of(advice.statuses),
     )

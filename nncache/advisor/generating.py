@@ -43,5 +43,5 @@ def generated_truth(spark: SparkSession, spec: Spec) -> list[Truth]:
                 if found:
                     yield pa.RecordBatch.from_pylist(found)
 
-    schema = "glob string, is_web boolean, reads long, hits long, calls long, paths long"
+    schema = "glob string, example string, is_web boolean, reads long, hits long, calls long, paths long"
     return [Truth(*row) for row in _parts(spark, spec).mapInArrow(truths, schema).collect()]

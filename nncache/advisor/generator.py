@@ -67,6 +67,7 @@ class Truth(NamedTuple):
     """What a proxy would have done with the reads of one planted glob, over one protocol."""
 
     glob: str
+    example: str  # one of its paths
     is_web: bool
     reads: int
     hits: int
@@ -318,4 +319,4 @@ def truth_of(spec: Spec, part: int) -> Iterator[Truth]:
         one, counting = planted(spec, number), _Counting()
         for _ in _planted_lines(spec, number, counting):
             pass
-        yield Truth(one.glob, one.is_web, counting.reads, counting.hits, counting.calls, len(one.paths))
+        yield Truth(one.glob, one.paths[0], one.is_web, counting.reads, counting.hits, counting.calls, len(one.paths))

@@ -95,6 +95,7 @@ class Folder:
         self._rights: tuple[dict[str, int], ...] = ({}, {}, {}, {})
         self._kinds: dict[str, int] = {}  # what each path is, where the log has said it
         self._default = UNKNOWN  # of all others
+        self._gone: str | None = None  # what was removed with all below: the directory or one above it
         self._open_until: dict[str, int] = {}  # for LOW
         self._askers: dict[tuple[str, str, bool], _Asker] = {}
         self._protocols: set[bool] = set()  # over which something was read
@@ -177,12 +178,17 @@ class Folder:
                 counts[number] += sign * value
 
     def _denied(self, row: Row) -> None:
-        """The NameNode is asked, and what is kept of this user's right goes."""
+        """A refusal is not kept: the NameNode is asked, unless the right to the answer is still believed."""
         counts = self._count(row.glob, row.is_web, row.at)
+        found = [row.weight]
         for assumption in ASSUMPTIONS:
-            if self._rights[2 * row.is_web + assumption].pop(row.user, None) is not None:
+            place = 2 * row.is_web + assumption
+            rights = self._rights[place]
+            is_hit = rights.get(row.user, NEVER) > row.at and self._entries[place].get(row.path, NEVER) > row.at
+            found += (row.weight, 0) if is_hit else (0, row.weight)
+            if not is_hit and rights.pop(row.user, None) is not None:
                 counts[RIGHTS] -= assumption
-        self._add(row.at, counts, (row.weight, 0, row.weight, 0, row.weight))
+        self._add(row.at, counts, tuple(found))
 
     def _opened(self, row: Row) -> None:
         """Take back the read that an OPEN has made: it is no client's, and no proxy keeps it."""
@@ -216,6 +222,7 @@ class Folder:
             self._open_until.pop(path, None)
         if kind in BECOMES:
             self._kinds[path] = BECOMES[kind]
+            self._gone = self._gone if kind == VANISHED else None
         for place, entries in enumerate(self._entries):
             assumption = place % 2
             if not (was_there and assumption == HIGH) and entries.pop(path, None) is not None:
@@ -223,17 +230,22 @@ class Folder:
 
     def _below(self, row: Row) -> None:
         """Everything in the directory is stale."""
-        was_there = row.kind == BELOW_MADE and self._default == UNKNOWN
-        if row.kind in {BELOW_GONE, BELOW_CHANGED}:
+        path, gone = row.path, self._gone
+        was_there = row.kind == BELOW_MADE and not (gone and f"{path}/".startswith(f"{gone}/"))
+        if row.kind == BELOW_MADE and not was_there:
+            rest = row.directory[len(path) + 1 :]
+            self._gone = f"{path}/{rest.partition('/')[0]}" if rest else None
+        elif row.kind in {BELOW_GONE, BELOW_CHANGED}:
             self._kinds.clear()
-            self._default = MISSING if row.kind == BELOW_GONE else UNKNOWN
             self._open_until.clear()
+            self._default = MISSING if row.kind == BELOW_GONE else UNKNOWN
+            self._gone = path if row.kind == BELOW_GONE else None
         for place, (entries, rights) in enumerate(zip(self._entries, self._rights, strict=True)):
             assumption, is_web = place % 2, place > 1
             if was_there and assumption == HIGH:
                 continue
-            for path in entries:
-                self._forgotten(row.at, path, assumption, is_web=is_web)
+            for each in entries:
+                self._forgotten(row.at, each, assumption, is_web=is_web)
             for user in rights:
                 self._count(self._globs[user, is_web], is_web, row.at)[RIGHTS] -= assumption
             entries.clear()

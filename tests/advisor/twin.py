@@ -126,7 +126,7 @@ class Happened(NamedTuple):
     """One line, as far as a proxy is concerned."""
 
     at: int  # ms
-    order: int  # changes before reads of the same moment
+    order: int  # of the same moment: changes, reads, refused reads, what was opened
     cmd: str
     path: str
     destination: str
@@ -147,7 +147,7 @@ def happened(lines: Iterable[str]) -> list[Happened]:
         is_read = cmd == "getfileinfo"
         if not is_read and not (cmd == "open" and is_web) and not (cmd in EVENTS and line.allowed):
             continue
-        order = 0 if cmd in EVENTS else 1 if is_read else 2
+        order = 0 if cmd in EVENTS else 3 if not is_read else 1 if line.allowed else 2
         user = line.ugi.partition(" ")[0]
         path, destination = (_canonical(each) for each in (line.src, line.dst))
         found.append(Happened(line.at, order, cmd, path, destination, user, is_web, line.allowed))
@@ -182,6 +182,7 @@ class CacheTwin:
         self._cache = MetadataCache(CacheSettings(glob=tuple(globs)))
         self._cache.open_stream(1)
         self._kinds: dict[str, Kind | None] = {}
+        self._is_gone_below: dict[str, bool] = {}  # by the path with all below it of which that was said
         self._versions: Counter[str] = Counter()  # of a path's status
         self._open_until: dict[str, float] = {}
         self._tx = 0
@@ -212,59 +213,70 @@ class CacheTwin:
             return OpenFile(replied_at=now, term=1), 2
         return Known(reply=reply, kind=kind, replied_at=now, term=1), 2
 
+    def _known(self, path: str) -> Kind | None:
+        """Return what a path is, as far as the log has said it."""
+        if path in self._kinds:
+            return self._kinds[path]
+        above = parent(path)
+        while above is not None:
+            if above in self._is_gone_below:
+                return Kind.MISSING if self._is_gone_below[above] else None
+            above = parent(above)
+        return None
+
     def _kind(self, path: str) -> Kind:
-        known = self._kinds.get(path)
-        above = path
-        while path not in self._kinds and (up := parent(above)) is not None:
-            above = up
-            if above in self._kinds:
-                known = Kind.MISSING if self._kinds[above] is Kind.MISSING else None
-                break
-        if known is None:
-            return Kind.FILE if self._is_low else Kind.MISSING
-        return known
+        return self._known(path) or (Kind.FILE if self._is_low else Kind.MISSING)
 
     def change(self, one: Happened) -> None:
         """Apply what a command changes."""
         now = one.at / 1000
-        if one.cmd == "mkdirs" and not self._is_low and self._kinds.get(one.path) is not Kind.MISSING:
-            self._kinds[one.path] = Kind.DIRECTORY
+        is_there = self._known(one.path) in {None, Kind.DIRECTORY}
+        if one.cmd == "mkdirs" and is_there and not self._is_low:
+            self._made(one.path, Kind.DIRECTORY)
             return
         for event in EVENTS[one.cmd]:
-            for change in changes_of_event(_at(event, one)):
+            for change in changes_of_event(at_paths(event, one)):
                 self._tx += 1
                 self._cache.apply(change, now, self._tx)
         self._note(one, now)
 
     def _note(self, one: Happened, now: float) -> None:
-        self._versions[one.path] += 1
-        self._versions[one.destination] += 1
+        if one.cmd not in {"setXAttr", "removeXAttr"}:
+            self._versions[one.path] += 1
+            self._versions[one.destination] += 1
         match one.cmd:
             case "create" | "append":
-                self._forget_below(one.path)
-                self._kinds[one.path] = Kind.FILE
+                if one.cmd == "create":
+                    self._changed_below(one.path, is_gone=False)
+                self._made(one.path, Kind.FILE)
                 is_marker = one.path.rpartition("/")[2].startswith("_")
-                if self._is_low and not is_marker:
-                    self._open_until[one.path] = now + 600
+                self._open_until[one.path] = now + (600 if self._is_low and not is_marker else 0)
             case "mkdirs":
-                self._kinds[one.path] = Kind.DIRECTORY
+                self._made(one.path, Kind.DIRECTORY)
             case "delete":
-                self._forget_below(one.path)
-                self._kinds[one.path] = Kind.MISSING
+                self._changed_below(one.path, is_gone=True)
             case "rename":
-                self._forget_below(one.path)
-                self._forget_below(one.destination)
-                self._kinds[one.path], self._kinds[one.destination] = Kind.MISSING, None
+                self._changed_below(one.path, is_gone=True)
+                self._changed_below(one.destination, is_gone=False)
+                self._made(one.destination, None)
             case _:
                 pass
 
-    def _forget_below(self, path: str) -> None:
-        for table in (self._kinds, self._open_until):
+    def _made(self, path: str, kind: Kind | None) -> None:
+        self._kinds[path] = kind
+        above = parent(path)
+        if above is not None and self._known(above) is Kind.MISSING:
+            self._kinds[above] = Kind.DIRECTORY
+
+    def _changed_below(self, path: str, *, is_gone: bool) -> None:
+        for table in (self._kinds, self._open_until, self._is_gone_below):
             for each in [each for each in table if each == path or each.startswith(f"{path}/")]:
                 del table[each]
+        self._is_gone_below[path] = is_gone
+        self._kinds[path] = Kind.MISSING if is_gone else None
 
 
-def _at(event: Event, one: Happened) -> Event:
+def at_paths(event: Event, one: Happened) -> Event:
     """Return the event with its paths in place of the placeholders."""
 
     def place(placeholder: str) -> str:
