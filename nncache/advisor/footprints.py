@@ -124,6 +124,7 @@ def marks_of(command: str) -> tuple[Mark, ...]:
 
 
 def _marks(change: Change, event: Event) -> Iterator[Mark]:
+    assert not isinstance(change, EverythingUnknown), "no placeholder is an unreadable path"
     match change:
         case Appeared(path):
             is_directory = isinstance(event, Create) and event.kind is FileType.DIRECTORY
@@ -143,8 +144,6 @@ def _marks(change: Change, event: Event) -> Iterator[Mark]:
         case AccessChanged(path) | SubtreeUnknown(path):
             yield Mark(Kind.TOUCHED, _argument(path))
             yield Mark(Kind.BELOW_ACCESS, _argument(path), is_below=True)
-        case EverythingUnknown():
-            raise AssertionError("no placeholder is an unreadable path")
         case _:
             assert_never(change)
 

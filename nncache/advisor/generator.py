@@ -319,4 +319,6 @@ def truth_of(spec: Spec, part: int) -> Iterator[Truth]:
         one, counting = planted(spec, number), _Counting()
         for _ in _planted_lines(spec, number, counting):
             pass
-        yield Truth(one.glob, one.paths[0], one.is_web, counting.reads, counting.hits, counting.calls, len(one.paths))
+        yield Truth(
+            one.glob, one.paths[0], one.is_web, counting.reads, counting.hits, counting.calls, len(one.paths)
+        )

@@ -184,7 +184,9 @@ class Folder:
         for assumption in ASSUMPTIONS:
             place = 2 * row.is_web + assumption
             rights = self._rights[place]
-            is_hit = rights.get(row.user, NEVER) > row.at and self._entries[place].get(row.path, NEVER) > row.at
+            is_hit = (
+                rights.get(row.user, NEVER) > row.at and self._entries[place].get(row.path, NEVER) > row.at
+            )
             found += (row.weight, 0) if is_hit else (0, row.weight)
             if not is_hit and rights.pop(row.user, None) is not None:
                 counts[RIGHTS] -= assumption

@@ -143,9 +143,7 @@ def test_what_is_kept_is_counted_until_it_is_forgotten() -> None:
     assert [gone[place] for place in (ENTRIES, RIGHTS, NAME_CHARS)] == [0, 0, 0]
     own = totals([read(0), change(1, Kind.TOUCHED)])[True]
     assert [own[place] for place in (ENTRIES, RIGHTS)] == [0, 1]
-    refused = totals(
-        [read(0), read(1)._replace(kind=Kind.DENIED), read(2, user="eve")._replace(kind=Kind.DENIED)]
-    )
+    refused = totals([read(0), change(1, Kind.TOUCHED), read(2)._replace(kind=Kind.DENIED)])
     assert refused[True][RIGHTS] == 0
 
 
