@@ -24,6 +24,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ROOMS := bench nncache demo deploy testbed proxy invalidation registry cache coordination hadoop
 
 .DEFAULT_GOAL := help
+# Lines that `make advise` generates.
+LINES ?= 10000000
+.PHONY: advise advise-loop
 .PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters discovery registry-flood hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting inotify-faults
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
@@ -172,6 +175,12 @@ docs: $(READY) ## Write settings.md, metrics.md, cache-status.md, check.md and c
 	$(BIN)/python -m nncache.settings.reference
 	$(BIN)/python -m nncache.checks.reference
 	$(BIN)/python -m nncache.commands.reference
+
+advise: $(READY) ## Generate an audit log with planted pollers, and ask what nncache would save (LINES=1000000; about 10 minutes)
+	$(BIN)/nncache advise --generate $(LINES) --out build/advice
+
+advise-loop: $(READY) ## Ask for advice about a real NameNode's audit log, apply it, and measure what it saves (about 4 minutes)
+	$(BIN)/python -m tests.advisor.loop
 
 # Not quiet: what is not said does not count for --strict.
 site: $(READY) ## Build the pages of docs/ as a site into build/site; open build/site/index.html
