@@ -92,7 +92,7 @@ class Compared:
         as_themselves: of these, those that are a filter.
         more_paths: what these filters take in beside the planted paths, as a share of those.
         strange: filters that take in no planted path.
-        known, forecast: calls saved, as shares of the reads of a status: by the generator's own count, and by the replay.
+        known, forecast: calls saved, as shares of the reads of a status: as the generator counts them, and the replay.
     """
 
     planted: int
@@ -105,11 +105,13 @@ class Compared:
 
     def lines(self) -> tuple[str, ...]:
         """Return it for people."""
+        found = (
+            f"of {self.planted} planted globs {self.found} were found, {self.as_themselves} of them as themselves; "
+            f"{100 * self.more_paths:.1f} % more paths; {self.strange} filters match no planted path"
+        )
         return (
-            f"of {self.planted} planted globs {self.found} were found, {self.as_themselves} of them as themselves, with "
-            f"{100 * self.more_paths:.1f} % more paths; {self.strange} filters match no planted path",
-            f"saved by the generator's own count: {100 * self.known:.2f} % of the reads of a status; "
-            f"forecast: {percent(self.forecast)}",
+            found,
+            f"saved by the generator's count: {100 * self.known:.2f} %; forecast: {percent(self.forecast)}",
         )
 
 

@@ -1,7 +1,7 @@
 """What the replay found, as figures of each filter. (nncache/advisor/figures.py)
 
-Pure. A saving is calls that the NameNode is asked without a proxy, minus those that it is asked with one, `isFileClosed`
-included. Low and high are the two ends of what an audit log leaves open.
+Pure. A saving is calls that the NameNode is asked without a proxy, minus those that it is asked with one, with each
+`isFileClosed`. Low and high are the two ends of what an audit log leaves open.
 """
 
 from collections import defaultdict

@@ -60,10 +60,11 @@ def memory(each: Bracket) -> str:
 
 def filters_toml(advice: Advice) -> str:
     """Return what `nncache filters diff` and `apply` read, with the reason and the cost of each filter above it."""
-    parts = [
+    head = (
         f"# What nncache advise found in {advice.lines} lines. Owners and subscribers are left as they are.\n"
         "# A saving is a share of all reads of a status that the NameNode answered.\n"
-    ]
+    )
+    parts = [head]
     for each in advice.filters:
         every = (
             ""

@@ -2,8 +2,8 @@ r"""Lines of logs as events, by native columns of Spark: no Python runs on the e
 
 What is read: the NameNode's audit log of Hadoop 2.7 to 3.5, whatever stands before `allowed=` and also within a
 shipper's JSON; nncache's access log; the JSON of Ranger's HDFS plug-in.
-Source: `FSNamesystem.FSDefaultAuditLogger`, `StringEscapeUtils.escapeJava`. Hadoop 2.7 does not escape: of a path with a
-tab in it the fields of the line are found by their names.
+Source: `FSNamesystem.FSDefaultAuditLogger`, `StringEscapeUtils.escapeJava`. Hadoop 2.7 does not escape: with a tab in a
+path, the fields are found by their names.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ STAMP: Final = (
 )
 
 ESCAPED: Final = r'^(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u[0-9a-fA-F]{4})*$'
-"""What `escapeJava` writes, which JSON reads back. Another text with a backslash is of Hadoop 2.7 and is as it stands."""
+"""What `escapeJava` writes, which JSON reads back. Any other text is of Hadoop 2.7 and is as it stands."""
 
 JSON_MESSAGES: Final = ("message", "log", "msg")
 JSON_TIMES: Final = ("@timestamp", "timestamp", "time")
@@ -157,9 +157,7 @@ def events(lines: DataFrame) -> DataFrame:
     found = found.withColumn("form", form).where(F.col("form") != BLANK)
     access = {name: _of_access(number, key) for name, (number, key) in _ACCESS_FIELDS.items()}
     target_path = F.regexp_extract("target", r"^/webhdfs/v1([^?]*)", 1)
-    target_path = F.expr(
-        "try_url_decode(replace({}, '+', '%2B'))".format("regexp_extract(target, '^/webhdfs/v1([^?]*)', 1)")
-    )
+    target_path = F.try_url_decode(F.replace(target_path, F.lit("+"), F.lit("%2B")))
     is_status = F.upper(access["operation"]) == "GETFILESTATUS"
     command = F.substring_index("cmd", " ", 1)
     is_access, is_ranger = F.col("form") == ACCESS, F.col("form") == RANGER
@@ -169,7 +167,7 @@ def events(lines: DataFrame) -> DataFrame:
         .when(is_ranger, F.unix_millis(_moment(_in_json("evtTime"))))
         .otherwise(F.col("at"))
         .alias("at"),
-        F.when(is_access, F.lit(True))
+        F.when(is_access, F.lit(1) == 1)
         .when(is_ranger, _in_json("result") == "1")
         .otherwise(F.col("allowed"))
         .alias("allowed"),
@@ -201,11 +199,10 @@ def events(lines: DataFrame) -> DataFrame:
     reads = F.col("cmd") == "getfileinfo"
     opened = (F.col("cmd") == "open") & F.col("is_web")
     has_path = reads | opened | F.col("cmd").isin(*EVENTS) | (F.col("form") == RANGER)
-    canonical = _canonical
     found = found.withColumns(
         {
-            "src": F.when(has_path, canonical("src")),
-            "dst": F.when(has_path, canonical("dst")),
+            "src": F.when(has_path, _canonical("src")),
+            "dst": F.when(has_path, _canonical("dst")),
             "day": F.to_date(F.timestamp_millis("at")),
         }
     )
@@ -236,10 +233,6 @@ _ACCESS_FIELDS: Final = {
     "operation": (6, "operation"),
     "weight": (7, "weight"),
 }
-
-
-def _is_access_json() -> Column:
-    return F.col("is_json") & F.contains("line", F.lit('"log":"access"'))
 
 
 def _of_access(number: int, key: str) -> Column:

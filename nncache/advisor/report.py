@@ -105,6 +105,7 @@ def as_markdown(advice: Advice, zone: ZoneInfo) -> str:
     calls = sum(each for each, _ in advice.asked.values())
     total = sum((shares(advice, each) for each in advice.filters), NOTHING)
     saved = sum((each.saved for each in advice.filters), NOTHING)
+    stays = Bracket(calls - saved.high, calls - saved.low)
 
     def row(name: str, count: float) -> dict[str, str]:
         return {
@@ -133,7 +134,7 @@ def as_markdown(advice: Advice, zone: ZoneInfo) -> str:
             ],
             total=percent(total),
             filters=[*_rows(advice)],
-            stays=f"{_range(Bracket(calls - saved.high, calls - saved.low), 1 / seconds)} of {calls / seconds:,.1f} calls a second",
+            stays=f"{_range(stays, 1 / seconds)} of {calls / seconds:,.1f} calls a second",
             memory=memory(sum((each.memory for each in advice.filters), NOTHING)),
             source=f"{SOURCE_CALLS_PER_S[0]:g} to {SOURCE_CALLS_PER_S[1]:g}",
             refused=[{"glob": glob, "reason": reason} for glob, reason in advice.refused.items()],
@@ -152,10 +153,11 @@ def finding(advice: Advice) -> str:
     web = sum((each.web.saved for each in advice.filters), NOTHING)
     rpc = sum((each.rpc.saved for each in advice.filters), NOTHING)
     calls = sum(each for each, _ in advice.asked.values())
+    whole, by_web, by_rpc = (percent(each.of(advice.statuses)) for each in (web + rpc, web, rpc))
     return (
-        f"With {len(advice.filters)} filters nncache would save {percent((web + rpc).of(advice.statuses))} of the reads of a "
-        f"status, {percent((web + rpc).of(calls))} of all calls: {percent(web.of(advice.statuses))} by a changed URL of "
-        f"clients on WebHDFS, {percent(rpc.of(advice.statuses))} if clients on RPC move to WebHDFS."
+        f"With {len(advice.filters)} filters nncache would save {whole} of the reads of a status, "
+        f"{percent((web + rpc).of(calls))} of all calls: {by_web} by a changed URL of clients on WebHDFS, "
+        f"{by_rpc} if clients on RPC move to WebHDFS."
     )
 
 

@@ -87,7 +87,6 @@ class Advice:
     ranger: tuple[tuple[str, str, int], ...]  # user, access, how often
     filters: tuple[FilterFigures, ...]
     refused: dict[str, str]
-    skeletons_left_out: int
 
     @property
     def unknown_share(self) -> float:
@@ -230,7 +229,6 @@ class _Counted:
             ranger=self.ranger,
             filters=(),
             refused={},
-            skeletons_left_out=0,
         )
 
 
@@ -266,7 +264,7 @@ def _counted_from(load: DataFrame, events: DataFrame) -> _Counted:
     last = max((row["last"] for row in timed if row["last"] is not None), default=0)
     bucket_ms = MINUTE_MS if last - first < SHORT_MS else HOUR_MS
     has_audit = parse.AUDIT in lines
-    load = load.where(_counts(has_audit=has_audit))
+    checks, load = load.where(F.col("form") == parse.RANGER), load.where(_counts(has_audit=has_audit))
     is_status = F.col("cmd") == "getfileinfo"
     statuses = F.sum(F.when(is_status, F.col("calls")).otherwise(0)).alias("statuses")
     calls = F.sum("calls").alias("calls")
@@ -303,11 +301,7 @@ def _counted_from(load: DataFrame, events: DataFrame) -> _Counted:
         events.where(F.col("form") == parse.UNKNOWN).select("detail").limit(3).collect() if unknown else []
     )
     ranger = (
-        load.where(F.col("form") == parse.RANGER)
-        .groupBy("user", "cmd")
-        .agg(calls)
-        .orderBy(F.desc("calls"))
-        .limit(20)
+        checks.groupBy("user", "cmd").agg(calls).orderBy(F.desc("calls"), "user", "cmd").limit(20).collect()
     )
     return _Counted(
         lines=sum(lines.values()),
@@ -322,15 +316,13 @@ def _counted_from(load: DataFrame, events: DataFrame) -> _Counted:
         of_open=of_open,
         asked=asked,
         loads=loads,
-        ranger=tuple((row["user"], row["cmd"], row["calls"]) for row in ranger.collect())
-        if parse.RANGER in lines
-        else (),
+        ranger=tuple((row["user"], row["cmd"], row["calls"]) for row in ranger),
     )
 
 
 def _counts(*, has_audit: bool) -> Column:
-    """Whether an event counts: of an access log beside an audit log only hits do, since all others left lines in both."""
-    return F.col("form").isin(parse.AUDIT, parse.RANGER) | (
+    """Whether an event is a call: of an access log beside an audit log only hits are, as all others are in both."""
+    return (F.col("form") == parse.AUDIT) | (
         (F.col("form") == parse.ACCESS) & (F.col("is_hit") | F.lit(not has_audit))
     )
 

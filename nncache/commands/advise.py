@@ -114,9 +114,10 @@ def advise(  # noqa: PLR0913 - one for each option
     try:
         from nncache.advisor import command  # noqa: PLC0415 - pyspark is an extra
     except ModuleNotFoundError as exc:
-        if (exc.name or "").partition(".")[0] not in _LIBRARIES:
+        library = (exc.name or "").partition(".")[0]
+        if library not in _LIBRARIES:
             raise
-        raise StartError(f"nncache advise needs PyPI's {exc.name}: pip install 'nncache[advisor]'") from exc
+        raise StartError(f"nncache advise needs {library}: pip install 'nncache[advisor]'") from exc
     order = command.Order(
         inputs=inputs,
         out=out,

@@ -78,7 +78,7 @@ def steps(seed: int, seconds: float) -> list[Step]:
         found.append(Step(at, what, path, "job"))
         found.append(Step(at, "list", path.rpartition("/")[0], "job"))
         number += 1
-        found.append(Step(at, "read", f"/tmp/once/{number}/x{chance.random()}", "job"))
+        found.append(Step(at, "read", f"/once/{number}/x{chance.random()}", "job"))
     return sorted(found, key=lambda step: step.at)
 
 

@@ -1,7 +1,7 @@
 r"""Lines as NameNodes write them, with the fields that they have.
 
-Those of 3.5.0 were written by one (`tests/advisor/test_real_namenode.py` makes such lines again, on any release that the
-test bed runs); those of 2.7, 2.10 and 3.3 follow `FSNamesystem.FSDefaultAuditLogger` of 2.7.3, 2.10.2 and 3.3.6.
+Those of 3.5.0 were written by one (`tests/advisor/test_real_namenode.py` has others made on any release that the
+test bed runs); those of 2.7 to 3.3 follow `FSNamesystem.FSDefaultAuditLogger` of 2.7.3, 2.10.2 and 3.3.6.
 """
 
 from tests.advisor.twin import AuditLine

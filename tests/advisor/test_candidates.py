@@ -61,7 +61,7 @@ def test_deep_and_shallow_siblings_merge_in_one_go() -> None:
 
 def test_what_is_read_once_is_no_candidate() -> None:
     """Nor what has too few repeats, or more first reads than repeats: a miss of a file costs two calls."""
-    assert find(once(f"/tmp/{V}"), polled("/a/b", reads=20), Seen("/a/c", 1000, 400, 600)) == []
+    assert find(once(f"/spark/{V}"), polled("/a/b", reads=20), Seen("/a/c", 1000, 400, 600)) == []
 
 
 def test_a_glob_that_no_filter_may_have_is_refused_with_the_reason() -> None:

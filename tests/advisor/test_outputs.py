@@ -48,7 +48,6 @@ ADVICE = Advice(
         [filter_of("/user/*/payroll/*/_SUCCESS"), filter_of("/user/[ab]/flow/*/_SUCCESS"), filter_of("/ä")]
     ),
     refused={"/*/x": "too general"},
-    skeletons_left_out=0,
 )
 UTC = ZoneInfo("UTC")
 

@@ -18,7 +18,8 @@ from nncache.cache.replies import Reply
 from nncache.cache.settings import CacheSettings
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.events import Append, Close, Create, Event, MetadataUpdate, Rename, Truncate, Unlink
-from nncache.hadoop.paths import InvalidPathError, canonical, parent
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import InvalidPathError, ancestors, canonical, parent
 
 # -- one line ----------------------------------------------------------------------------------------
 
@@ -177,8 +178,9 @@ class CacheTwin:
     directory that is made was not there; else the opposite of each.
     """
 
-    def __init__(self, globs: Iterable[str], *, is_low: bool) -> None:
+    def __init__(self, globs: tuple[str, ...], *, is_low: bool) -> None:
         self._is_low = is_low
+        self._globs = GlobSet({glob: glob for glob in globs})
         self._cache = MetadataCache(CacheSettings(glob=tuple(globs)))
         self._cache.open_stream(1)
         self._kinds: dict[str, Kind | None] = {}
@@ -187,6 +189,10 @@ class CacheTwin:
         self._open_until: dict[str, float] = {}
         self._tx = 0
         self.counts: Counter[tuple[str, str]] = Counter()
+
+    def is_matched(self, path: str) -> bool:
+        """Whether a path may be kept."""
+        return self._globs.matches(path)
 
     def read(self, path: str, user: str, now: float, *, is_allowed: bool) -> tuple[bool, int]:
         """Return whether it was a hit, and how many calls it was otherwise."""
@@ -298,14 +304,24 @@ def replayed_by_cache(
 ) -> Counts:
     """Replay all reads over one protocol of what matches, in one cache."""
     twin = CacheTwin((glob,) if isinstance(glob, str) else glob, is_low=is_low)
+    ordered = list(_without_opens(found))
+    asked = {one.path for one in ordered if one.order}
+    asked = {path for path in asked if twin.is_matched(path)}
+    near = asked | {above for path in asked for above in ancestors(path)}
     reads = hits = calls = 0
-    filters = twin._cache._filters.globs  # noqa: SLF001 - the twin's own
-    for one in _without_opens(found):
+    for one in ordered:
         if one.order == 0:
-            twin.change(one)
-        elif one.is_web == is_web and filters.matches(one.path):
-            is_hit, asked = twin.read(one.path, one.user, one.at / 1000, is_allowed=one.is_allowed)
-            reads, hits, calls = reads + 1, hits + is_hit, calls + asked
+            around = (
+                one.path,
+                parent(one.path),
+                one.destination,
+                parent(one.destination) if one.destination else None,
+            )
+            if not near.isdisjoint(around):  # all others concern nothing that is read
+                twin.change(one)
+        elif one.is_web == is_web and one.path in asked:
+            is_hit, number = twin.read(one.path, one.user, one.at / 1000, is_allowed=one.is_allowed)
+            reads, hits, calls = reads + 1, hits + is_hit, calls + number
     return Counts(reads, hits, calls)
 
 
