@@ -22,11 +22,12 @@ def _parts(spark: SparkSession, spec: Spec) -> DataFrame:
 
 def generated_lines(spark: SparkSession, spec: Spec) -> DataFrame:
     """Return the lines as the column `value`; nothing is written."""
+    lines_of = generator.lines_of
 
     def lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for part in batch.column(0).to_pylist():
-                found = generator.lines_of(spec, part)
+                found = lines_of(spec, part)
                 while some := list(islice(found, _BATCH)):
                     yield pa.RecordBatch.from_arrays([pa.array(some)], ["value"])
 
@@ -35,11 +36,12 @@ def generated_lines(spark: SparkSession, spec: Spec) -> DataFrame:
 
 def generated_truth(spark: SparkSession, spec: Spec) -> list[Truth]:
     """Return what a proxy would have done with the reads of each planted glob."""
+    truth_of = generator.truth_of
 
     def truths(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for part in batch.column(0).to_pylist():
-                found = [each._asdict() for each in generator.truth_of(spec, part)]
+                found = [each._asdict() for each in truth_of(spec, part)]
                 if found:
                     yield pa.RecordBatch.from_pylist(found)
 

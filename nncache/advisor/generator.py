@@ -12,7 +12,6 @@ import datetime as dt
 import heapq
 import random
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 LINES_PER_S: Final = 2_000
@@ -23,6 +22,7 @@ CHANGE_EVERY_S: Final = 900.0
 ENTRY_S: Final = 3600.0
 RIGHT_S: Final = 300.0
 STARTS_AT: Final = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
+_SECONDS: Final[dict[int, str]] = {}  # no lru_cache: it goes to executors by its name
 _SYLLABLES: Final = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "to")
 
 _SHARES: Final = (
@@ -280,9 +280,12 @@ def _others(spec: Spec, part: int) -> Iterator[tuple[float, str]]:
         at += chance.expovariate(rate)
 
 
-@lru_cache(8)
 def _second(number: int) -> str:
-    return f"{STARTS_AT + dt.timedelta(seconds=number):%Y-%m-%d %H:%M:%S}"
+    """Return a second as a line has it; the last one is remembered."""
+    if number not in _SECONDS:
+        _SECONDS.clear()
+        _SECONDS[number] = f"{STARTS_AT + dt.timedelta(seconds=number):%Y-%m-%d %H:%M:%S}"
+    return _SECONDS[number]
 
 
 def _line(  # noqa: PLR0913 - one for each field

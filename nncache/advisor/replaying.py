@@ -5,7 +5,7 @@ user, a glob or a tree with most of the reads is spread over all tasks. A change
 that it makes stale; one above directories that are read goes to each of these, found by their ancestors.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 
 from nncache.advisor import replay
 from nncache.advisor.footprints import EVENTS, Kind, Mark, marks_of
-from nncache.advisor.replay import COUNTED, Row, Rules
+from nncache.advisor.replay import COUNTED, Rules
 
 cloudpickle.register_pickle_by_value(replay)  # so that executors need nothing of ours
 
@@ -106,23 +106,25 @@ def _parent(path: Column) -> Column:
 
 def replayed(rows: DataFrame, rules: Rules, partitions: int) -> DataFrame:
     """Return the counts by glob, protocol and bucket, and gaps between reads (`is_web` null), as `replay.fold` says."""
-    names = ["glob", "is_web", "bucket", *COUNTED]
-
-    def fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        columns = (tuple(column.to_pylist() for column in batch.columns) for batch in batches)
-        found = list(replay.fold(rules, columns))
-        if found:
-            types = [pa.int32(), pa.bool_(), *[pa.int64()] * (1 + len(COUNTED))]
-            arrays = [
-                pa.array(values, kind) for values, kind in zip(zip(*found, strict=True), types, strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, names)
-
     ordered = rows.select(*_ROW).repartition(partitions, "directory")
     ordered = ordered.sortWithinPartitions(
         "directory", "at", "kind", "path", "user", "glob", "is_web", "weight"
     )
-    return ordered.mapInArrow(fold, _SCHEMA)
+    return ordered.mapInArrow(on_executors(rules), _SCHEMA)
 
 
-__all__ = ["Row", "Rules", "replayed", "rows"]
+def on_executors(rules: Rules) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what replays one partition, and needs nothing of ours to be unpickled."""
+    replay_rows, names = replay.fold, ("glob", "is_web", "bucket", *COUNTED)
+
+    def fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        columns = (tuple(column.to_pylist() for column in batch.columns) for batch in batches)
+        found = list(replay_rows(rules, columns))
+        if found:
+            types = (pa.int32(), pa.bool_(), *[pa.int64()] * (len(names) - 2))
+            arrays = [
+                pa.array(each, kind) for each, kind in zip(zip(*found, strict=True), types, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, names)
+
+    return fold

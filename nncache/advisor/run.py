@@ -177,12 +177,11 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
         lines = parse.read_lines(spark, question.inputs)
         parse.events(lines).write.mode("overwrite").partitionBy("day").parquet(question.events)
     events = spark.read.parquet(*(ready or [question.events]))
-    for limit, is_within in (
-        (question.since, F.col("at") >= question.since),
-        (question.until, F.col("at") < question.until),
-    ):
-        if limit is not None:
-            events = events.where(is_within | F.col("at").isNull())
+    at = F.col("at")
+    if question.since is not None:
+        events = events.where(at.isNull() | (at >= question.since))
+    if question.until is not None:
+        events = events.where(at.isNull() | (at < question.until))
     return events
 
 
@@ -234,43 +233,28 @@ class _Counted:
 
 def _counted(events: DataFrame) -> _Counted:
     """Count by hour, or by minute of a short log: from one scan, of which the groups are few."""
-    minute = F.floor(F.col("at") / MINUTE_MS)
-    load = (
-        events.groupBy("form", "cmd", "is_web", "framework", "user", "is_hit", minute.alias("minute"))
-        .agg(
-            F.count("*").alias("lines"),
-            F.sum("weight").alias("calls"),
-            F.min("at").alias("first"),
-            F.max("at").alias("last"),
-        )
-        .cache()
-    )
+    is_known = F.col("form") != parse.UNKNOWN
+    first, last = events.where(is_known).agg(F.min("at"), F.max("at")).collect()[0]
+    span_ms = 0 if first is None else last - first
+    bucket_ms = MINUTE_MS if span_ms < SHORT_MS else HOUR_MS
+    bucket = F.floor(F.col("at") / bucket_ms).alias("bucket")
+    load = events.groupBy("form", "cmd", "is_web", "framework", "user", "is_hit", bucket)
+    counts = load.agg(F.count("*").alias("lines"), F.sum("weight").alias("calls")).cache()
     try:
-        return _counted_from(load, events)
+        return _counted_from(counts, events, first or 0, last or 0, bucket_ms)
     finally:
-        load.unpersist()
+        counts.unpersist()
 
 
-def _counted_from(load: DataFrame, events: DataFrame) -> _Counted:
-    forms = {
-        row["form"]: row
-        for row in load.groupBy("form")
-        .agg(F.sum("lines").alias("lines"), F.min("first").alias("first"), F.max("last").alias("last"))
-        .collect()
-    }
-    lines = {form: row["lines"] for form, row in forms.items()}
-    timed = [row for form, row in forms.items() if form != parse.UNKNOWN]
-    first = min((row["first"] for row in timed if row["first"] is not None), default=0)
-    last = max((row["last"] for row in timed if row["last"] is not None), default=0)
-    bucket_ms = MINUTE_MS if last - first < SHORT_MS else HOUR_MS
+def _counted_from(load: DataFrame, events: DataFrame, first: int, last: int, bucket_ms: int) -> _Counted:
+    forms = load.groupBy("form").agg(F.sum("lines").alias("lines")).collect()
+    lines = {row["form"]: row["lines"] for row in forms}
     has_audit = parse.AUDIT in lines
     checks, load = load.where(F.col("form") == parse.RANGER), load.where(_counts(has_audit=has_audit))
     is_status = F.col("cmd") == "getfileinfo"
     statuses = F.sum(F.when(is_status, F.col("calls")).otherwise(0)).alias("statuses")
     calls = F.sum("calls").alias("calls")
-    by_bucket = load.groupBy(F.floor(F.col("minute") * MINUTE_MS / bucket_ms).alias("bucket")).agg(
-        calls, statuses
-    )
+    by_bucket = load.groupBy("bucket").agg(calls, statuses)
     asked = {row["bucket"]: (row["calls"], row["statuses"]) for row in by_bucket.collect()}
     loads = tuple(
         Load(
