@@ -51,11 +51,20 @@ STAMP: Final = (
     r"(?:[.,]([0-9]{1,3})[0-9]*)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
 )
 
-ESCAPED: Final = r'^(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u[0-9a-fA-F]{4})*$'
+_CODE: Final = (
+    r"\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+"""A character by its code, or by a pair of surrogates; one of these alone is no character."""
+
+ESCAPED: Final = rf'^(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|{_CODE})*+$'
 """What `escapeJava` writes, which JSON reads back. Any other text is of Hadoop 2.7 and is as it stands."""
 
-JSON_MESSAGES: Final = ("message", "log", "msg")
-JSON_TIMES: Final = ("@timestamp", "timestamp", "time")
+_JSON_TEXT: Final = (
+    rf'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|{_CODE})*+'  # possessive: Java needs no stack for it
+)
+JSON_MESSAGE: Final = rf'"(?:message|log|msg)"\s*:\s*"(?=[^"]*allowed=)({_JSON_TEXT})"'
+JSON_TIME: Final = r'"(?:@timestamp|timestamp|time)"\s*:\s*"([^"\\]*)"'
+"""Of a shipper's JSON no more is understood, so that a line that was cut off still says what it does."""
 
 VARIABLE: Final = "\x01"
 """In a skeleton: in place of what varies."""
@@ -79,9 +88,8 @@ def fields(lines: DataFrame) -> DataFrame:
     """
     found = lines.select(F.expr(r"rtrim('\r\n', make_valid_utf8(value)) as line"))
     found = found.withColumn("is_json", F.col("line").startswith("{"))
-    within = [_in_json(name) for name in JSON_MESSAGES]
-    message = F.coalesce(*(F.when(F.contains(each, F.lit("allowed=")), each) for each in within))
-    message = F.when(F.col("is_json"), F.rtrim(message, F.lit("\r\n"))).otherwise(F.col("line"))
+    within = F.rtrim(_unescaped(F.regexp_extract("line", JSON_MESSAGE, 1)), F.lit("\r\n"))
+    message = F.when(F.col("is_json"), within).otherwise(F.col("line"))
     found = found.withColumn("message", message)
     tabs = r"if(contains(message, '#011ugi='), replace(message, '#011', '\t'), message)"  # as rsyslog writes tabs
     found = found.withColumn("message", F.expr(tabs)).withColumn("f", F.split("message", "\t"))
@@ -105,7 +113,7 @@ def fields(lines: DataFrame) -> DataFrame:
         *(F.when(F.col("is_usual"), usual[name]).otherwise(picked[name]).alias(name) for name in FIELDS),
     )
     usual_at = F.expr("try_cast(translate(substr(head, 1, 23), ',', '.') as timestamp)")
-    outer = F.when(F.col("is_json"), F.coalesce(*map(_in_json, JSON_TIMES)))
+    outer = F.when(F.col("is_json"), F.regexp_extract("line", JSON_TIME, 1))
     odd_at = _moment(F.when(F.col("head").rlike(STAMP), F.col("head")).otherwise(outer))
     return found.select(
         "line",
@@ -121,12 +129,16 @@ def _in_json(name: str) -> Column:
     return F.get_json_object("line", f"$['{name}']")
 
 
+def _unescaped(text: Column) -> Column:
+    """Return what stands between the quotes of a string of JSON."""
+    return F.get_json_object(F.concat(F.lit('{"v":"'), text, F.lit('"}')), "$.v")
+
+
 def _said(name: str) -> Column:
     field = F.col(name)
     if name in {"src", "dst", "callerContext"}:
         is_escaped = F.contains(field, F.lit("\\")) & field.rlike(ESCAPED)
-        text = F.get_json_object(F.concat(F.lit('{"v":"'), field, F.lit('"}')), "$.v")
-        return F.when(field != "null", F.when(is_escaped, text).otherwise(field))
+        return F.when(field != "null", F.when(is_escaped, _unescaped(field)).otherwise(field))
     return F.nullif(field, F.lit("null")) if name in {"ip", "perm"} else field
 
 

@@ -76,6 +76,20 @@ def test_damaged_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> No
     assert differences(spark, tmp_path, list(fuzzed(1, 20_000))) == []
 
 
+def test_a_line_may_be_as_long_as_it_likes(spark: SparkSession, tmp_path: Path) -> None:
+    """Escapes of a whole path, a megabyte of tabs or of quotes: Java's regular expressions need no stack for them."""
+    usual = REAL[-1][1].rstrip("\r")
+    wide = usual.replace("src=/a", "src=/" + "\\u00E4" * 8_000)
+    wrapped = json.dumps({"message": wide})
+    odd = [usual + "\tcallerContext=" + text * 500_000 for text in ("\t", '"', "\\t", "{")]
+    lines = [line.encode() for line in (wide, wrapped, *odd, "\t" * 1_000_000, "allowed=true\tugi=" * 50_000)]
+    found = native(spark, tmp_path, lines)
+    assert found == [read_line(line, BERLIN) for line in lines]
+    assert [line is not None for line in found] == [True] * 6 + [False] * 2
+    assert found[0] is not None
+    assert found[0].src == "/" + "ä" * 8_000
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_million_damaged_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> None:

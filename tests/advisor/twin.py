@@ -31,7 +31,8 @@ _STAMP = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})"
     r"(?:[.,]([0-9]{1,3})[0-9]*)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
 )
-_ESCAPED = re.compile(r'(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u[0-9a-fA-F]{4})*')
+_CODE = r"\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPED = re.compile(rf'(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|{_CODE})*')
 UTC = ZoneInfo("UTC")
 
 
@@ -79,15 +80,20 @@ def read_line(raw: bytes, zone: ZoneInfo = UTC) -> AuditLine | None:
     )
 
 
+_JSON_TEXT = rf'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|{_CODE})*+'
+_JSON_MESSAGE = re.compile(
+    rf'"(?:message|log|msg)"[ \t\n\x0b\f\r]*:[ \t\n\x0b\f\r]*"(?=[^"]*allowed=)({_JSON_TEXT})"'
+)
+_JSON_TIME = re.compile(r'"(?:@timestamp|timestamp|time)"[ \t\n\x0b\f\r]*:[ \t\n\x0b\f\r]*"([^"\\]*)"')
+
+
 def _unwrapped(line: str) -> tuple[str, str | None]:
-    try:
-        fields = json.loads(line)
-    except ValueError:
-        return "", None
-    texts = {key: value for key, value in fields.items() if isinstance(value, str)}
-    messages = (texts[key] for key in ("message", "log", "msg") if "allowed=" in texts.get(key, ""))
-    times = (texts[key] for key in ("@timestamp", "timestamp", "time") if key in texts)
-    return next(messages, "").rstrip("\r\n"), next(times, None)
+    message, time = _JSON_MESSAGE.search(line), _JSON_TIME.search(line)
+    return _unescaped(message[1]).rstrip("\r\n") if message else "", time[1] if time else None
+
+
+def _unescaped(text: str) -> str:
+    return str(json.loads(f'"{text}"')).encode("utf-8", "replace").decode()
 
 
 def _said(text: str) -> str | None:
@@ -95,7 +101,7 @@ def _said(text: str) -> str | None:
         return None
     if "\\" not in text or _ESCAPED.fullmatch(text) is None:
         return text
-    return str(json.loads(f'"{text}"')).encode("utf-8", "replace").decode()
+    return _unescaped(text)
 
 
 def _moment(text: str, zone: ZoneInfo) -> int | None:
