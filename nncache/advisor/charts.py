@@ -2,11 +2,12 @@
 
 import datetime as dt
 import io
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
@@ -19,7 +20,7 @@ _OTHER, _STATUS, _SAVED = "#8c8c8c", "#D55E00", "#0072B2"
 """Source: M. Okabe, K. Ito, "Color Universal Design", 2008."""
 
 _MOST_BARS: Final = 20
-_STYLE: Final = {
+_STYLE: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "nncache",
     "font.family": "sans-serif",
@@ -66,7 +67,10 @@ def _asked(advice: Advice, zone: ZoneInfo) -> Figure:
     figure = Figure(figsize=(10, 3.6))
     axes: Axes = figure.subplots()
     per_s = 1000 / advice.bucket_ms
-    times = [dt.datetime.fromtimestamp(each * advice.bucket_ms / 1000, zone) for each in advice.buckets]
+    times = date2num(
+        [dt.datetime.fromtimestamp(each * advice.bucket_ms / 1000, zone) for each in advice.buckets]
+    )
+    axes.xaxis_date(tz=zone)
     asked = [advice.asked.get(each, (0, 0)) for each in advice.buckets]
     saved = over_time(advice.filters)
     lows = [

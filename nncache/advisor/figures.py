@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Final
+from typing import Final, TypeAlias
 
 from nncache.advisor.candidates import Candidate, Some
 from nncache.advisor.replay import CHANGES, COUNTED
@@ -22,6 +22,10 @@ DIRECTORY_BYTES: Final = 620
 
 SOURCE_CALLS_PER_S: Final = (3.0, 100.0)
 """What reading the changes and probing costs for each publisher, or proxy on the direct channel: idle, and busy."""
+
+
+Counts: TypeAlias = tuple[int, bool | None, int, *tuple[int, ...]]
+"""What `nncache.advisor.replay.fold` yields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class FilterFigures:
 
 def figures_of(
     candidates: Mapping[int, Candidate],
-    rows: Iterable[tuple[int, bool | None, int, *tuple[int, ...]]],
+    rows: Iterable[Counts],
     scale: float = 1.0,
 ) -> list[FilterFigures]:
     """Return the figures of the candidates that save calls at both ends, the best first.

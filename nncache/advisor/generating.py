@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from nncache.advisor import generator
 from nncache.advisor.generator import Spec, Truth
 
-cloudpickle.register_pickle_by_value(generator)  # so that executors need nothing of ours
+# So that executors need nothing of ours.
+cloudpickle.register_pickle_by_value(generator)  # type: ignore[no-untyped-call]  # it has no annotations
 
 _BATCH: Final = 10_000
 

@@ -138,4 +138,6 @@ class Pseudonyms:
     def _load(self, load: Load) -> Load:
         if load.title != "user":
             return load
-        return replace(load, rows=tuple((self.name(name), *counts) for name, *counts in load.rows))
+        return replace(
+            load, rows=tuple((self.name(name), calls, statuses) for name, calls, statuses in load.rows)
+        )

@@ -8,7 +8,7 @@ Reads over WebHDFS and over RPC are answered apart, as if the others did not go 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 LOW, HIGH = 0, 1
@@ -263,7 +263,7 @@ def _name_chars(path: str) -> int:
     return len(path) - path.rfind("/") - 1
 
 
-def fold(rules: Rules, columns: Iterable[tuple[list[object], ...]]) -> Iterator[tuple[object, ...]]:
+def fold(rules: Rules, columns: Iterable[Sequence[Sequence[object]]]) -> Iterator[tuple[object, ...]]:
     """Replay batches of columns, in the order of `Row`; yield the counts in the end.
 
     A count is glob, protocol, bucket and `COUNTED`; a row of `gaps` is glob, None, the power of two and how many.

@@ -17,7 +17,8 @@ from nncache.advisor import replay
 from nncache.advisor.footprints import EVENTS, Kind, Mark, marks_of
 from nncache.advisor.replay import COUNTED, Rules
 
-cloudpickle.register_pickle_by_value(replay)  # so that executors need nothing of ours
+# So that executors need nothing of ours.
+cloudpickle.register_pickle_by_value(replay)  # type: ignore[no-untyped-call]  # it has no annotations
 
 _COUNTS: Final = ", ".join(f"{name} long" for name in COUNTED)
 _SCHEMA: Final = f"glob int, is_web boolean, bucket long, {_COUNTS}"

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 
 from nncache.advisor import parse, replaying
 from nncache.advisor.candidates import VARIABLE, Candidate, Finder, Seen
-from nncache.advisor.figures import FilterFigures, figures_of
+from nncache.advisor.figures import Counts, FilterFigures, figures_of
 from nncache.advisor.replay import Rules
 from nncache.invalidation.filters.settings import FilterSettings
 
@@ -395,7 +395,7 @@ def _drilled(
 
 def _replayed(
     reads: DataFrame, events: DataFrame, candidates: dict[int, Candidate], depth: int, rules: Rules
-) -> list[tuple[int, bool | None, int, *tuple[int, ...]]]:
+) -> list[Counts]:
     spark = reads.sparkSession
     globs = [(seen.skeleton, number) for number, each in candidates.items() for seen in each.skeletons]
     for level in range(depth, -1, -1):

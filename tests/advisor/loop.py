@@ -219,19 +219,19 @@ def run_loop(cluster: Cluster, scratch: Path, *, seconds: float, seed: int = 1) 
     calls += int(after["nncache_closed_queries_total"] - before["nncache_closed_queries_total"])
     filters = figures["filters"]
     reads = counts["reads"]
-    low, high = (sum(each["web"]["saved"][end] for each in filters) for end in ("low", "high"))
+
+    def ends(what: str) -> tuple[float, float]:
+        low, high = (sum(each["web"][what][end] for each in filters) for end in ("low", "high"))
+        return low, high
+
     of = sum(each["web"]["reads"] for each in filters)
+    low, high = ends("saved")
     return Outcome(
         tuple(each["glob"] for each in filters),
         (of, reads),
-        Range(
-            *(sum(each["web"]["hits"][end] for each in filters) for end in ("low", "high")), counts["hits"]
-        ),
+        Range(*ends("hits"), counts["hits"]),
         Range(100 * low / of, 100 * high / of, 100 * (reads - calls) / reads),
-        Range(
-            *(sum(each["web"]["memory"][end] for each in filters) for end in ("low", "high")),
-            after["nncache_cache_bytes"],
-        ),
+        Range(*ends("memory"), after["nncache_cache_bytes"]),
     )
 
 

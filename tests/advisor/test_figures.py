@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.advisor.candidates import ANY, Candidate, Seen
-from nncache.advisor.figures import Bracket, at_median_and_peak, figures_of, over_time
+from nncache.advisor.figures import Bracket, Counts, at_median_and_peak, figures_of, over_time
 from nncache.advisor.replay import CHANGES, COUNTED
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Fetch, Known
@@ -15,9 +15,9 @@ from nncache.cache.settings import CacheSettings
 ONE = Candidate("/a/*", ("a", ANY), (Seen("/a/x", 100, 90, 4),))
 
 
-def row(bucket: int, *counts: int, is_web: bool = True) -> tuple[int, bool | None, int, *tuple[int, ...]]:
+def row(bucket: int, *counts: int, is_web: bool | None = True) -> Counts:
     """Return counts of the glob 0, those that are not given being 0."""
-    return (0, is_web, bucket, *counts, *(0,) * (len(COUNTED) - len(counts)))
+    return 0, is_web, bucket, *counts, *[0] * (len(COUNTED) - len(counts))
 
 
 def test_savings_are_reads_minus_calls_at_both_ends() -> None:
@@ -57,7 +57,7 @@ def test_what_loses_calls_is_not_recommended() -> None:
 def test_a_sample_stands_for_the_whole() -> None:
     """Counts, bytes and changes."""
     counts = row(1, 10, 9, 1, 9, 1, 4, 1, 1, 1, 8)
-    changes = (0, None, CHANGES, 3, *(0,) * (len(COUNTED) - 1))
+    changes = row(CHANGES, 3, is_web=None)
     (whole,), (sampled,) = (figures_of({0: ONE}, [counts, changes], scale) for scale in (1.0, 10.0))
     assert (sampled.reads, sampled.changes, sampled.saved) == (100, 30, Bracket(90, 90))
     assert sampled.memory.low == 10 * whole.memory.low
@@ -67,7 +67,7 @@ def test_the_median_gap_is_known_to_the_power_of_two() -> None:
     """Changes are no gaps."""
 
     def every(*gaps: tuple[int, int]) -> float | None:
-        rows = [(0, None, power, count, *(0,) * (len(COUNTED) - 1)) for power, count in gaps]
+        rows = [row(power, count, is_web=None) for power, count in gaps]
         return figures_of({0: ONE}, [row(1, 2, 2, 0, 2, 0), *rows])[0].polled_every_s
 
     assert every() is None
