@@ -127,7 +127,16 @@ def test_other_logs_become_events(spark: SparkSession, tmp_path: Path) -> None:
     """An access log in both forms, checks of Ranger, blank lines, and what is not understood, masked."""
     file = tmp_path / "lines.log"
     file.write_text(
-        "\n".join([json.dumps(ACCESS), COMBINED, json.dumps(RANGER), "", "Secret of Bob 7\u00e4!"]) + "\n"
+        "\n".join(
+            [
+                json.dumps(ACCESS, separators=(",", ":")),
+                COMBINED,
+                json.dumps(RANGER),
+                "",
+                "Secret of Bob 7\u00e4!",
+            ]
+        )
+        + "\n"
     )
     rows = parse.events(parse.read_lines(spark, [str(file)]).coalesce(1)).collect()
     wanted = ("form", "at", "user", "cmd", "src", "is_web", "weight", "is_hit", "is_failed", "detail")
