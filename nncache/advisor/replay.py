@@ -194,6 +194,7 @@ class Folder:
 
     def _opened(self, row: Row) -> None:
         """Take back the read that an OPEN has made: it is no client's, and no proxy keeps it."""
+        self._open_until.pop(row.path, None)  # who waits for a file reads it once it is complete
         asker = self._askers.get((row.path, row.user, row.is_web))
         if asker is None or asker.at < row.at - PAIR_MS or not asker.counts:
             return

@@ -40,7 +40,7 @@ def see_what_was_planted(spark: SparkSession, folder: Path, spec: Spec) -> Advic
     assert compared.strange == 0
     assert compared.more_paths <= 0.05
     assert compared.forecast.low - 0.02 <= compared.known <= compared.forecast.high + 0.02
-    assert compared.forecast.high - compared.forecast.low <= 0.03
+    assert compared.forecast.high - compared.known <= 0.02
     assert advice.unknown == 0
     assert all(each.saved.low > 0 for each in advice.filters)
     return advice

@@ -239,6 +239,10 @@ class CacheTwin:
     def _kind(self, path: str) -> Kind:
         return self._known(path) or (Kind.FILE if self._is_low else Kind.MISSING)
 
+    def opened(self, path: str) -> None:
+        """Take note of an OPEN: the file is complete."""
+        self._open_until.pop(path, None)
+
     def change(self, one: Happened) -> None:
         """Apply what a command changes."""
         now = one.at / 1000
@@ -325,6 +329,8 @@ def replayed_by_cache(
             )
             if not near.isdisjoint(around):  # all others concern nothing that is read
                 twin.change(one)
+        elif one.cmd == "open":
+            twin.opened(one.path)
         elif one.is_web == is_web and one.path in asked:
             is_hit, number = twin.read(one.path, one.user, one.at / 1000, is_allowed=one.is_allowed)
             reads, hits, calls = reads + 1, hits + is_hit, calls + number
@@ -332,7 +338,7 @@ def replayed_by_cache(
 
 
 def _without_opens(found: Iterable[Happened]) -> Iterator[Happened]:
-    """Leave out the read of a status that an OPEN over WebHDFS makes, and the OPEN."""
+    """Leave out the read of a status that an OPEN over WebHDFS makes."""
     ordered = list(found)
     last: dict[tuple[str, str], int] = {}
     taken: set[int] = set()
@@ -342,4 +348,4 @@ def _without_opens(found: Iterable[Happened]) -> Iterator[Happened]:
             last[key] = number
         elif one.cmd == "open" and key in last and ordered[last[key]].at >= one.at - 100:
             taken.add(last.pop(key))
-    return (one for number, one in enumerate(ordered) if number not in taken and one.cmd != "open")
+    return (one for number, one in enumerate(ordered) if number not in taken)
