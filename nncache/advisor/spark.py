@@ -9,6 +9,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 _PARTITIONS_OF_A_CORE: Final = 2
+_MOST_BYTECODE: Final = "8000"
+"""Java compiles no larger method (HotSpot's HugeMethodLimit): Spark then splits what it generates for a line."""
 
 
 @contextmanager
@@ -20,6 +22,7 @@ def session(master: str | None, time_zone: str) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName("nncache advise").config("spark.sql.session.timeZone", time_zone)
+    builder = builder.config("spark.sql.codegen.hugeMethodLimit", _MOST_BYTECODE)
     if master is not None:
         builder = builder.master(master)
     if not is_submitted and (master is None or master.startswith("local")):
