@@ -67,9 +67,8 @@ def _asked(advice: Advice, zone: ZoneInfo) -> Figure:
     figure = Figure(figsize=(10, 3.6))
     axes: Axes = figure.subplots()
     per_s = 1000 / advice.bucket_ms
-    times = date2num(
-        [dt.datetime.fromtimestamp(each * advice.bucket_ms / 1000, zone) for each in advice.buckets]
-    )
+    moments = [dt.datetime.fromtimestamp(each * advice.bucket_ms / 1000, zone) for each in advice.buckets]
+    times = date2num(moments)  # type: ignore[no-untyped-call]  # it has no annotations
     axes.xaxis_date(tz=zone)
     asked = [advice.asked.get(each, (0, 0)) for each in advice.buckets]
     saved = over_time(advice.filters)

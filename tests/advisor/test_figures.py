@@ -17,7 +17,8 @@ ONE = Candidate("/a/*", ("a", ANY), (Seen("/a/x", 100, 90, 4),))
 
 def row(bucket: int, *counts: int, is_web: bool | None = True) -> Counts:
     """Return counts of the glob 0, those that are not given being 0."""
-    return 0, is_web, bucket, *counts, *[0] * (len(COUNTED) - len(counts))
+    values: tuple[int, ...] = counts + (0,) * (len(COUNTED) - len(counts))
+    return (0, is_web, bucket, *values)
 
 
 def test_savings_are_reads_minus_calls_at_both_ends() -> None:
