@@ -6,6 +6,7 @@ import sys
 import click
 from click.shell_completion import get_completion_class
 
+from nncache.commands.advise import advise
 from nncache.commands.audit import audit
 from nncache.commands.check import check
 from nncache.commands.daemons import dns, proxy, publisher
@@ -57,6 +58,7 @@ nncache.add_command(check)
 nncache.add_command(explain)
 nncache.add_command(purge)
 nncache.add_command(audit)
+nncache.add_command(advise)
 nncache.add_command(top)
 nncache.add_command(filters)
 nncache.add_command(watch)
