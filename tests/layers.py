@@ -54,6 +54,14 @@ WITH_PROCESSES = (
     "tests/races/test_model.py",
     "tests/races/test_real.py",
     "tests/hostile/test_cost.py",
+    "tests/advisor/test_advise.py",
+    "tests/advisor/test_loop.py",
+    "tests/advisor/test_on_executors.py",
+    "tests/advisor/test_parse.py",
+    "tests/advisor/test_real_namenode.py",
+    "tests/namenode/test_beside_a_namenode.py",
+    "tests/namenode/test_light_cluster.py",
+    "tests/namenode/test_listed_differences.py",
     "tests/alike/",
     "tests/model/test_",
     "tests/model/variants/",
@@ -93,7 +101,7 @@ WITH_PROCESSES = (
 runs nightly. Those that take longest come first, so that no worker is left alone.
 """
 
-TOGETHER = ("tests/bench/", "tests/demo/", "tests/secured/")
+TOGETHER = ("tests/bench/", "tests/advisor/", "tests/demo/", "tests/secured/")
 """Directories whose tests lean on one costly thing, made once a session: Spark, the demo, a cluster with Kerberos."""
 
 
