@@ -12,7 +12,7 @@ from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.view import Chain, Node, View
 
 MAX_OPERATIONS: Final = 200
-"""Of a transaction: larger ones stop everybody at a ZooKeeper (docs/decisions/0040)."""
+"""Of a transaction: larger ones stop everybody at a ZooKeeper (docs/decisions/0027)."""
 
 
 class Transaction:
