@@ -28,6 +28,7 @@ ON_THE_CLUSTER = (
     "tests/contracts/",
     "tests/clients/",
     "tests/hadoop/kerberos/",  # a KDC starts at once
+    "tests/hadoop/rpc/test_namenode.py",
     "tests/hadoop/rpc/test_namespace_edits.py",
     "tests/hadoop/rpc/test_namespace_reads.py",
     "tests/hadoop/rpc/test_wire.py",

@@ -24,8 +24,6 @@ class SessionStats:
     calls_failed: int = 0  # times that a call found no connection, lost it, or got no answer in time
     writes: int = 0  # transactions carried out
     writes_refused: int = 0  # transactions that ZooKeeper refused: the tree was not as supposed
-    watches_armed: int = 0  # watches set at ZooKeeper
-    watches_fired: int = 0  # notifications received
 
 
 ANY_VERSION: Final = -1
