@@ -34,6 +34,7 @@ ON_THE_CLUSTER = (
     "tests/hadoop/rpc/test_wire.py",
     "tests/hadoop/test_jmx.py",
     "tests/hadoop/test_webhdfs.py",
+    "tests/invalidation/filters/test_hdfs_bulk.py",
     "tests/invalidation/filters/test_hdfs_store.py",
     "tests/invalidation/filters/test_quick_hdfs.py",
     "tests/invalidation/filters/test_read_ahead.py",
