@@ -28,7 +28,10 @@ READY := .venv/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting
+.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting
+
+# Lines that `make advise` generates.
+LINES ?= 10000000
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
 KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
@@ -131,6 +134,12 @@ bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how lo
 
 docs: $(READY) ## Write settings.md, metrics.md and cache-status.md in docs/ from the code
 	$(BIN)/python -m tools.docs
+
+advise: $(READY) ## Generate an audit log with planted pollers, and ask what nncache would save (LINES=1000000; about 10 minutes)
+	$(BIN)/nncache advise --generate $(LINES) --out build/advice
+
+advise-loop: $(READY) ## Ask for advice about a real NameNode's audit log, apply it, and measure what it saves (about 4 minutes)
+	$(BIN)/python -m tests.advisor.loop
 
 # Not quiet: what is not said does not count for --strict.
 site: $(READY) ## Build the pages of docs/, and those of commands and checks, as a site into build/site; open build/site/index.html

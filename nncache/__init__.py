@@ -1,8 +1,8 @@
 """Compose the rooms: command line, settings, metrics table, wiring.
 
 The only room that reads files and the environment and builds the objects of the others. What it offers to other
-programs is `subscribe`, the events of a filter (docs/inotify.md), `open_registry`, services by name, and
-`connect`, the proxies among them (docs/registry.md).
+programs is `subscribe`, the events of a filter (docs/inotify.md), `open_registry`, services by name, `connect`, the
+proxies among them (docs/registry.md), and `LightCluster`, a WebHDFS without Java (docs/light-cluster.md).
 """
 
 from importlib import import_module
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nncache.invalidation.errors import UnknownFilterError as UnknownFilterError
     from nncache.invalidation.errors import ZooKeeperSilentError as ZooKeeperSilentError
     from nncache.invalidation.subscriber.events import FilterModified as FilterModified
+    from nncache.namenode.cluster import LightCluster as LightCluster
     from nncache.registering import BlockingRegistry as BlockingRegistry
     from nncache.registering import open_registry as open_registry
     from nncache.subscribing import EventsPosition as EventsPosition
@@ -34,6 +35,7 @@ _PLACES = {
     "EventsPosition": "nncache.subscribing",
     "FilterEvents": "nncache.subscribing",
     "FilterModified": "nncache.invalidation.subscriber.events",
+    "LightCluster": "nncache.namenode.cluster",
     "MissingEventsError": _ERRORS,
     "NotPermittedError": _ERRORS,
     "PublisherAwayError": _ERRORS,

@@ -4,7 +4,6 @@ import io
 import sys
 from typing import NoReturn
 
-from nncache.commands.group import nncache
 from nncache.errors import StartError
 from nncache.logs import one_line
 
@@ -14,12 +13,22 @@ def main() -> NoReturn:
     _escape_what_has_no_code(sys.stdout)
     _escape_what_has_no_code(sys.stderr)
     try:
-        nncache(prog_name="nncache")
+        _run()
     except StartError as error:
         for line in error.lines:
             sys.stderr.write(f"nncache: {one_line(line)}\n")
         sys.exit(error.exit_code)
     sys.exit(0)
+
+
+def _run() -> None:
+    if sys.argv[1:2] == ["cluster"] and "--light" in sys.argv:
+        from nncache.commands.light import light_command  # noqa: PLC0415 - it starts in less than the others' import
+
+        light_command(sys.argv[2:], prog_name="nncache cluster")
+    from nncache.commands.group import nncache  # noqa: PLC0415 - as above
+
+    nncache(prog_name="nncache")
 
 
 def _escape_what_has_no_code(stream: object) -> None:

@@ -103,7 +103,11 @@ def starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test of the layer TEST that starts a process: its file belongs into `WITH_PROCESSES`."""
     STARTED.clear()
     yield
-    if STARTED and not request.node.nodeid.startswith(ON_THE_CLUSTER):
+    if request.node.nodeid.startswith(ON_THE_CLUSTER) or request.config.getoption("layer") != Layer.TEST:
+        return
+    if "cluster" in request.fixturenames:  # it may run already, in this worker: then nothing is started
+        pytest.fail("this test needs the session's cluster: name this file in tests/layers.py, ON_THE_CLUSTER")
+    if STARTED:
         pytest.fail(f"{STARTED[0]} was started: name this file in tests/layers.py, WITH_PROCESSES")
 
 

@@ -28,17 +28,22 @@ ON_THE_CLUSTER = (
     "tests/contracts/",
     "tests/clients/",
     "tests/hadoop/kerberos/",  # a KDC starts at once
+    "tests/hadoop/rpc/test_namenode.py",
     "tests/hadoop/rpc/test_namespace_edits.py",
     "tests/hadoop/rpc/test_namespace_reads.py",
     "tests/hadoop/rpc/test_wire.py",
     "tests/hadoop/test_jmx.py",
     "tests/hadoop/test_webhdfs.py",
+    "tests/invalidation/filters/test_hdfs_bulk.py",
+    "tests/invalidation/filters/test_hdfs_reader.py",
     "tests/invalidation/filters/test_hdfs_store.py",
     "tests/invalidation/filters/test_quick_hdfs.py",
     "tests/invalidation/filters/test_read_ahead.py",
+    "tests/invalidation/test_namenodes.py",
     "tests/proxy/test_flights.py",
     "tests/proxy/test_front_end.py",
     "tests/proxy/upstream/test_queries.py",
+    "tests/registry/test_operations.py",
     "tests/test_connecting.py",
     "tests/test_registering.py",
 )
@@ -54,6 +59,14 @@ WITH_PROCESSES = (
     "tests/races/test_model.py",
     "tests/races/test_real.py",
     "tests/hostile/test_cost.py",
+    "tests/advisor/test_advise.py",
+    "tests/advisor/test_loop.py",
+    "tests/advisor/test_on_executors.py",
+    "tests/advisor/test_parse.py",
+    "tests/advisor/test_real_namenode.py",
+    "tests/namenode/test_beside_a_namenode.py",
+    "tests/namenode/test_light_cluster.py",
+    "tests/namenode/test_listed_differences.py",
     "tests/alike/",
     "tests/model/test_",
     "tests/model/variants/",
@@ -93,7 +106,7 @@ WITH_PROCESSES = (
 runs nightly. Those that take longest come first, so that no worker is left alone.
 """
 
-TOGETHER = ("tests/bench/", "tests/demo/", "tests/secured/")
+TOGETHER = ("tests/bench/", "tests/advisor/", "tests/demo/", "tests/secured/")
 """Directories whose tests lean on one costly thing, made once a session: Spark, the demo, a cluster with Kerberos."""
 
 

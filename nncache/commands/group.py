@@ -2,11 +2,11 @@
 
 import os
 import sys
-from importlib.util import find_spec
 
 import click
 from click.shell_completion import get_completion_class
 
+from nncache.commands.advise import advise
 from nncache.commands.audit import audit
 from nncache.commands.check import check
 from nncache.commands.daemons import dns, proxy, publisher
@@ -58,6 +58,7 @@ nncache.add_command(check)
 nncache.add_command(explain)
 nncache.add_command(purge)
 nncache.add_command(audit)
+nncache.add_command(advise)
 nncache.add_command(top)
 nncache.add_command(filters)
 nncache.add_command(watch)
@@ -70,12 +71,15 @@ nncache.add_command(completion)
 @nncache.command(
     context_settings={"ignore_unknown_options": True},
     add_help_option=False,
-    hidden=find_spec("nncache.testbed") is None,
-    short_help="Start a real HDFS on this machine, for development.",
+    short_help="Start HDFS on this machine, for development: a real one, or --light without Java.",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def cluster(arguments: tuple[str, ...]) -> None:
-    """Start a real HDFS on this machine for development; prints its addresses as JSON."""
+    """Start HDFS on this machine for development; prints its addresses as JSON.
+
+    A real cluster, which needs a checkout; or, with --light, one process without Java (docs/light-cluster.md), which
+    takes --port PORT and --directory DIRECTORY.
+    """
     try:
         from nncache.testbed.command import run_cluster  # noqa: PLC0415 - a proxy must start where no test bed is
     except ModuleNotFoundError as exc:
@@ -83,6 +87,7 @@ def cluster(arguments: tuple[str, ...]) -> None:
             raise
         raise StartError(
             "the test bed is part of a checkout, not of an installed nncache: "
-            "clone the repository and run `make .venv/.secured && .venv/bin/nncache cluster` in it"
+            "clone the repository and run `make .venv/.secured && .venv/bin/nncache cluster` in it, "
+            "or run `nncache cluster --light`, which needs neither a checkout nor Java"
         ) from exc
     sys.exit(run_cluster(list(arguments)))

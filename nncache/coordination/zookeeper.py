@@ -24,8 +24,6 @@ class SessionStats:
     calls_failed: int = 0  # times that a call found no connection, lost it, or got no answer in time
     writes: int = 0  # transactions carried out
     writes_refused: int = 0  # transactions that ZooKeeper refused: the tree was not as supposed
-    watches_armed: int = 0  # watches set at ZooKeeper
-    watches_fired: int = 0  # notifications received
 
 
 ANY_VERSION: Final = -1
@@ -110,7 +108,28 @@ class ZnodeWatch(Protocol):
         """
 
 
-class ZooKeeper(Protocol):
+class Znodes(Protocol):
+    """A tree of znodes: read, and changed by guarded transactions. `nncache.coordination.embedded` is one, too."""
+
+    async def get(self, path: str) -> Znode:
+        """Return a znode. Raises NoNodeError, NotAllowedError."""
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return many znodes, pipelined and bounded in flight; None for those that are not there."""
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Return the names of the children, in no order. Raises NoNodeError, NotAllowedError."""
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out all of the operations or none (one ZooKeeper transaction).
+
+        Raises:
+            ZnodeError: in one of its kinds, for the first operation that can't be carried out; nothing was changed.
+            ConnectionLostError: it is not known whether it was carried out.
+        """
+
+
+class ZooKeeper(Znodes, Protocol):
     """One session with ZooKeeper. Every call has a deadline and may be cancelled.
 
     All calls raise ConnectionLostError when there is no connection or it was lost meanwhile; others as said.
@@ -130,23 +149,6 @@ class ZooKeeper(Protocol):
 
     async def wait_connected(self, timeout_s: float) -> None:
         """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
-
-    async def get(self, path: str) -> Znode:
-        """Return a znode. Raises NoNodeError, NotAllowedError."""
-
-    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes, pipelined and bounded in flight; None for those that are not there."""
-
-    async def children(self, path: str) -> tuple[str, ...]:
-        """Return the names of the children, in no order. Raises NoNodeError, NotAllowedError."""
-
-    async def commit(self, operations: Sequence[Operation]) -> None:
-        """Carry out all of the operations or none (one ZooKeeper transaction).
-
-        Raises:
-            ZnodeError: in one of its kinds, for the first operation that can't be carried out; nothing was changed.
-            ConnectionLostError: it is not known whether it was carried out.
-        """
 
     async def ensure(self, path: str, acl: Acl = OPEN) -> None:
         """See that a znode is there, and those above it; those that are missing are made empty, with this ACL."""

@@ -45,7 +45,7 @@ from nncache.settings.commands import SettingsOfProxy
 _log = logging.getLogger(__name__)
 
 REMEMBERED_S: Final = 1.0
-"""How long it is remembered who may read a filter, or that there is none of that name."""
+"""Seconds for which the readers of a filter, or its absence, are remembered."""
 
 NAMES: Final = 1_024
 """Of filters of which that is remembered."""

@@ -77,7 +77,7 @@ def caches_of_targets(module: ModuleType = _url) -> "tuple[_lru_cache_wrapper[An
     """Return the caches of a module of yarl's.
 
     Raises:
-        UnknownYarlError: there is none.
+        UnknownYarlError: this yarl has no such cache.
     """
     found = tuple(each for each in vars(module).values() if isinstance(each, _lru_cache_wrapper))
     if not found:

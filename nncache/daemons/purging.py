@@ -32,7 +32,7 @@ def globs_named(name: str, globs: Mapping[str, str], names: Mapping[str, str]) -
         names: of these, by id; those that have one.
 
     Raises:
-        UnknownFilterError: there is none.
+        UnknownFilterError: no filter has this name.
     """
     chosen = frozenset(glob for id_, glob in globs.items() if name in {glob, names.get(id_)})
     if not chosen:

@@ -139,7 +139,7 @@ class System:
 
 @contextmanager
 def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[System]:
-    """Start everything but what the story is told without, and stop it when the context ends, however that comes.
+    """Start all parts but those that DEMO_WITHOUT names, and stop them when the context ends.
 
     Raises:
         TestbedError: something is missing or does not start; nothing is left running then.

@@ -95,9 +95,12 @@ def render_missing(as_requested: str) -> bytes:
     It quotes the path as it was requested, so one cached outcome has one body per spelling.
     (3.4.1 appends a slash when the last name is `..`; such paths are never cached, see `paths.is_cacheable`.)
     """
-    if _needs_escapes(as_requested):
-        as_requested = as_requested.translate(_JSON_ESCAPES)
-    return (_MISSING_START + as_requested + _MISSING_END).encode()
+    return (_MISSING_START + json_string(as_requested) + _MISSING_END).encode()
+
+
+def json_string(text: str) -> str:
+    """Spell a text in JSON as Jackson does, without the quotation marks."""
+    return text.translate(_JSON_ESCAPES) if _needs_escapes(text) else text
 
 
 def _needs_escapes(text: str) -> bool:

@@ -80,8 +80,8 @@ class ProxySettings:
         default=50,
         metadata={
             "help": "Seconds for which a GETFILESTATUS with `Prefer: wait` is held at most until its answer changes; "
-            "longer wishes are cut. Keep it below the timeout of what stands before the proxy, which is 60 seconds "
-            "for many gateways. 0: none is held."
+            "a longer wait is cut to this. Keep it below the timeout of a gateway in front of the proxy, 60 seconds "
+            "for many. 0: none is held."
         },
     )
     max_waiters: int = field(

@@ -92,7 +92,7 @@ class Authority:
     Attributes:
         domain: its name.
         name_server: the name of the host that serves it.
-        ttl_s: for how long an answer may be kept, and that there is none.
+        ttl_s: seconds for which an answer may be cached, negative ones included.
         serial: of the SOA at the start; it counts up with each change.
     """
 

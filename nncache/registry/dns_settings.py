@@ -39,7 +39,7 @@ class DnsSettings:
     dns_ttl_s: int = field(
         default=1,
         metadata={
-            "help": "Seconds for which clients and resolvers may keep an answer, and that there is none "
+            "help": "Seconds for which clients and resolvers may cache an answer, negative ones included "
             "(hadoop.registry.dns.dns-ttl). A larger value saves questions; what is gone is found for longer."
         },
     )

@@ -147,7 +147,7 @@ class ReaperSettings:
     yarn_user: str = field(
         default="",
         metadata={
-            "help": "User as whom the ResourceManager is asked where its authentication is simple; must be able to "
+            "help": "User name sent to a ResourceManager with simple authentication; this user must be able to "
             "view all applications where yarn.acl.enable is set. Empty: its default user."
         },
     )

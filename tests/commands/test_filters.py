@@ -247,6 +247,13 @@ def test_what_makes_no_sense_touches_nothing(arguments: tuple[str, ...], line: s
     assert str(result.exception).startswith(line)
 
 
+def test_a_missing_option_is_named() -> None:
+    """As by every command."""
+    result = CliRunner().invoke(filters, ["add", "--name", "a"])
+    assert (result.exit_code, "Missing option '--glob'" in result.output) == (2, True)
+    assert CliRunner().invoke(filters, ["allow", "joe"]).exit_code == 2
+
+
 @contextmanager
 def standby() -> Iterator[str]:
     """Run a NameNode that says that it is not the active one; yields its address."""

@@ -1,11 +1,15 @@
-"""ZooKeeper and the fake that stands for it do the same: what `nncache.coordination.zookeeper` says."""
+"""ZooKeeper, its fake and the embedded znodes do the same: what `nncache.coordination.zookeeper` says."""
 
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 import pytest
 
+from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
@@ -15,7 +19,7 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znodes
 from nncache.testbed import Cluster
 from tests.coordination.worlds import FakeWorld, RealWorld, World, connected, remove
 
@@ -24,7 +28,7 @@ LONG_S = 10.0
 LARGE = 900 * 1024
 """What a commit may carry (jute.maxbuffer is 1 MiB)."""
 
-# What a commit says of a tree in which A (version 1) has a child, B is empty (version 0), E is ephemeral: "$" is the
+# What a commit says of a tree in which A (version 1) has a child and B is empty (version 0): "$" is the
 # root, and the error names the second path.
 REFUSALS: Sequence[tuple[str, Sequence[Operation], type[ZnodeError], str]] = (
     ("set what is not there", [SetData("$/X", b"")], NoNodeError, "$/X"),
@@ -33,7 +37,6 @@ REFUSALS: Sequence[tuple[str, Sequence[Operation], type[ZnodeError], str]] = (
     ("check what is not there at any version", [Check("$/X", ANY_VERSION)], NoNodeError, "$/X"),
     ("create without a parent", [Create("$/X/y", b"")], NoNodeError, "$/X/y"),
     ("create what is there", [Create("$/B", b"")], NodeExistsError, "$/B"),
-    ("create below an ephemeral", [Create("$/E/x", b"")], ZnodeError, "$/E/x"),
     ("set an older version", [SetData("$/A", b"", 0)], BadVersionError, "$/A"),
     ("set a newer version", [SetData("$/B", b"", 1)], BadVersionError, "$/B"),
     ("delete another version", [Delete("$/B", 1)], BadVersionError, "$/B"),
@@ -64,18 +67,30 @@ def placed(root: str, operation: Operation) -> Operation:
             return Check(path, version)
 
 
-class Contract:
-    """What both do; a subclass has the fixture `world`, whose root is there and empty."""
+class Place(Protocol):
+    """Znodes, and a path among them that is this test's alone."""
 
-    async def test_a_session_says_who_it_is(self, world: World) -> None:
-        """A connected session has an id and has counted its first connection; another session has another id."""
-        assert world.zookeeper.is_connected
-        assert world.zookeeper.connection_id == 1
-        await world.zookeeper.wait_connected(0.0)
-        async with world.session() as other:
-            assert 0 != other.session_id != world.zookeeper.session_id != 0
+    @property
+    def root(self) -> str:
+        """The path."""
 
-    async def test_a_znode_is_read_as_it_was_written(self, world: World) -> None:
+    @property
+    def zookeeper(self) -> Znodes:
+        """The znodes."""
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A place in embedded znodes."""
+
+    root: str
+    zookeeper: Znodes
+
+
+class ZnodesContract:
+    """What all do; a subclass has the fixture `world`, whose root is there and empty."""
+
+    async def test_a_znode_is_read_as_it_was_written(self, world: Place) -> None:
         """Data, version and children are those of now; created_zxid tells a new znode from the old one of its path."""
         path = f"{world.root}/a"
         await world.zookeeper.commit([Create(path, b"\0first")])
@@ -94,14 +109,14 @@ class Contract:
         assert (third.version, third.children) == (0, 0)
         assert third.created_zxid > first.created_zxid
 
-    async def test_what_is_not_there_is_named(self, world: World) -> None:
+    async def test_what_is_not_there_is_named(self, world: Place) -> None:
         """NoNodeError names the path."""
         for call in (world.zookeeper.get, world.zookeeper.children):
             with pytest.raises(NoNodeError) as raised:
                 await call(f"{world.root}/x")
             assert raised.value.path == f"{world.root}/x"
 
-    async def test_many_are_read_in_the_order_asked_for(self, world: World) -> None:
+    async def test_many_are_read_in_the_order_asked_for(self, world: Place) -> None:
         """One for each path, None for those that are not there, also for more than are under way at a time."""
         await world.zookeeper.commit([Create(f"{world.root}/{n}", str(n).encode()) for n in range(150)])
         paths = [f"{world.root}/{n}" for n in range(299, -1, -1)]
@@ -112,7 +127,7 @@ class Contract:
         assert found[:150] == (None,) * 150
         assert await world.zookeeper.get_many([]) == ()
 
-    async def test_children_are_named_without_their_parent(self, world: World) -> None:
+    async def test_children_are_named_without_their_parent(self, world: Place) -> None:
         """Names, in no order."""
         assert await world.zookeeper.children(world.root) == ()
         await world.zookeeper.commit([Create(f"{world.root}/a", b""), Create(f"{world.root}/a/b", b"")])
@@ -124,13 +139,11 @@ class Contract:
         ("operations", "error", "path"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS]
     )
     async def test_a_refused_commit_changes_nothing(
-        self, world: World, operations: Sequence[Operation], error: type[ZnodeError], path: str
+        self, world: Place, operations: Sequence[Operation], error: type[ZnodeError], path: str
     ) -> None:
         """The error is that of the first operation that can't be carried out; none of the others is."""
-        names = ("A", "A/child", "B", "E")
-        await world.zookeeper.commit(
-            [Create(f"{world.root}/{name}", b"old", ephemeral=name == "E") for name in names]
-        )
+        names = ("A", "A/child", "B")
+        await world.zookeeper.commit([Create(f"{world.root}/{name}", b"old") for name in names])
         await world.zookeeper.commit([SetData(f"{world.root}/A", b"new")])
         paths = [world.root, *(f"{world.root}/{name}" for name in (*names, "Y"))]
         before = await world.zookeeper.get_many(paths)
@@ -140,7 +153,7 @@ class Contract:
         assert raised.value.path == path.replace("$", world.root)
         assert await world.zookeeper.get_many(paths) == before
 
-    async def test_a_commit_sees_itself(self, world: World) -> None:
+    async def test_a_commit_sees_itself(self, world: Place) -> None:
         """Later operations find what the earlier ones have done; any version is good for ANY_VERSION."""
         a, b = f"{world.root}/a", f"{world.root}/b"
         await world.zookeeper.commit(
@@ -159,16 +172,37 @@ class Contract:
         )
         assert await world.zookeeper.children(world.root) == ("b",)
 
-    async def test_an_empty_commit_is_nothing(self, world: World) -> None:
+    async def test_an_empty_commit_is_nothing(self, world: Place) -> None:
         """It succeeds."""
         await world.zookeeper.commit([])
 
-    async def test_a_commit_may_be_large(self, world: World) -> None:
+    async def test_a_commit_may_be_large(self, world: Place) -> None:
         """Up to LARGE bytes in all, and thousands of operations."""
         await world.zookeeper.commit([Create(f"{world.root}/large", b"x" * LARGE)])
         assert len((await world.zookeeper.get(f"{world.root}/large")).data) == LARGE
         await world.zookeeper.commit([Create(f"{world.root}/{n}", b"") for n in range(2000)])
         assert (await world.zookeeper.get(world.root)).children == 2001
+
+
+class Contract(ZnodesContract):
+    """What those with sessions do."""
+
+    async def test_a_session_says_who_it_is(self, world: World) -> None:
+        """A connected session has an id and has counted its first connection; another session has another id."""
+        assert world.zookeeper.is_connected
+        assert world.zookeeper.connection_id == 1
+        await world.zookeeper.wait_connected(0.0)
+        async with world.session() as other:
+            assert 0 != other.session_id != world.zookeeper.session_id != 0
+
+    async def test_nothing_is_created_below_an_ephemeral(self, world: World) -> None:
+        """It is refused, and nothing is changed."""
+        path = f"{world.root}/e"
+        await world.zookeeper.commit([Create(path, b"", ephemeral=True)])
+        with pytest.raises(ZnodeError) as raised:
+            await world.zookeeper.commit([Create(f"{path}/x", b"")])
+        assert type(raised.value) is ZnodeError
+        assert raised.value.path == f"{path}/x"
 
     async def test_an_ephemeral_znode_goes_with_its_session(self, world: World) -> None:
         """It names the session that made it, and goes when that is left."""
@@ -310,6 +344,41 @@ class Contract:
             await other.get("/")
         with pytest.raises(ConnectionLostError):
             await other.wait_connected(0.01)
+
+
+class TestEmbedded(ZnodesContract):
+    """Znodes of this process, in memory and in a file."""
+
+    @pytest.fixture(params=["memory", "file"])
+    async def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+        """Yield them."""
+        znodes = EmbeddedZnodes(tmp_path / "znodes" if request.param == "file" else None)
+        await znodes.commit([Create("/world", b"")])
+        yield Embedded("/world", znodes)
+        znodes.close()
+
+    async def test_what_was_committed_is_there_after_a_restart(self, tmp_path: Path) -> None:
+        """Data, versions, children and the order of creation; a refused transaction leaves no trace."""
+        first = EmbeddedZnodes(tmp_path / "znodes")
+        await first.commit([Create("/a", b"1"), Create("/a/b", b""), Create("/c", b""), SetData("/a", b"2")])
+        await first.commit([Delete("/c"), Create("/a/d", b"\0")])
+        with pytest.raises(NodeExistsError):
+            await first.commit([SetData("/a", b"3"), Create("/a/d", b"")])
+        paths = ("/", "/a", "/a/b", "/a/d", "/c")
+        before = await first.get_many(paths)
+        first.close()
+        second = EmbeddedZnodes(tmp_path / "znodes")
+        assert await second.get_many(paths) == before
+        assert sorted(await second.children("/a")) == ["b", "d"]
+        await second.commit([Create("/c", b"")])
+        newest = await second.get("/c")
+        assert newest.created_zxid > max(znode.created_zxid for znode in before if znode is not None)
+        second.close()
+
+    async def test_nothing_ephemeral_is_taken(self) -> None:
+        """There is no session with which it could go."""
+        with pytest.raises(ValueError, match="ephemeral"):
+            await EmbeddedZnodes().commit([Create("/e", b"", ephemeral=True)])
 
 
 class TestFake(Contract):

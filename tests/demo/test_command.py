@@ -185,7 +185,7 @@ def test_a_signal_leaves_nothing_running(number: signal.Signals, *, nohup: bool)
     """Also amid the start, when servers are half up. Under `nohup` SIGHUP stays ignored."""
     inherited = f"--{'ignore' if nohup else 'default'}-signal=HUP"
     with subprocess.Popen(
-        ["env", inherited, sys.executable, "-m", "nncache.demo"],
+        ["env", "--default-signal=INT,TERM", inherited, sys.executable, "-m", "nncache.demo"],
         cwd=ROOT,
         env=os.environ
         | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": "", "SECURE": ""},

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from nncache.commands.group import nncache
+from nncache.commands.light import light_command
 from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
 from nncache.settings.commands import FORMS, KEYS, PUBLISHER, load_settings
@@ -30,6 +31,7 @@ NOT_OURS = frozenset(
         *("proxy_cache", "proxy_cache_valid"),  # of nginx
         *("rule_files", "runbook_url", "python_info", "scrape_interval"),  # of Prometheus
         *("honor_labels", "exported_namespace"),  # as above
+        *("light_cluster", "light_cluster_of_session"),  # fixtures
         *("first_txid", "last_txid", "through_txid"),  # attributes of what a subscriber gets
     }
 )
@@ -115,7 +117,7 @@ def test_each_name_in_backticks_exists(page: Path) -> None:
     """Options, settings, metrics, recording rules, alerts and reasons."""
     metrics = {metric.name for metric in METRICS}
     reasons = {reason.value for reason in REASONS} | {"not-webhdfs"}
-    options = options_of(nncache)
+    options = options_of(nncache) | options_of(light_command)
     unknown = []
     for code in inline(page):
         names: list[tuple[str, Container[str]]] = []

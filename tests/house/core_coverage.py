@@ -166,21 +166,20 @@ class Verdict:
         )
 
 
-MEASURING = pytest.StashKey[Measuring]()
+_started: list[Measuring] = []
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Begin before the conftests import what is to be measured."""
-    early_config.stash[MEASURING] = Measuring()
+def pytest_addoption() -> None:
+    """Begin before plugins and conftests import what is to be measured: the first hook of a plugin named by `-p`."""
+    _started.append(Measuring())
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Measure where tests run; the controller of workers runs none, and prints the verdict."""
     if config.getoption("numprocesses", None):
-        config.stash[MEASURING].pytest_collection_finish()
+        _started[-1].pytest_collection_finish()
     else:
-        config.pluginmanager.register(config.stash[MEASURING], "deciders-measuring")
+        config.pluginmanager.register(_started[-1], "deciders-measuring")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Verdict.of(config), "deciders-verdict")

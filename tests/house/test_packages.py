@@ -68,7 +68,12 @@ def test_the_wheel_holds_the_runtime_under_one_name(tmp_path: Path) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "--namenode" in shown.stdout
     assert "No module named 'cache'" in run("import cache").stderr
-    assert "\n  cluster" not in run("from nncache.cli import nncache; nncache(['--help'])").stdout
+    assert "\n  cluster" in run("from nncache.commands.group import nncache; nncache(['--help'])").stdout
+    light = run(
+        "sys.argv = ['nncache', 'cluster', '--light', '--help']; from nncache.cli import main; main()"
+    )
+    assert (light.returncode, light.stderr) == (0, "")
+    assert "--directory" in light.stdout
     refused = run("sys.argv = ['nncache', 'cluster']; from nncache.cli import main; main()")
     assert refused.returncode == 1
     assert "clone the repository" in refused.stderr

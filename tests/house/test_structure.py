@@ -3,7 +3,6 @@
 Each limit is what was counted when it was set. Lower it when the count falls; raise it only with a decision.
 """
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ JOURNEYS = {"ordinary hit": 37, "LISTSTATUS": 41, "MKDIRS": 48}
 SMALL_WITH_ONE_USER = 24
 PACKAGES_BOTH_WAYS = 13
 README_WORDS = 800
-DOCS_WORDS = 50_000
+DOCS_WORDS = 53_000  # 50,000, and the pages of the advisor and the light cluster
 
 SMALL = 40
 """Lines below which a module with a single user belongs into that user."""
@@ -100,10 +99,7 @@ def test_few_packages_import_each_other() -> None:
     assert len(both) <= PACKAGES_BOTH_WAYS, sorted(map(sorted, both))
 
 
-@pytest.mark.parametrize(("pages", "words"), [("README.md", README_WORDS), ("docs/*.md", DOCS_WORDS)])
+@pytest.mark.parametrize(("pages", "words"), [("README.md", README_WORDS), ("docs/**/*.md", DOCS_WORDS)])
 def test_documents_stay_short(pages: str, words: int) -> None:
-    """Each fact stands once. Pages that `make site` generates are not in git, and not counted."""
-    listed = subprocess.run(("git", "ls-files", pages), cwd=ROOT, capture_output=True, text=True, check=True)
-    assert (
-        sum(len((ROOT / name).read_text(encoding="utf-8").split()) for name in listed.stdout.split()) <= words
-    )
+    """Each fact stands once."""
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in ROOT.glob(pages)) <= words

@@ -33,6 +33,22 @@ def test_a_mapping_becomes_one_sample_for_each_of_its_keys() -> None:
     assert 'nncache_cache_asked_total{reason="no-grant"} 3.0\n' in page
 
 
+def test_figures_are_read_at_each_scrape_and_not_before() -> None:
+    """A page that is not asked for costs nothing."""
+    reads = 0
+
+    def read() -> dict[str, object]:
+        nonlocal reads
+        reads += 1
+        return made_up("proxy")
+
+    page = MetricsPage("proxy", read)
+    assert reads == 0
+    page.render()
+    page.render()
+    assert reads == 2
+
+
 def test_a_figure_must_be_a_number() -> None:
     """A text in a room's figures is a mistake of ours, not a zero."""
     with pytest.raises(TypeError, match="is not a number: 'x'"):

@@ -30,6 +30,7 @@ NEVER_WAITS: Final[dict[str, str]] = {
     "hadoop.rpc.connection.RpcConnection._initiator: await self._identity.initiator": _NO_IDENTITY,
     "hadoop.rpc.connection.RpcConnection._open_wire: await self._initiator": _NO_IDENTITY,
     "invalidation.follower.follower.Follower._read_filters: exit self._filter_lock": _LOCK,
+    "proxy.existing_path.PathProbe._look_above: exit shared.lock": _LOCK,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": "close has nothing to wait for",
     "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._begin: await tasks.__aenter__": _TASK_GROUP,
     "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._entered: await zookeeper.__aenter__": (

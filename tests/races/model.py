@@ -69,6 +69,10 @@ _ONE_TURN: Final = (
 _NEVER_WAITS: Final = "what is awaited has no wait of its own on this way"
 
 NOT_IN_THE_MODEL: Final[dict[str, str]] = {
+    "proxy.existing_path.PathProbe._look_above: enter shared.lock": (
+        "it waits only while another question about the same caller and directory is under way; no errand makes two"
+    ),
+    "proxy.existing_path.PathProbe._look_above: exit shared.lock": _NEVER_WAITS,
     "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__": _BEGINS_OR_ENDS,
     "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__": _BEGINS_OR_ENDS,
     "invalidation.edits.confirmed_namenode.ConfirmedNameNode.roll_edits: await self._rpc.roll_edits": _NEVER_ROLLS,

@@ -1,0 +1,134 @@
+"""Carry out `nncache advise`: Spark, the stages, the report. (nncache/advisor/command.py)"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from nncache.advisor import outputs
+from nncache.advisor.figures import NOTHING, Bracket
+from nncache.advisor.generating import generated_lines, generated_truth
+from nncache.advisor.generator import Spec, Truth
+from nncache.advisor.outputs import percent
+from nncache.advisor.report import finding, write_report
+from nncache.advisor.run import Advice, AdvisorError, Question, advise
+from nncache.advisor.spark import session
+from nncache.hadoop.globs import GlobSet
+from nncache.invalidation.filters.settings import FilterSettings
+
+__all__ = ["AdvisorError", "Compared", "Found", "Order", "against_truth", "carry_out"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What the command line says; `key` is that of pseudonyms."""
+
+    inputs: tuple[str, ...]
+    out: Path
+    master: str | None
+    events: str | None
+    zone: ZoneInfo
+    since: int | None
+    until: int | None
+    sample: float
+    warm_up_s: float
+    most: int
+    limits: FilterSettings
+    key: bytes | None
+    generate: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is printed."""
+
+    lines: tuple[str, ...]
+    unknown_share: float
+
+
+def carry_out(order: Order, stage: Callable[[str], None]) -> Found:
+    """Run all stages and write the report.
+
+    Raises:
+        AdvisorError: there is nothing to work with.
+    """
+    # What is handed on with pseudonyms must not have the events beside it.
+    beside = order.out.with_name(f"{order.out.name}-events.parquet")
+    events = order.events or str(order.out / "events.parquet" if order.key is None else beside)
+    with session(order.master, order.zone.key) as spark:
+        inputs, truths = order.inputs, list[Truth]()
+        if order.generate is not None:
+            spec = Spec(order.generate, parts=max(4, spark.sparkContext.defaultParallelism))
+            log = order.out / "generated"
+            stage(f"generate about {spec.lines:,} lines")
+            shutil.rmtree(log, ignore_errors=True)
+            generated_lines(spark, spec).write.text(str(log), compression="gzip")
+            truths, inputs = generated_truth(spark, spec), (str(log),)
+        question = Question(
+            inputs=inputs,
+            events=events,
+            since=order.since,
+            until=order.until,
+            sample=order.sample,
+            warm_up_s=0.0 if truths else order.warm_up_s,
+            most=order.most,
+            limits=order.limits,
+        )
+        advice = advise(spark, question, stage)
+    advice = replace(advice, filters=outputs.named(advice.filters))
+    shown = advice if order.key is None else outputs.Pseudonyms(order.key).advice(advice)
+    write_report(order.out, shown, order.zone, with_filters=order.key is None)
+    compared = against_truth(advice, truths).lines() if truths else ()
+    return Found((finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How what was found compares with what was planted.
+
+    Attributes:
+        found: planted globs that a filter takes in.
+        as_themselves: of these, those that are a filter.
+        more_paths: what these filters take in beside the planted paths, as a share of those.
+        strange: filters that take in no planted path.
+        known, forecast: calls saved, as shares of the reads of a status: as the generator counts them, and the replay.
+    """
+
+    planted: int
+    found: int
+    as_themselves: int
+    more_paths: float
+    strange: int
+    known: float
+    forecast: Bracket
+
+    def lines(self) -> tuple[str, ...]:
+        """Return it for people."""
+        found = (
+            f"of {self.planted} planted globs {self.found} were found, {self.as_themselves} of them as themselves; "
+            f"{100 * self.more_paths:.1f} % more paths; {self.strange} filters match no planted path"
+        )
+        return (
+            found,
+            f"saved by the generator's count: {100 * self.known:.2f} %; forecast: {percent(self.forecast)}",
+        )
+
+
+def against_truth(advice: Advice, truths: Sequence[Truth]) -> Compared:
+    """Compare what was found with what was planted."""
+    filters = {each.glob: each for each in advice.filters}
+    globs = GlobSet({glob: glob for glob in filters})
+    taken = {truth.glob: globs.names_matching(truth.example) for truth in truths}
+    found = [truth for truth in truths if taken[truth.glob]]
+    useful = frozenset[str]().union(*taken.values())
+    paths = sum(truth.paths for truth in found)
+    return Compared(
+        planted=len(truths),
+        found=len(found),
+        as_themselves=sum(truth.glob in filters for truth in truths),
+        more_paths=sum(filters[glob].paths for glob in useful) / paths - 1 if paths else 0.0,
+        strange=len(filters) - len(useful),
+        known=sum(truth.reads - truth.calls for truth in truths) / advice.statuses,
+        forecast=sum((each.saved for each in advice.filters), NOTHING).of(advice.statuses),
+    )

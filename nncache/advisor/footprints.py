@@ -1,0 +1,158 @@
+"""What a command of an audit log makes stale, by the project's one table. (nncache/advisor/footprints.py)
+
+Pure. The events that a command brings are put through `nncache.hadoop.changes`, with placeholders for its paths; what a
+change makes a cache forget is that of `nncache.cache.forgetting`, for one directory at a time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, assert_never
+
+from nncache.hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.events import (
+    Append,
+    Close,
+    Create,
+    Event,
+    MetadataKind,
+    MetadataUpdate,
+    Rename,
+    Truncate,
+    Unlink,
+    XAttr,
+    XAttrNamespace,
+)
+from nncache.hadoop.filestatus import FileType
+
+SOURCE: Final = "/src"
+DESTINATION: Final = "/dst"
+
+
+class Kind(IntEnum):
+    """What a row says to the replay; of the same moment the lower ones come first."""
+
+    TOUCHED = 1  # the path's own status is stale
+    CREATED = 2  # and it is a file, open for writing
+    MADE = 3  # and it is a directory, unless it was there
+    VANISHED = 4  # and it is gone
+    ARRIVED = 5  # and it is what was elsewhere
+    BELOW_CHANGED = 6  # everything in the directory is stale, rights as well
+    BELOW_MADE = 7  # the same, if the directory was not there
+    BELOW_GONE = 8  # the same, and nothing is there any more
+    BELOW_ACCESS = 9  # the same, and all that is there is what it was
+    READ = 10
+    DENIED = 11  # a read that was refused
+    OPENED = 12  # an OPEN over WebHDFS: the read before it was not a client's
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One thing that is stale.
+
+    Attributes:
+        kind: what has happened to the path.
+        argument: which field of the line names it.
+        is_parent: whether the path is the parent of what the field names.
+        is_below: whether it is all that lies below the path.
+    """
+
+    kind: Kind
+    argument: str
+    is_parent: bool = False
+    is_below: bool = False
+
+
+def _metadata(kind: MetadataKind, *xattrs: XAttr) -> tuple[Event, ...]:
+    return (MetadataUpdate(path=SOURCE, kind=kind, xattrs=xattrs),)
+
+
+_ACLS: Final = _metadata(MetadataKind.ACLS)
+_XATTR: Final = _metadata(MetadataKind.XATTRS, XAttr(XAttrNamespace.USER, ""))
+_EC: Final = _metadata(MetadataKind.XATTRS, XAttr(XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy"))
+
+EVENTS: Final[dict[str, tuple[Event, ...]]] = {
+    "create": (Create(kind=FileType.FILE, path=SOURCE),),
+    "append": (Append(SOURCE),),
+    "truncate": (Truncate(SOURCE),),
+    "mkdirs": (Create(kind=FileType.DIRECTORY, path=SOURCE),),
+    "createSymlink": (Create(kind=FileType.SYMLINK, path=SOURCE),),
+    "rename": (Rename(SOURCE, DESTINATION),),
+    "delete": (Unlink(SOURCE),),
+    "concat": (Append(DESTINATION), Unlink(SOURCE), Close(DESTINATION)),
+    "setPermission": _metadata(MetadataKind.PERMS),
+    "setOwner": _metadata(MetadataKind.OWNER),
+    "setTimes": _metadata(MetadataKind.TIMES),
+    "setReplication": _metadata(MetadataKind.REPLICATION),
+    "setAcl": _ACLS,
+    "modifyAclEntries": _ACLS,
+    "removeAclEntries": _ACLS,
+    "removeDefaultAcl": _ACLS,
+    "removeAcl": _ACLS,
+    "setXAttr": _XATTR,
+    "removeXAttr": _XATTR,
+    "setErasureCodingPolicy": _EC,
+    "unsetErasureCodingPolicy": _EC,
+}
+"""The events of each command that has any. Source: `FSEditLog` and `InotifyFSEditLogOpTranslator`, Hadoop 3.5.0.
+
+`rename` stands for `rename (options=[…])` too. The CLOSE of what was created is in no audit log.
+"""
+
+
+def marks_of(command: str) -> tuple[Mark, ...]:
+    """Return what a command that succeeded makes stale, each once; nothing for one that changes nothing."""
+    found = [
+        mark
+        for event in EVENTS.get(command, ())
+        for change in changes_of_event(event)
+        for mark in _marks(change, event)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _marks(change: Change, event: Event) -> Iterator[Mark]:
+    assert not isinstance(change, EverythingUnknown), "no placeholder is an unreadable path"
+    match change:
+        case Appeared(path):
+            is_directory = isinstance(event, Create) and event.kind is FileType.DIRECTORY
+            if is_directory:
+                yield from _place(path, Kind.MADE, Kind.BELOW_MADE)
+            else:
+                yield from _place(path, Kind.CREATED, Kind.BELOW_CHANGED)
+        case Vanished(path):
+            yield from _place(path, Kind.VANISHED, Kind.BELOW_GONE)
+        case Moved(source, destination):
+            yield from _place(source, Kind.VANISHED, Kind.BELOW_GONE)
+            yield from _place(destination, Kind.ARRIVED, Kind.BELOW_CHANGED)
+        case Touched(path) | Closed(path):
+            yield Mark(Kind.TOUCHED, _argument(path))
+        case Opened(path):
+            yield Mark(Kind.CREATED, _argument(path))
+        case AccessChanged(path) | SubtreeUnknown(path):
+            yield Mark(Kind.TOUCHED, _argument(path))
+            yield Mark(Kind.BELOW_ACCESS, _argument(path), is_below=True)
+        case _:
+            assert_never(change)
+
+
+def _place(path: str, own: Kind, below: Kind) -> Iterator[Mark]:
+    yield Mark(own, _argument(path))
+    yield Mark(below, _argument(path), is_below=True)
+    yield Mark(Kind.TOUCHED, _argument(path), is_parent=True)
+
+
+def _argument(path: str) -> str:
+    return path.removeprefix("/")

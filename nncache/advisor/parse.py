@@ -1,0 +1,264 @@
+r"""Lines of logs as events, by native columns of Spark: no Python runs on the executors. (nncache/advisor/parse.py)
+
+What is read: the NameNode's audit log of Hadoop 2.7 to 3.5, whatever stands before `allowed=` and also within a
+shipper's JSON; nncache's access log; the JSON of Ranger's HDFS plug-in.
+Source: `FSNamesystem.FSDefaultAuditLogger`, `StringEscapeUtils.escapeJava`. Hadoop 2.7 does not escape: with a tab in a
+path, the fields are found by their names.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
+
+from nncache.advisor.footprints import EVENTS
+
+AUDIT, ACCESS, RANGER, UNKNOWN, BLANK = "audit", "access", "ranger", "unknown", "blank"
+
+LINE: Final = (
+    r"(?s)^(.*?)allowed=(true|false)\tugi=([^\t]*)\tip=([^\t]*)\tcmd=([^\t]*)\tsrc=(.*?)\tdst=(.*?)"
+    r"\tperm=([^\t]*)(?:\ttrackingId=([^\t]*))?\tproto=([^\t]*)(?:\tcallerContext=(.*))?"
+)
+"""A line of which the fields do not lie where they usually do."""
+
+FIELDS: Final = ("ugi", "ip", "cmd", "src", "dst", "perm", "trackingId", "proto", "callerContext")
+_PLACES: Final = {
+    "ugi": "1",
+    "ip": "2",
+    "cmd": "3",
+    "src": "4",
+    "dst": "5",
+    "perm": "6",
+    "proto": "p",
+    "callerContext": "p + 1",
+}
+_IS_USUAL: Final = " and ".join(
+    (
+        "(endswith(get(f, 0), 'allowed=true') or endswith(get(f, 0), 'allowed=false'))",
+        *(
+            f"startswith(get(f, {place}), '{name}=')"
+            for name, place in _PLACES.items()
+            if name != "callerContext"
+        ),
+        "(size(f) = p + 1 or (size(f) = p + 2 and startswith(get(f, p + 1), 'callerContext=')))",
+    )
+)
+
+USUAL_STAMP: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[,.][0-9]{3}(?![0-9Z+-])"
+STAMP: Final = (
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})"
+    r"(?:[.,]([0-9]{1,3})[0-9]*)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
+
+_CODE: Final = (
+    r"\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+"""A character by its code, or by a pair of surrogates; one of these alone is no character."""
+
+ESCAPED: Final = rf'^(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|{_CODE})*+$'
+"""What `escapeJava` writes, which JSON reads back. Any other text is of Hadoop 2.7 and is as it stands."""
+
+_JSON_TEXT: Final = (
+    rf'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|{_CODE})*+'  # possessive: Java needs no stack for it
+)
+JSON_MESSAGE: Final = rf'"(?:message|log|msg)"\s*:\s*"(?=[^"]*allowed=)({_JSON_TEXT})"'
+JSON_TIME: Final = r'"(?:@timestamp|timestamp|time)"\s*:\s*"([^"\\]*)"'
+"""Of a shipper's JSON no more is understood, so that a line that was cut off still says what it does."""
+
+VARIABLE: Final = "\x01"
+"""In a skeleton: in place of what varies."""
+VARIES: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+"
+
+_COMBINED: Final = (
+    r'^\S+ - (\S+) \[([^\]]+)\] "\S+ (\S+)" ([0-9]+|-) \S+ "-" "-" (\S+) (\S+) \S+ [0-9.]+ ([0-9]+) \S+$'
+)
+
+
+def read_lines(spark: SparkSession, inputs: Sequence[str]) -> DataFrame:
+    """Return the lines of files, directories and wildcards, compressed or not, as the column `value`."""
+    reader = spark.read.option("lineSep", "\n").option("recursiveFileLookup", "true")
+    return reader.text(list(inputs)).select("value")
+
+
+def fields(lines: DataFrame) -> DataFrame:
+    """Return the fields of each line's audit line, escapes undone and "null" as null; `is_audit` says if it has one.
+
+    `at` is in ms since the epoch, in the session's time zone where the line names none.
+    """
+    found = lines.select(F.expr(r"rtrim('\r\n', make_valid_utf8(value)) as line"))
+    found = found.withColumn("is_json", F.col("line").startswith("{"))
+    within = F.rtrim(_unescaped(F.regexp_extract("line", JSON_MESSAGE, 1)), F.lit("\r\n"))
+    message = F.when(F.col("is_json"), within).otherwise(F.col("line"))
+    found = found.withColumn("message", message)
+    tabs = r"if(contains(message, '#011ugi='), replace(message, '#011', '\t'), message)"  # as rsyslog writes tabs
+    found = found.withColumn("message", F.expr(tabs)).withColumn("f", F.split("message", "\t"))
+    found = found.withColumn("p", F.expr("if(startswith(get(f, 7), 'trackingId='), 8, 7)"))
+    found = found.withColumn("is_usual", F.expr(f"coalesce({_IS_USUAL}, false)"))
+    is_odd = F.expr("not is_usual and size(f) >= 8") & F.col("message").rlike(LINE)
+    odd = F.array(*(F.regexp_extract("message", LINE, number) for number in range(1, 12)))
+    found = found.withColumn("odd", F.when(is_odd, odd))
+    usual = {name: F.expr(f"substr(get(f, {place}), {len(name) + 2})") for name, place in _PLACES.items()}
+    usual["trackingId"] = F.expr("if(p = 8, substr(get(f, 7), 12), null)")
+    optional = {"trackingId", "callerContext"}
+    picked = {name: F.get("odd", F.lit(number)) for number, name in enumerate(FIELDS, start=2)}
+    picked = {name: F.nullif(each, F.lit("")) if name in optional else each for name, each in picked.items()}
+    usual = {name: F.nullif(each, F.lit("")) if name in optional else each for name, each in usual.items()}
+    found = found.select(
+        "line",
+        "is_json",
+        F.expr("is_usual or odd is not null").alias("is_audit"),
+        F.expr("if(is_usual, endswith(get(f, 0), 'true'), get(odd, 1) = 'true')").alias("allowed"),
+        F.expr("if(is_usual, get(f, 0), get(odd, 0))").alias("head"),
+        *(F.when(F.col("is_usual"), usual[name]).otherwise(picked[name]).alias(name) for name in FIELDS),
+    )
+    usual_at = F.expr("try_cast(translate(substr(head, 1, 23), ',', '.') as timestamp)")
+    outer = F.when(F.col("is_json"), F.regexp_extract("line", JSON_TIME, 1))
+    odd_at = _moment(F.when(F.col("head").rlike(STAMP), F.col("head")).otherwise(outer))
+    return found.select(
+        "line",
+        "is_json",
+        "is_audit",
+        F.unix_millis(F.when(F.col("head").rlike(USUAL_STAMP), usual_at).otherwise(odd_at)).alias("at"),
+        "allowed",
+        *(_said(name).alias(name) for name in FIELDS),
+    )
+
+
+def _in_json(name: str) -> Column:
+    return F.get_json_object("line", f"$['{name}']")
+
+
+def _unescaped(text: Column) -> Column:
+    """Return what stands between the quotes of a string of JSON."""
+    return F.get_json_object(F.concat(F.lit('{"v":"'), text, F.lit('"}')), "$.v")
+
+
+def _said(name: str) -> Column:
+    field = F.col(name)
+    if name in {"src", "dst", "callerContext"}:
+        is_escaped = F.contains(field, F.lit("\\")) & field.rlike(ESCAPED)
+        return F.when(field != "null", F.when(is_escaped, _unescaped(field)).otherwise(field))
+    return F.nullif(field, F.lit("null")) if name in {"ip", "perm"} else field
+
+
+def _moment(text: Column) -> Column:
+    """Return the first moment that a text names; null if it names none."""
+    day, time, fraction, zone = (F.regexp_extract(text, STAMP, number) for number in range(1, 5))
+    short = F.concat(F.lit("20"), F.translate(day, "/", "-"))
+    day = F.when(F.substring(day, 3, 1) == "/", short).otherwise(day)
+    zone = F.regexp_replace(zone, "^([+-][0-9]{2})([0-9]{2})$", "$1:$2")
+    return F.concat(day, F.lit(" "), time, F.lit("."), F.rpad(fraction, 3, "0"), zone).try_cast("timestamp")
+
+
+def events(lines: DataFrame) -> DataFrame:
+    """Return an event a line, with what the other stages need of it.
+
+    Paths are kept of what asks for a status and of what changes one; of all others the counts alone matter.
+    `form` is one of `AUDIT`, `ACCESS`, `RANGER` and `UNKNOWN`; of the last one `detail` is the line, masked.
+    """
+    found = fields(lines)
+    found = found.withColumn("target", _access_target())
+    form = (
+        F.when(F.col("is_audit") & F.col("at").isNotNull(), AUDIT)
+        .when(F.col("target").isNotNull(), ACCESS)
+        .when(F.col("is_json") & _in_json("reqUser").isNotNull() & _in_json("resource").isNotNull(), RANGER)
+        .when(F.trim("line") == "", BLANK)
+        .otherwise(UNKNOWN)
+    )
+    found = found.withColumn("form", form).where(F.col("form") != BLANK)
+    access = {name: _of_access(number, key) for name, (number, key) in _ACCESS_FIELDS.items()}
+    target_path = F.regexp_extract("target", r"^/webhdfs/v1([^?]*)", 1)
+    target_path = F.try_url_decode(F.replace(target_path, F.lit("+"), F.lit("%2B")))
+    is_status = F.upper(access["operation"]) == "GETFILESTATUS"
+    command = F.substring_index("cmd", " ", 1)
+    is_access, is_ranger = F.col("form") == ACCESS, F.col("form") == RANGER
+    found = found.select(
+        "form",
+        F.when(is_access, F.unix_millis(_access_time()))
+        .when(is_ranger, F.unix_millis(_moment(_in_json("evtTime"))))
+        .otherwise(F.col("at"))
+        .alias("at"),
+        F.when(is_access, F.lit(1) == 1)
+        .when(is_ranger, _in_json("result") == "1")
+        .otherwise(F.col("allowed"))
+        .alias("allowed"),
+        F.when(is_access, access["caller"])
+        .when(is_ranger, _in_json("reqUser"))
+        .otherwise(F.substring_index("ugi", " ", 1))
+        .alias("user"),
+        F.when(is_access, F.when(is_status, F.lit("getfileinfo")).otherwise(F.lower(access["operation"])))
+        .when(is_ranger, F.coalesce(_in_json("access"), F.lit("access")))
+        .otherwise(command)
+        .alias("cmd"),
+        F.when(is_access, F.when(is_status, target_path))
+        .when(is_ranger, _in_json("resource"))
+        .otherwise(F.col("src"))
+        .alias("src"),
+        "dst",
+        (is_access | (F.col("proto") == "webhdfs")).alias("is_web"),
+        F.substring_index("callerContext", "_", 1).alias("framework"),
+        F.when(is_access, F.greatest(F.lit(1), access["weight"].try_cast("int")))
+        .when(is_ranger, F.coalesce(_in_json("event_count").try_cast("int"), F.lit(1)))
+        .otherwise(F.lit(1))
+        .alias("weight"),
+        (is_access & (access["result"] == "hit")).alias("is_hit"),
+        (is_access & ~access["status"].isin("200", "404")).alias("is_failed"),
+        F.when(
+            F.col("form") == UNKNOWN, F.substring(F.regexp_replace("line", r"[\p{L}\p{N}]", "x"), 1, 200)
+        ).alias("detail"),
+    )
+    reads = F.col("cmd") == "getfileinfo"
+    opened = (F.col("cmd") == "open") & F.col("is_web")
+    has_path = reads | opened | F.col("cmd").isin(*EVENTS) | (F.col("form") == RANGER)
+    found = found.withColumns(
+        {
+            "src": F.when(has_path, _canonical("src")),
+            "dst": F.when(has_path, _canonical("dst")),
+            "day": F.to_date(F.timestamp_millis("at")),
+        }
+    )
+    skeleton = F.when((reads | opened) & F.expr(_IS_CACHEABLE), F.regexp_replace("src", VARIES, VARIABLE))
+    return found.withColumn("skeleton", skeleton)
+
+
+_IS_CACHEABLE: Final = (
+    "startswith(src, '/') and length(src) <= 8000 and (not contains(src, '/.') or"
+    r" not (src rlike '/[.]{1,2}(/|$)' or startswith(src, '/.reserved') or concat(src, '/') like '%/.snapshot/%'))"
+)
+"""As `nncache.hadoop.paths.is_cacheable`."""
+
+
+def _canonical(name: str) -> Column:
+    """Return the one spelling of a path, as `nncache.hadoop.paths.canonical`; lists of paths are left as they are."""
+    path = F.col(name)
+    is_odd = F.contains(path, F.lit("//")) | (path.endswith("/") & (path != "/"))
+    plain = F.regexp_replace(F.regexp_replace(path, "/{2,}", "/"), "(.)/$", "$1")
+    return F.when(is_odd & path.startswith("/"), plain).otherwise(path)
+
+
+_ACCESS_FIELDS: Final = {
+    "caller": (1, "caller"),
+    "target": (3, "target"),
+    "status": (4, "status"),
+    "result": (5, "result"),
+    "operation": (6, "operation"),
+    "weight": (7, "weight"),
+}
+
+
+def _of_access(number: int, key: str) -> Column:
+    return F.when(F.col("is_json"), _in_json(key)).otherwise(F.regexp_extract("line", _COMBINED, number))
+
+
+def _access_target() -> Column:
+    is_combined = ~F.col("is_audit") & F.col("line").rlike(_COMBINED)
+    return F.when(F.col("is_json") & F.contains("line", F.lit('"log":"access"')), _in_json("target")).when(
+        is_combined, F.regexp_extract("line", _COMBINED, 3)
+    )
+
+
+def _access_time() -> Column:
+    text = F.regexp_extract("line", _COMBINED, 2)
+    combined = F.try_to_timestamp(text, F.lit("dd/MMM/yyyy:HH:mm:ss Z"))
+    return F.when(F.col("is_json"), _moment(_in_json("time"))).otherwise(combined)

@@ -1,0 +1,131 @@
+"""Replay what candidates match, on Spark. (nncache/advisor/replaying.py)
+
+Rows are partitioned by the directory that is read: all that one directory's answers depend on comes together, and a
+user, a glob or a tree with most of the reads is spread over all tasks. A change goes to the directories of the paths
+that it makes stale; one above directories that are read goes to each of these, found by their ancestors.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
+
+from nncache.advisor import replay
+from nncache.advisor.footprints import EVENTS, Kind, Mark, marks_of
+from nncache.advisor.replay import COUNTED, Rules
+
+# So that executors need nothing of ours.
+cloudpickle.register_pickle_by_value(replay)  # type: ignore[no-untyped-call]  # it has no annotations
+
+_COUNTS: Final = ", ".join(f"{name} long" for name in COUNTED)
+_SCHEMA: Final = f"glob int, is_web boolean, bucket long, {_COUNTS}"
+_ROW: Final = ("directory", "at", "kind", "path", "user", "glob", "is_web", "weight")
+
+
+def rows(reads: DataFrame, events: DataFrame) -> DataFrame:
+    """Return all that the replay needs, in the columns of `Row`.
+
+    Args:
+        reads: events with the number of their `glob`: reads, and what was opened over WebHDFS.
+        events: all events; of these the changes matter.
+    """
+    is_read = F.col("cmd") == "getfileinfo"
+    asked = reads.select(
+        _parent(F.col("src")).alias("directory"),
+        "at",
+        F.when(~is_read, Kind.OPENED.value)
+        .when(F.col("allowed"), Kind.READ.value)
+        .otherwise(Kind.DENIED.value)
+        .alias("kind"),
+        F.col("src").alias("path"),
+        "user",
+        "glob",
+        "is_web",
+        "weight",
+    )
+    return asked.unionByName(_changes(asked.select("directory").distinct(), events))
+
+
+def _changes(directories: DataFrame, events: DataFrame) -> DataFrame:
+    spark = events.sparkSession
+    table = _table(spark)
+    changed = events.where(F.col("allowed") & F.col("cmd").isin(*EVENTS)).join(F.broadcast(table), "cmd")
+    sources = F.when(
+        (F.col("cmd") == "concat") & F.col("src").startswith("["),
+        F.split(F.expr("substr(src, 2, length(src) - 2)"), ", "),
+    ).otherwise(F.array("src"))
+    paths = F.when(F.col("argument") == "src", sources).otherwise(F.array("dst"))
+    changed = changed.select("at", "kind", "is_parent", "is_below", F.explode(paths).alias("path"))
+    changed = changed.where(F.col("path").startswith("/"))
+    path = F.when(F.col("is_parent"), _parent(F.col("path"))).otherwise(F.col("path"))
+    changed = changed.select("at", "kind", "is_below", path.alias("path"))
+    # What is below a path concerns each directory at or below it; a path's own status the one directory that holds it.
+    names = F.split("directory", "/")
+    above = F.transform(
+        F.sequence(F.lit(2), F.size(names)), lambda count: F.array_join(F.slice(names, 1, count), "/")
+    )
+    above = F.when(F.col("directory") == "/", F.array(F.lit("/"))).otherwise(
+        F.concat(F.array(F.lit("/")), above)
+    )
+    below = F.transform(above, lambda path: F.concat(F.lit("below "), path))
+    holds = F.array(F.concat(F.lit("holds "), F.col("directory")))
+    places = directories.select("directory", F.explode(F.concat(below, holds)).alias("place"))
+    place = F.when(F.col("is_below"), F.concat(F.lit("below "), "path")).otherwise(
+        F.concat(F.lit("holds "), _parent(F.col("path")))
+    )
+    return (
+        changed.withColumn("place", place)
+        .join(places, "place")
+        .select(
+            "directory",
+            "at",
+            "kind",
+            "path",
+            F.lit("").alias("user"),
+            F.lit(-1).alias("glob"),
+            F.lit(False).alias("is_web"),  # noqa: FBT003 - a column of one value
+            F.lit(0).alias("weight"),
+        )
+    )
+
+
+def _table(spark: SparkSession) -> DataFrame:
+    """Return the marks of all commands, from the project's one table."""
+    marks: Iterable[tuple[str, Mark]] = ((command, mark) for command in EVENTS for mark in marks_of(command))
+    data = [(cmd, int(each.kind), each.argument, each.is_parent, each.is_below) for cmd, each in marks]
+    return spark.createDataFrame(
+        data, "cmd string, kind int, argument string, is_parent boolean, is_below boolean"
+    )
+
+
+def _parent(path: Column) -> Column:
+    return F.when(path.rlike("^/[^/]*$"), F.lit("/")).otherwise(F.regexp_replace(path, "/[^/]*$", ""))
+
+
+def replayed(rows: DataFrame, rules: Rules, partitions: int) -> DataFrame:
+    """Return the counts by glob, protocol and bucket, and gaps between reads (`is_web` null), as `replay.fold` says."""
+    ordered = rows.select(*_ROW).repartition(partitions, "directory")
+    ordered = ordered.sortWithinPartitions(
+        "directory", "at", "kind", "path", "user", "glob", "is_web", "weight"
+    )
+    return ordered.mapInArrow(on_executors(rules), _SCHEMA)
+
+
+def on_executors(rules: Rules) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what replays one partition, and needs nothing of ours to be unpickled."""
+    replay_rows, names = replay.fold, ("glob", "is_web", "bucket", *COUNTED)
+
+    def fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        columns = (tuple(column.to_pylist() for column in batch.columns) for batch in batches)
+        found = list(replay_rows(rules, columns))
+        if found:
+            types = (pa.int32(), pa.bool_(), *[pa.int64()] * (len(names) - 2))
+            arrays = [
+                pa.array(each, kind) for each, kind in zip(zip(*found, strict=True), types, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, names)
+
+    return fold

@@ -1,0 +1,417 @@
+"""From logs to advice, stage by stage. (nncache/advisor/run.py)"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
+
+from nncache.advisor import parse, replaying
+from nncache.advisor.candidates import VARIABLE, Candidate, Finder, Seen
+from nncache.advisor.figures import Counts, FilterFigures, figures_of
+from nncache.advisor.replay import Rules
+from nncache.invalidation.filters.settings import FilterSettings
+
+PARQUET: Final = ".parquet"
+SAMPLE_PARTS: Final = 10_000
+HOUR_MS, MINUTE_MS = 3_600_000, 60_000
+SHORT_MS: Final = 3 * HOUR_MS
+"""A log that spans less is shown by minutes."""
+MOST_SKELETONS: Final = 200_000
+DRILLS: Final = 2
+SPARSE: Final = 20
+"""Reads for each path below which a skeleton may mix what is polled with what is read once."""
+
+
+class AdvisorError(Exception):
+    """The logs cannot be worked through; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is to be worked through.
+
+    Attributes:
+        inputs: files, directories and wildcards; one that ends in `.parquet` is events of an earlier run.
+        events: where the events are written; an executor must reach it.
+        since, until: in ms since the epoch; None: all.
+        sample: the share of directories whose reads are replayed.
+        warm_up_s: from the first line on, what is read fills the cache and is not counted.
+        most: filters that are recommended.
+        least_share: of all reads of a status; a filter that answers less is not worth its place.
+    """
+
+    inputs: tuple[str, ...]
+    events: str
+    since: int | None = None
+    until: int | None = None
+    sample: float = 1.0
+    warm_up_s: float = 300.0
+    most: int = 1_000
+    least_share: float = 0.0001
+    limits: FilterSettings = field(default_factory=FilterSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What the NameNode was asked: how often, by one property of the calls.
+
+    Attributes:
+        rows: name, all calls, reads of a status.
+    """
+
+    title: str
+    rows: tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """All that was found."""
+
+    lines: int
+    unknown: int
+    examples: tuple[str, ...]
+    first_ms: int
+    last_ms: int
+    bucket_ms: int
+    counted_from: int
+    sample: float
+    statuses_web: int  # reads of a status over WebHDFS, those of an OPEN left out
+    statuses_rpc: int
+    of_open: int
+    asked: dict[int, tuple[int, int]]  # by bucket: all calls, reads of a status
+    loads: tuple[Load, ...]
+    ranger: tuple[tuple[str, str, int], ...]  # user, access, how often
+    filters: tuple[FilterFigures, ...]
+    refused: dict[str, str]
+
+    @property
+    def unknown_share(self) -> float:
+        """The share of the lines that were not understood."""
+        return self.unknown / self.lines if self.lines else 0.0
+
+    @property
+    def statuses(self) -> int:
+        """Reads of a status that a proxy could answer."""
+        return self.statuses_web + self.statuses_rpc
+
+    @property
+    def buckets(self) -> range:
+        """All buckets of time, also those in which nothing happened."""
+        return range(self.first_ms // self.bucket_ms, self.last_ms // self.bucket_ms + 1)
+
+
+def advise(spark: SparkSession, question: Question, stage: Callable[[str], None]) -> Advice:
+    """Work through logs; `stage` takes the name of each stage as it begins.
+
+    Raises:
+        AdvisorError: there is nothing to work with.
+    """
+
+    def begin(name: str) -> None:
+        stage(name)
+        spark.sparkContext.setJobDescription(f"nncache advise: {name}")
+
+    begin("parse the lines")
+    events = _events(spark, question)
+    begin("count what the NameNode is asked")
+    counted = _counted(events)
+    if not counted.lines:
+        raise AdvisorError(
+            f"{', '.join(question.inputs)}: no line is there, or none in the time that is asked for"
+        )
+    if not counted.statuses:
+        raise AdvisorError(
+            "there is no getfileinfo among the lines: dfs.namenode.audit.log.debug.cmdlist may name it, so that it is "
+            "not written; nntop (JMX) still counts it by user"
+        )
+    counted = replace(
+        counted, sample=question.sample, counted_from=counted.first_ms + int(1000 * question.warm_up_s)
+    )
+    reads = _reads(events, question, has_audit=counted.has_audit).withColumn("skeleton_0", F.col("skeleton"))
+    least = max(1, int(counted.statuses * question.sample * question.least_share))
+    begin("find what is asked again and again")
+    seen = _seen(reads, "skeleton_0")
+    depth = 0
+    while depth < DRILLS:
+        sparse = [one for one in seen if _is_sparse(one, least)]
+        if not sparse:
+            break
+        begin(f"tell apart what {len(sparse)} skeletons mix")
+        depth += 1
+        reads, found = _drilled(reads, depth, sparse, least)
+        rest = {one.skeleton: one for one in seen}
+        for one in found:
+            parent = rest[one.parent]
+            rest[one.parent] = Seen(
+                parent.skeleton,
+                parent.reads - one.seen.reads,
+                max(0, parent.repeats - one.seen.repeats),
+                max(0, parent.paths - one.seen.paths),
+            )
+        seen = [*rest.values(), *(one.seen for one in found)]
+    finder = Finder(seen, question.limits, least)
+    candidates = dict(enumerate(finder.find(question.most)))
+    figures: list[FilterFigures] = []
+    if candidates:
+        begin(f"replay {len(candidates)} filters")
+        rules = Rules(bucket_ms=counted.bucket_ms, counted_from=counted.counted_from)
+        figures = figures_of(
+            candidates, _replayed(reads, events, candidates, depth, rules), 1 / question.sample
+        )
+    begin("write the report")
+    return replace(counted.advice(), filters=tuple(figures), refused=finder.refused)
+
+
+# -- events ------------------------------------------------------------------------------------------
+
+
+def _events(spark: SparkSession, question: Question) -> DataFrame:
+    ready = [each for each in question.inputs if each.rstrip("/").endswith(PARQUET)]
+    if ready and len(ready) < len(question.inputs):
+        raise AdvisorError("give either logs or the events of an earlier run, not both")
+    if not ready:
+        lines = parse.read_lines(spark, question.inputs)
+        parse.events(lines).write.mode("overwrite").partitionBy("day").parquet(question.events)
+    events = spark.read.parquet(*(ready or [question.events]))
+    at = F.col("at")
+    if question.since is not None:
+        events = events.where(at.isNull() | (at >= question.since))
+    if question.until is not None:
+        events = events.where(at.isNull() | (at < question.until))
+    return events
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    """What the lines are, before anything is replayed."""
+
+    lines: int
+    unknown: int
+    examples: tuple[str, ...]
+    first_ms: int
+    last_ms: int
+    bucket_ms: int
+    has_audit: bool
+    statuses_web: int
+    statuses_rpc: int
+    of_open: int
+    asked: dict[int, tuple[int, int]]
+    loads: tuple[Load, ...]
+    ranger: tuple[tuple[str, str, int], ...]
+    sample: float = 1.0
+    counted_from: int = 0
+
+    @property
+    def statuses(self) -> int:
+        return self.statuses_web + self.statuses_rpc
+
+    def advice(self) -> Advice:
+        """Return it without any filter."""
+        return Advice(
+            lines=self.lines,
+            unknown=self.unknown,
+            examples=self.examples,
+            first_ms=self.first_ms,
+            last_ms=self.last_ms,
+            bucket_ms=self.bucket_ms,
+            counted_from=self.counted_from,
+            sample=self.sample,
+            statuses_web=self.statuses_web,
+            statuses_rpc=self.statuses_rpc,
+            of_open=self.of_open,
+            asked=self.asked,
+            loads=self.loads,
+            ranger=self.ranger,
+            filters=(),
+            refused={},
+        )
+
+
+def _counted(events: DataFrame) -> _Counted:
+    """Count by hour, or by minute of a short log: from one scan, of which the groups are few."""
+    is_known = F.col("form") != parse.UNKNOWN
+    first, last = events.where(is_known).agg(F.min("at"), F.max("at")).collect()[0]
+    span_ms = 0 if first is None else last - first
+    bucket_ms = MINUTE_MS if span_ms < SHORT_MS else HOUR_MS
+    bucket = F.floor(F.col("at") / bucket_ms).alias("bucket")
+    load = events.groupBy("form", "cmd", "is_web", "framework", "user", "is_hit", bucket)
+    counts = load.agg(F.count("*").alias("lines"), F.sum("weight").alias("calls")).cache()
+    try:
+        return _counted_from(counts, events, first or 0, last or 0, bucket_ms)
+    finally:
+        counts.unpersist()
+
+
+def _counted_from(load: DataFrame, events: DataFrame, first: int, last: int, bucket_ms: int) -> _Counted:
+    forms = load.groupBy("form").agg(F.sum("lines").alias("lines")).collect()
+    lines = {row["form"]: row["lines"] for row in forms}
+    has_audit = parse.AUDIT in lines
+    checks, load = load.where(F.col("form") == parse.RANGER), load.where(_counts(has_audit=has_audit))
+    is_status = F.col("cmd") == "getfileinfo"
+    statuses = F.sum(F.when(is_status, F.col("calls")).otherwise(0)).alias("statuses")
+    calls = F.sum("calls").alias("calls")
+    by_bucket = load.groupBy("bucket").agg(calls, statuses)
+    asked = {row["bucket"]: (row["calls"], row["statuses"]) for row in by_bucket.collect()}
+    loads = tuple(
+        Load(
+            title=title,
+            rows=tuple(
+                (str(row["name"]), row["calls"], row["statuses"])
+                for row in load.groupBy(name.alias("name"))
+                .agg(calls, statuses)
+                .orderBy(F.desc("calls"), "name")
+                .limit(20)
+                .collect()
+            ),
+        )
+        for title, name in (
+            ("command", F.col("cmd")),
+            ("user", F.col("user")),
+            ("application", F.coalesce("framework", F.lit("(no caller context)"))),
+        )
+    )
+    web = F.sum(F.when(is_status & F.col("is_web"), F.col("calls")).otherwise(0)).alias("web")
+    opened = F.sum(F.when((F.col("cmd") == "open") & F.col("is_web"), F.col("calls")).otherwise(0)).alias(
+        "opened"
+    )
+    (sums,) = load.agg(statuses, web, opened).collect()
+    of_open = min(sums["opened"] or 0, sums["web"] or 0)
+    unknown = lines.get(parse.UNKNOWN, 0)
+    examples = (
+        events.where(F.col("form") == parse.UNKNOWN).select("detail").limit(3).collect() if unknown else []
+    )
+    ranger = (
+        checks.groupBy("user", "cmd").agg(calls).orderBy(F.desc("calls"), "user", "cmd").limit(20).collect()
+    )
+    return _Counted(
+        lines=sum(lines.values()),
+        unknown=unknown,
+        examples=tuple(row["detail"] for row in examples),
+        first_ms=first,
+        last_ms=last,
+        bucket_ms=bucket_ms,
+        has_audit=has_audit,
+        statuses_web=(sums["web"] or 0) - of_open,
+        statuses_rpc=(sums["statuses"] or 0) - (sums["web"] or 0),
+        of_open=of_open,
+        asked=asked,
+        loads=loads,
+        ranger=tuple((row["user"], row["cmd"], row["calls"]) for row in ranger),
+    )
+
+
+def _counts(*, has_audit: bool) -> Column:
+    """Whether an event is a call: of an access log beside an audit log only hits are, as all others are in both."""
+    return (F.col("form") == parse.AUDIT) | (
+        (F.col("form") == parse.ACCESS) & (F.col("is_hit") | F.lit(not has_audit))
+    )
+
+
+# -- candidates --------------------------------------------------------------------------------------
+
+
+def _reads(events: DataFrame, question: Question, *, has_audit: bool) -> DataFrame:
+    """Return the reads of a status, and what was opened over WebHDFS, that may be replayed."""
+    reads = events.where(F.col("skeleton").isNotNull() & ~F.col("is_failed") & _counts(has_audit=has_audit))
+    reads = reads.select("at", "cmd", "allowed", "src", "user", "is_web", "weight", "skeleton")
+    if question.sample < 1:
+        directory = F.regexp_replace("src", "/[^/]*$", "")
+        reads = reads.where(
+            F.pmod(F.xxhash64(directory), F.lit(SAMPLE_PARTS)) < int(question.sample * SAMPLE_PARTS)
+        )
+    return reads
+
+
+def _aggregates() -> list[Column]:
+    is_read = (F.col("cmd") == "getfileinfo") & F.col("allowed")
+    repeated = F.xxhash64("src", "user", "is_web", F.floor(F.col("at") / 300_000))
+    return [
+        F.sum(
+            F.when(is_read, F.col("weight")).when(F.col("cmd") == "open", -F.col("weight")).otherwise(0)
+        ).alias("reads"),
+        F.approx_count_distinct(F.when(is_read, repeated), 0.03).alias("firsts"),
+        F.approx_count_distinct(F.when(is_read, F.xxhash64("src")), 0.03).alias("paths"),
+    ]
+
+
+def _seen(reads: DataFrame, key: str) -> list[Seen]:
+    found = reads.groupBy(key).agg(*_aggregates()).where("reads > 0")
+    found = found.orderBy(F.desc(F.col("reads") - F.col("firsts"))).limit(MOST_SKELETONS)
+    return [
+        Seen(row[key], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"])
+        for row in found.collect()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    parent: str
+    seen: Seen
+
+
+def _is_sparse(one: Seen, least: int) -> bool:
+    return VARIABLE in one.skeleton and one.repeats >= least and one.reads < SPARSE * one.paths
+
+
+def _drilled(
+    reads: DataFrame, depth: int, sparse: Iterable[Seen], least: int
+) -> tuple[DataFrame, list[_Found]]:
+    """Tell apart, below some skeletons, what the first name that varies is."""
+    spark = reads.sparkSession
+    before, after = f"skeleton_{depth - 1}", f"skeleton_{depth}"
+    chosen = spark.createDataFrame(
+        [(one.skeleton, True) for one in sparse], f"{before} string, is_sparse boolean"
+    )
+    names, own = F.split(before, "/"), F.split("src", "/")
+    place = F.size(F.split(F.substring_index(before, VARIABLE, 1), "/"))
+    literal = F.concat_ws(
+        "/", F.slice(names, 1, place - 1), F.element_at(own, place), F.slice(names, place + 1, F.size(names))
+    )
+    reads = reads.join(F.broadcast(chosen), before, "left")
+    reads = reads.withColumn(after, F.when(F.col("is_sparse"), literal).otherwise(F.col(before))).drop(
+        "is_sparse"
+    )
+    drilled = reads.where(F.col(after) != F.col(before)).groupBy(before, after).agg(*_aggregates())
+    drilled = (
+        drilled.where(f"reads - firsts >= {max(1, least // 10)}")
+        .orderBy(F.desc("reads"))
+        .limit(MOST_SKELETONS)
+    )
+    found = [
+        _Found(
+            row[before], Seen(row[after], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"])
+        )
+        for row in drilled.collect()
+    ]
+    return reads, found
+
+
+# -- replay ------------------------------------------------------------------------------------------
+
+
+def _replayed(
+    reads: DataFrame, events: DataFrame, candidates: dict[int, Candidate], depth: int, rules: Rules
+) -> list[Counts]:
+    spark = reads.sparkSession
+    globs = [(seen.skeleton, number) for number, each in candidates.items() for seen in each.skeletons]
+    for level in range(depth, -1, -1):
+        table = spark.createDataFrame(globs, f"skeleton_{level} string, glob_{level} int")
+        reads = reads.join(F.broadcast(table), f"skeleton_{level}", "left")
+    glob = reduce(
+        lambda found, level: F.coalesce(found, F.col(f"glob_{level}")),
+        range(depth - 1, -1, -1),
+        F.col(f"glob_{depth}"),
+    )
+    reads = reads.withColumn("glob", glob).where(F.col("glob").isNotNull())
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    rows = replaying.rows(reads, events)
+    return [tuple(row) for row in replaying.replayed(rows, rules, partitions).collect()]
+
+
+def default_events(out: Path) -> str:
+    """Return where the events are written unless it is said."""
+    return str(out / "events.parquet")

@@ -1,0 +1,43 @@
+"""The Spark session of the advisor. (nncache/advisor/spark.py)"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+_PARTITIONS_OF_A_CORE: Final = 2
+_MOST_BYTECODE: Final = "8000"
+"""Java compiles no larger method (HotSpot's HugeMethodLimit): Spark then splits what it generates for a line."""
+
+
+@contextmanager
+def session(master: str | None, time_zone: str) -> Iterator[SparkSession]:
+    """Start Spark, or take what spark-submit has set up; it stops with the block. Without a master it is local.
+
+    Executors run the same Python as this process, unless PYSPARK_PYTHON names theirs.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    builder = SparkSession.builder.appName("nncache advise").config("spark.sql.session.timeZone", time_zone)
+    builder = builder.config("spark.sql.codegen.hugeMethodLimit", _MOST_BYTECODE)
+    if master is not None:
+        builder = builder.master(master)
+    if not is_submitted and (master is None or master.startswith("local")):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        partitions = _PARTITIONS_OF_A_CORE * (os.cpu_count() or 1)
+        builder = (
+            builder.config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.memory", "4g")
+            .config("spark.log.level", "ERROR")
+            .config("spark.sql.shuffle.partitions", str(max(8, partitions)))
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+        )
+    spark = builder.getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()

@@ -1,0 +1,69 @@
+"""`nncache cluster --light`: a WebHDFS without Java."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nncache.errors import StartError
+from nncache.namenode.cluster import LightSpec, Parts, serving
+
+_PORT = click.IntRange(0, 65_535)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--light", is_flag=True, required=True, expose_value=False, help="Without Java: this command.")
+@click.option("--port", type=_PORT, default=0, help="Port of WebHDFS on 127.0.0.1 [default: a free one].")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where everything is kept for the next start [default: nothing is kept].",
+)
+def light_command(*, port: int, directory: Path | None) -> None:
+    """Start a WebHDFS of one process, for tests and for a first look.
+
+    Prints its addresses as one JSON object on standard output, with the keys of a real cluster's, when it takes reads
+    and writes, and runs until Ctrl-C or SIGTERM. docs/light-cluster.md says how it differs from HDFS.
+    """
+    try:
+        asyncio.run(_run(LightSpec(port=port, directory=directory)))
+    except OSError as error:
+        raise StartError(f"the light cluster cannot start: {error}") from error
+
+
+async def _run(spec: LightSpec) -> None:
+    began = time.monotonic()
+    ending = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ending.set)
+    async with serving(spec) as parts:
+        click.echo(json.dumps(_described(spec, parts, time.monotonic() - began)))
+        click.echo("Ctrl-C stops it", err=True)
+        await ending.wait()
+
+
+def _described(spec: LightSpec, parts: Parts, start_s: float) -> dict[str, Any]:
+    """Return what a user of the cluster needs, as `nncache.testbed.command.describe` does."""
+    return {
+        "hadoop_version": "3.5.0",  # whose WebHDFS it speaks
+        "nameservice": "ns1",
+        "superuser": spec.superuser,
+        "users": {user: list(groups) for user, groups in spec.users.items()},
+        "namenode_http": [parts.addresses.namenode_http],
+        "namenode_rpc": [],
+        "datanode_http": parts.addresses.datanode_http,
+        "zookeeper": None,
+        "directory": str(parts.directory),
+        "logs": None,
+        "conf_dir": None,
+        "kerberos": None,
+        "tls": None,
+        "pids": {"light": os.getpid()},
+        "start_s": {"total": round(start_s, 2)},
+    }

@@ -1,0 +1,189 @@
+"""Znodes without ZooKeeper: kept in this process, and in a file if it is to last.
+
+What it does with a transaction is what org.apache.zookeeper.server.PrepRequestProcessor (3.8) does: which check comes
+first, and what the later operations of a transaction see of the earlier ones. There are no sessions, hence no
+ephemeral znodes, and no ACLs. `tests/contracts/test_zookeeper.py` holds it against ZooKeeper.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, assert_never
+
+from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
+from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
+
+ROOT: Final = "/"
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    data: bytes
+    created_zxid: int
+    version: int = 0
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What a transaction has done so far."""
+
+    nodes: dict[str, _Node | None] = field(default_factory=dict)  # None: it has deleted that one
+    names: dict[str, dict[str, bool]] = field(default_factory=dict)  # of children, made (True) or deleted
+
+    def name(self, path: str, *, is_there: bool) -> None:
+        """Take down that a znode has been made or deleted."""
+        self.names.setdefault(_parent(path), {})[_name(path)] = is_there
+
+
+class EmbeddedZnodes:
+    """The `nncache.coordination.zookeeper.Znodes` of one process. All of them are in memory.
+
+    With a file they are in a SQLite database as well: a transaction that was answered is there after the process was
+    killed or the machine lost its power, one that was not answered is there as a whole or not at all.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        """Open it; a missing file is made."""
+        self._nodes: dict[str, _Node] = {ROOT: _Node(b"", 0)}
+        self._children: dict[str, set[str]] = {ROOT: set()}
+        self._zxid = 0  # of the last transaction
+        self._database: sqlite3.Connection | None = None
+        if file is not None:
+            self._database = sqlite3.connect(file, isolation_level=None)
+            self._load(self._database)
+
+    def close(self) -> None:
+        """Close the file. May be called again."""
+        if self._database is not None:
+            self._database.close()
+
+    async def get(self, path: str) -> Znode:
+        """Return a znode."""
+        znode = self._read(path)
+        if znode is None:
+            raise NoNodeError(path)
+        return znode
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return many znodes, as they are at one moment."""
+        return tuple(self._read(path) for path in paths)
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Return the names of the children."""
+        if path not in self._nodes:
+            raise NoNodeError(path)
+        return tuple(self._children[path])
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out a transaction."""
+        draft = _Draft()
+        for operation in operations:
+            self._carry_out(operation, draft)
+        self._keep(draft)
+        self._zxid += 1
+        for path, node in draft.nodes.items():
+            if node is None:
+                self._nodes.pop(path, None)
+                self._children.pop(path, None)
+            else:
+                self._nodes[path] = node
+                self._children.setdefault(path, set())
+        for path, names in draft.names.items():
+            if path in self._children:
+                self._children[path] -= {name for name, is_there in names.items() if not is_there}
+                self._children[path] |= {name for name, is_there in names.items() if is_there}
+
+    def _read(self, path: str) -> Znode | None:
+        node = self._nodes.get(path)
+        if node is None:
+            return None
+        return Znode(
+            path=path,
+            data=node.data,
+            version=node.version,
+            created_zxid=node.created_zxid,
+            children=len(self._children[path]),
+            owner_session=0,
+        )
+
+    def _carry_out(self, operation: Operation, draft: _Draft) -> None:
+        path = operation.path
+        node = draft.nodes[path] if path in draft.nodes else self._nodes.get(path)
+        match operation:
+            case Create(_, data, ephemeral):
+                if ephemeral:
+                    raise ValueError(f"{path}: an embedded store has no sessions, hence nothing ephemeral")
+                above = _parent(path)
+                if (draft.nodes[above] if above in draft.nodes else self._nodes.get(above)) is None:
+                    raise NoNodeError(path)
+                if node is not None:
+                    raise NodeExistsError(path)
+                draft.nodes[path] = _Node(data, self._zxid + 1)
+                draft.name(path, is_there=True)
+            case SetData(_, data, version):
+                node = _expected(path, node, version)
+                draft.nodes[path] = replace(node, data=data, version=node.version + 1)
+            case Delete(_, version):
+                _expected(path, node, version)
+                if self._has_children(path, draft):
+                    raise NotEmptyError(path)
+                draft.nodes[path] = None
+                draft.name(path, is_there=False)
+            case Check(_, version):
+                _expected(path, node, version)
+            case _:
+                assert_never(operation)
+
+    def _has_children(self, path: str, draft: _Draft) -> bool:
+        names = draft.names.get(path, {})
+        return any(names.values()) or any(name not in names for name in self._children.get(path, ()))
+
+    def _load(self, database: sqlite3.Connection) -> None:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS znodes"
+            " (path TEXT PRIMARY KEY, data BLOB, version INTEGER, created_zxid INTEGER) WITHOUT ROWID"
+        )
+        # The shorter first, so that a parent comes before its children.
+        rows = database.execute("SELECT path, data, version, created_zxid FROM znodes ORDER BY length(path)")
+        for path, data, version, created_zxid in rows:
+            self._nodes[path] = _Node(data, created_zxid, version)
+            self._children[path] = set()
+            if path != ROOT:
+                self._children[_parent(path)].add(_name(path))
+            self._zxid = max(self._zxid, created_zxid)
+
+    def _keep(self, draft: _Draft) -> None:
+        if self._database is None:
+            return
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            for path, node in draft.nodes.items():
+                if node is None:
+                    self._database.execute("DELETE FROM znodes WHERE path = ?", (path,))
+                else:
+                    row = (path, node.data, node.version, node.created_zxid)
+                    self._database.execute("INSERT OR REPLACE INTO znodes VALUES (?, ?, ?, ?)", row)
+            self._database.execute("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+
+
+def _expected(path: str, node: _Node | None, version: int) -> _Node:
+    if node is None:
+        raise NoNodeError(path)
+    if version not in (ANY_VERSION, node.version):
+        raise BadVersionError(path)
+    return node
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0] or ROOT
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

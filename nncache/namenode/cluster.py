@@ -1,0 +1,300 @@
+"""A light cluster: NameNode and DataNode on an embedded store, over HTTP, in this process."""
+
+import asyncio
+import contextlib
+import os
+import pwd
+import shutil
+import tempfile
+import threading
+import uuid
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from aiohttp import web
+
+from nncache.coordination.embedded import EmbeddedZnodes
+from nncache.namenode.datanode.datanode import DataNode
+from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.filesystem import FileSystem
+from nncache.namenode.node.lease_clock import LeaseLimits
+from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.webhdfs.server import Addresses, DataNodeHandler, Door, NameNodeHandler
+
+_T = TypeVar("_T")
+
+HOST: Final = "127.0.0.1"
+USERS: Final[Mapping[str, Sequence[str]]] = {
+    "alice": ("alice", "users"),
+    "bob": ("bob", "users"),
+    "carol": ("carol",),
+    "dr.who": (),
+}
+"""Groups by user, as at the clusters of the test bed; a user who is not among them has none."""
+
+TURN_EVERY_S: Final = 1.0
+_MAX_LINE: Final = 64 * 1024
+_START_TIMEOUT_S: Final = 60.0
+
+
+def own_user() -> str:
+    """Return who this process runs as."""
+    return pwd.getpwuid(os.geteuid()).pw_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LightSpec:
+    """What a light cluster is to be."""
+
+    directory: Path | None = None  # kept for the next start; None: nothing is kept
+    port: int = 0  # of the NameNode's WebHDFS; 0: a free one
+    superuser: str = field(default_factory=own_user)
+    users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)
+    leases: LeaseLimits = field(default_factory=LeaseLimits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a running light cluster consists of."""
+
+    clock: Clock
+    namenode: NameNode
+    datanode: DataNode
+    door: Door
+    addresses: Addresses
+    directory: Path
+
+    async def turn(self) -> None:
+        """Do what is done every second: leases, recovery, reclaiming, deletion. A standby does nothing of it."""
+        if self.namenode.safe_mode or self.namenode.is_standby:
+            return
+        await self.datanode.renew_when_due(self.clock.now())
+        await self.namenode.check_leases()
+        await self.datanode.work()
+        await self.namenode.reclaim()
+        await self.datanode.work()
+
+
+@contextlib.asynccontextmanager
+async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
+    """Start a light cluster; it serves as long as the block lasts."""
+    with contextlib.ExitStack() as stack:
+        if spec.directory is None:
+            directory = Path(tempfile.mkdtemp(prefix="nncache-light-"))
+            stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        else:
+            directory = spec.directory
+            directory.mkdir(parents=True, exist_ok=True)
+        znodes = EmbeddedZnodes(None if spec.directory is None else directory / "znodes.sqlite")
+        stack.callback(znodes.close)
+        clock, door = Clock(), Door()
+        file_system = FileSystem(znodes, clock.wall_ms)
+        await file_system.format(spec.superuser, SUPERGROUP)
+        settings = NameNodeSettings(superuser=spec.superuser, groups=spec.users, leases=spec.leases)
+        namenode = NameNode(file_system, settings, clock)
+        datanode = DataNode("dn1", namenode, directory / "blocks", is_durable=spec.directory is not None)
+        await datanode.start()
+        async with _listening(namenode, datanode, clock, door, spec.port) as addresses:
+            parts = Parts(
+                clock=clock,
+                namenode=namenode,
+                datanode=datanode,
+                door=door,
+                addresses=addresses,
+                directory=directory,
+            )
+            async with asyncio.TaskGroup() as group:
+                turning = group.create_task(_turn(parts))
+                try:
+                    yield parts
+                finally:
+                    turning.cancel()
+
+
+@contextlib.asynccontextmanager
+async def _listening(
+    namenode: NameNode, datanode: DataNode, clock: Clock, door: Door, port: int
+) -> AsyncIterator[Addresses]:
+    """Listen for clients of the NameNode and of the DataNode."""
+    handlers: dict[str, NameNodeHandler | DataNodeHandler] = {}
+
+    async def ask_namenode(request: web.BaseRequest) -> web.StreamResponse:
+        return await handlers["namenode"](request)
+
+    async def ask_datanode(request: web.BaseRequest) -> web.StreamResponse:
+        return await handlers["datanode"](request)
+
+    async with contextlib.AsyncExitStack() as stack:
+        bound: list[str] = []
+        for handler, wanted in ((ask_namenode, port), (ask_datanode, 0)):
+            server = web.Server(handler, access_log=None, max_line_size=_MAX_LINE, max_field_size=_MAX_LINE)
+            runner = web.ServerRunner(server, shutdown_timeout=0.1)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            await web.TCPSite(runner, HOST, wanted).start()
+            bound.append(f"{HOST}:{runner.addresses[0][1]}")
+        pool = f"BP-{uuid.uuid4().int % 10**9}-{HOST}-{clock.wall_ms()}"
+        addresses = Addresses(
+            namenode_http=bound[0], datanode_http=bound[1], namenode_rpc=bound[0], block_pool=pool
+        )
+        handlers["namenode"] = NameNodeHandler(namenode, addresses, clock, door)
+        handlers["datanode"] = DataNodeHandler(datanode, namenode, addresses)
+        yield addresses
+
+
+async def _turn(parts: Parts) -> None:
+    while True:
+        await asyncio.sleep(TURN_EVERY_S)
+        await parts.turn()
+
+
+class LightCluster:
+    """A WebHDFS that starts in a fraction of a second, for tests and for a look at HDFS without Java.
+
+    ```python
+    with LightCluster() as cluster:
+        requests.put(f"{cluster.url}/d?op=MKDIRS&user.name=alice")
+    ```
+
+    It serves from a thread of its own. Each cluster is alone: another one, at the same time or later, knows nothing of
+    it, unless they are given the same directory, one after the other.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: Path | str | None = None,
+        port: int = 0,
+        superuser: str | None = None,
+        users: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Prepare a cluster; `start()` or a `with` block starts it."""
+        self._spec = LightSpec(
+            directory=None if directory is None else Path(directory),
+            port=port,
+            superuser=superuser or own_user(),
+            users=USERS if users is None else users,
+        )
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ending: asyncio.Event | None = None
+        self._started: Future[Parts] = Future()
+
+    @property
+    def superuser(self) -> str:
+        """Who may do everything."""
+        return self._spec.superuser
+
+    @property
+    def namenode_http(self) -> str:
+        """Host and port of the NameNode's WebHDFS."""
+        return self._parts.addresses.namenode_http
+
+    @property
+    def datanode_http(self) -> str:
+        """Host and port of the DataNode's WebHDFS."""
+        return self._parts.addresses.datanode_http
+
+    @property
+    def url(self) -> str:
+        """The URL under which all paths are."""
+        return f"http://{self.namenode_http}/webhdfs/v1"
+
+    @property
+    def directory(self) -> Path:
+        """Where the blocks are; temporary if none was given."""
+        return self._parts.directory
+
+    def start(self) -> Self:
+        """Start it, and return when it serves.
+
+        Raises:
+            OSError: the port is taken, or the directory cannot be used.
+        """
+        self._started = Future()
+        self._thread = threading.Thread(target=self._serve, name="nncache-light", daemon=True)
+        self._thread.start()
+        self._started.result(_START_TIMEOUT_S)
+        return self
+
+    def stop(self) -> None:
+        """Stop it, and remove what is temporary. May be called again."""
+        if self._thread is None:
+            return
+        if self._loop is not None and self._ending is not None:
+            with contextlib.suppress(RuntimeError):  # it has ended by itself
+                self._loop.call_soon_threadsafe(self._ending.set)
+        self._thread.join()
+        self._thread = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # ---- what only a fake can do ---------------------------------------------------------------------------------
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock on, and do what is due then: an expired lease is released before this returns."""
+        self._parts.clock.advance(seconds)
+        self._wait(self._parts.turn())
+
+    def turn(self) -> None:
+        """Do now what is done every second: release leases, recover and delete blocks."""
+        self._wait(self._parts.turn())
+
+    def safe_mode(self, *, on: bool) -> None:
+        """Enter or leave safe mode: reads are answered, changes are refused."""
+        self._parts.namenode.safe_mode = on
+
+    def standby(self, *, on: bool) -> None:
+        """Be a standby NameNode, or the active one."""
+        self._parts.namenode.is_standby = on
+
+    def unavailable(self, *, on: bool) -> None:
+        """Answer each request of the NameNode with 503, or serve again."""
+        self._parts.door.unavailable = on
+
+    def stop_uploads_after(self, length: int | None) -> None:
+        """Let the DataNode stop dead after so many bytes of an upload; None: never."""
+        self._parts.datanode.stop_after = length
+
+    def recover_lease(self, path: str, holder: str = "light") -> bool:
+        """Close a file that any client writes (`hdfs debug recoverLease`), or begin to; tell whether it is closed."""
+        namenode = self._parts.namenode
+        return self._wait(namenode.recover_lease(namenode.caller(self.superuser), path, holder))
+
+    def is_file_closed(self, path: str) -> bool:
+        """Tell whether a file is not being written."""
+        namenode = self._parts.namenode
+        return self._wait(namenode.is_file_closed(namenode.caller(self.superuser), path))
+
+    # ---- the thread ----------------------------------------------------------------------------------------------
+
+    @property
+    def _parts(self) -> Parts:
+        if self._thread is None:
+            raise RuntimeError("the light cluster is not running: use it in a `with` block, or start() it")
+        return self._started.result()
+
+    def _wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+        assert self._loop is not None, "a running cluster has a loop"
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _serve(self) -> None:
+        try:
+            asyncio.run(self._serve_until_stopped())
+        except BaseException as error:
+            if self._started.done():
+                raise
+            self._started.set_exception(error)
+
+    async def _serve_until_stopped(self) -> None:
+        self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
+        async with serving(self._spec) as parts:
+            self._started.set_result(parts)
+            await self._ending.wait()

@@ -1,0 +1,1 @@
+"""A DataNode: replicas as files, WebHDFS's second steps, recovery as primary."""

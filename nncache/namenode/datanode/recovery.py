@@ -1,0 +1,34 @@
+"""What the recovery of a block comes to, from what its replicas are.
+
+Pure. Source: BlockRecoveryWorker.RecoveryTaskContiguous of Hadoop 3.5.0.
+"""
+
+from collections.abc import Mapping
+
+from nncache.namenode.datanode.replicas import Found
+from nncache.namenode.namespace.inode import Recovery
+from nncache.namenode.namespace.leases import Recovered
+
+
+def decide_recovery(order: Recovery, found: Mapping[str, Found | None]) -> Recovered | None:
+    """Return the length and the DataNodes that keep the block; None: a later recovery is under way, leave it.
+
+    If a replica is whole, its length counts, and those still being written take part that have the same; otherwise the
+    smallest length, which all have. A truncation gives the length itself.
+    """
+    if any(replica is not None and replica.stamp > order.recovery_id for replica in found.values()):
+        return None
+    usable = {name: replica for name, replica in found.items() if replica is not None and replica.length > 0}
+    if not usable:
+        return Recovered(order=order)
+    whole = {name: replica for name, replica in usable.items() if replica.is_finalized}
+    length = min(replica.length for replica in (whole or usable).values())
+    taking_part = {
+        name: replica
+        for name, replica in usable.items()
+        if name in whole or not whole or replica.length == length
+    }
+    if order.truncate_to >= 0:
+        taking_part = {name: each for name, each in taking_part.items() if each.length >= order.truncate_to}
+        length = order.truncate_to
+    return Recovered(order=order, length=length, datanodes=tuple(sorted(taking_part)))

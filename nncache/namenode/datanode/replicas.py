@@ -1,0 +1,214 @@
+"""Replicas as files, with a CRC for each 512 bytes.
+
+`rbw/ID_STAMP` is being written, `finalized/ID_STAMP` is whole; beside each stands `ID_STAMP.crc`, 4 bytes big-endian
+for each chunk (CRC-32, one of HDFS's dfs.checksum.type). What was being written when the process stopped waits to be
+recovered: it counts as far as its CRCs say.
+"""
+
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+CHUNK: Final = 512
+_CRC_BYTES: Final = 4
+_AT_ONCE: Final = 128 * CHUNK
+
+
+class CorruptReplicaError(Exception):
+    """A chunk is not what was written."""
+
+
+class ReplicaStoppedError(Exception):
+    """The replica is not written any more: its block is being recovered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A replica as it is."""
+
+    stamp: int
+    length: int
+    is_finalized: bool
+
+
+class WritingReplica:
+    """A replica that is being written."""
+
+    def __init__(self, replicas: "Replicas", block: int, stamp: int, data: FileIO, crcs: FileIO) -> None:
+        self.block = block
+        self.stamp = stamp
+        self.length = 0
+        self._replicas = replicas
+        self._data = data
+        self._crcs = crcs
+        self._chunk = b""  # of which no CRC is written yet
+
+    def write(self, data: bytes) -> None:
+        """Write what follows.
+
+        Raises:
+            ReplicaStoppedError: its recovery has begun.
+        """
+        if self._data.closed:
+            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+        self._data.write(data)
+        self.length += len(data)
+        self._chunk += data
+        whole = len(self._chunk) - len(self._chunk) % CHUNK
+        self._crcs.write(b"".join(_crc(self._chunk[at : at + CHUNK]) for at in range(0, whole, CHUNK)))
+        self._chunk = self._chunk[whole:]
+
+    def finish(self) -> None:
+        """Write the last CRC and make it whole."""
+        if self._data.closed:
+            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+        self._close()
+        self._replicas.move(self.block, self.stamp)
+
+    def stop(self) -> None:
+        """Leave it as it is, to be recovered."""
+        self._close()
+
+    def resume(self, length: int, chunk: bytes) -> None:
+        """Go on after what is there already, the last part of a chunk among it."""
+        self.length = length
+        self._chunk = chunk
+
+    def _close(self) -> None:
+        if self._data.closed:
+            return
+        if self._chunk:
+            self._crcs.write(_crc(self._chunk))
+            self._chunk = b""
+        for file in (self._data, self._crcs):
+            if self._replicas.is_durable:
+                os.fsync(file.fileno())
+            file.close()
+
+
+class Replicas:
+    """The replicas in a directory."""
+
+    def __init__(self, directory: Path, *, is_durable: bool = True) -> None:
+        """Use a directory, which is made if it is missing; durable replicas are synced before they are reported."""
+        self.is_durable = is_durable
+        self._writing = directory / "rbw"
+        self._finalized = directory / "finalized"
+        for each in (self._writing, self._finalized):
+            each.mkdir(parents=True, exist_ok=True)
+        self._stamps: dict[int, tuple[Path, int]] = {}
+        for each in (self._writing, self._finalized):
+            for file in each.glob("*[0-9]"):
+                block, _, stamp = file.name.partition("_")
+                self._stamps[int(block)] = (each, int(stamp))
+
+    def create(self, block: int, stamp: int) -> WritingReplica:
+        """Begin a replica; what there was of it goes."""
+        self.delete(block)
+        self._stamps[block] = (self._writing, stamp)
+        data, crcs = self._files(block)
+        return WritingReplica(self, block, stamp, data.open("wb", buffering=0), crcs.open("wb", buffering=0))
+
+    def reopen(self, block: int, stamp: int) -> WritingReplica:
+        """Go on with a whole replica, under another stamp."""
+        length = self._length(block)
+        self._rename(block, self._writing, stamp)
+        data, crcs = self._files(block)
+        keep = length - length % CHUNK
+        with data.open("rb") as file:
+            file.seek(keep)
+            chunk = file.read()
+        os.truncate(crcs, keep // CHUNK * _CRC_BYTES)
+        replica = WritingReplica(
+            self, block, stamp, data.open("ab", buffering=0), crcs.open("ab", buffering=0)
+        )
+        replica.resume(length, chunk)
+        return replica
+
+    def find(self, block: int) -> Found | None:
+        """Return a replica as it is; None if there is none."""
+        if block not in self._stamps:
+            return None
+        place, stamp = self._stamps[block]
+        return Found(stamp, self._length(block), place == self._finalized)
+
+    def blocks(self) -> dict[int, Found]:
+        """Return all replicas."""
+        return {block: found for block in tuple(self._stamps) if (found := self.find(block)) is not None}
+
+    def read(self, block: int, begin: int, length: int) -> Iterator[bytes]:
+        """Yield a part of a replica, checked against its CRCs.
+
+        Raises:
+            CorruptReplicaError: a chunk is not what was written.
+        """
+        data, crcs = self._files(block)
+        at = begin - begin % CHUNK
+        end = begin + length
+        with data.open("rb") as file, crcs.open("rb") as sums:
+            file.seek(at)
+            sums.seek(at // CHUNK * _CRC_BYTES)
+            while at < end:
+                part = file.read(_AT_ONCE)
+                if not part:
+                    return
+                for start in range(0, len(part), CHUNK):
+                    if sums.read(_CRC_BYTES) != _crc(part[start : start + CHUNK]):
+                        raise CorruptReplicaError(f"block {block}: the chunk at {at + start} is corrupt")
+                yield part[max(0, begin - at) : end - at]
+                at += len(part)
+
+    def crcs(self, block: int) -> bytes:
+        """Return all CRCs of a replica, one after the other."""
+        return self._files(block)[1].read_bytes()
+
+    def recover(self, block: int, stamp: int, length: int) -> None:
+        """Cut a replica to a length, give it another stamp and make it whole."""
+        data, crcs = self._files(block)
+        os.truncate(data, length)
+        keep = length - length % CHUNK
+        with data.open("rb") as file:
+            file.seek(keep)
+            rest = file.read()
+        with crcs.open("r+b") as sums:
+            sums.truncate(keep // CHUNK * _CRC_BYTES)
+            sums.seek(0, os.SEEK_END)
+            if rest:
+                sums.write(_crc(rest))
+        self._rename(block, self._finalized, stamp)
+
+    def move(self, block: int, stamp: int) -> None:
+        """Make a replica whole."""
+        self._rename(block, self._finalized, stamp)
+
+    def delete(self, block: int) -> None:
+        """Delete a replica, if there is one."""
+        if block in self._stamps:
+            for file in self._files(block):
+                file.unlink(missing_ok=True)
+            del self._stamps[block]
+
+    def _rename(self, block: int, place: Path, stamp: int) -> None:
+        before = self._files(block)
+        self._stamps[block] = (place, stamp)
+        for old, new in zip(reversed(before), reversed(self._files(block)), strict=True):  # the CRCs first
+            old.replace(new)
+
+    def _files(self, block: int) -> tuple[Path, Path]:
+        place, stamp = self._stamps[block]
+        return place / f"{block}_{stamp}", place / f"{block}_{stamp}.crc"
+
+    def _length(self, block: int) -> int:
+        """Return how many bytes are there, as far as their CRCs are."""
+        data, crcs = self._files(block)
+        if not data.exists() or not crcs.exists():
+            return 0
+        return min(data.stat().st_size, crcs.stat().st_size // _CRC_BYTES * CHUNK)
+
+
+def _crc(chunk: bytes) -> bytes:
+    return zlib.crc32(chunk).to_bytes(_CRC_BYTES, "big")

@@ -1,0 +1,235 @@
+"""ACLs: what entries make of each other, what a new child inherits.
+
+Source: AclTransformation and AclStorage of Hadoop 3.5.0. A file or directory with entries for named users or groups
+shows its mask in the group's bits of its mode; the group's own entry stands among the entries then.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from nncache.namenode.namespace.inode import AclEntry, Inode
+from nncache.namenode.namespace.permissions import ALL, Caller, check_owner, check_traverse, symbol
+from nncache.namenode.namespace.refusal import Java, Refusal, not_found
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import View
+
+MAX_ENTRIES: Final = 32
+_TYPES: Final = ("user", "group", "mask", "other")
+_REQUIRED: Final = ("user", "group", "other")
+
+Acl: TypeAlias = tuple[AclEntry, ...]
+Change: TypeAlias = Callable[[Acl, Sequence[AclEntry]], Acl]
+
+
+def change_acl(
+    view: View, tx: Transaction, caller: Caller, change: Change, entries: Sequence[AclEntry] = ()
+) -> None:
+    """Change the ACL of a path's inode. `change` is one of `merge`, `remove`, `replace`, `without`, `minimal`."""
+    (chain,) = view.chains
+    check_traverse(caller, chain)
+    check_owner(caller, chain)
+    node = chain.last
+    assert node is not None, "check_owner has seen that it is there"
+    try:
+        acl = change(full_acl(node.inode), entries)
+        if any(entry.is_default for entry in acl) and not node.inode.is_directory:
+            raise _invalid(f"Invalid ACL: only directories may have a default ACL. Path: {chain.path}")
+    except Refusal as refused:
+        raise Refusal(refused.java, f"{refused.message} Path: {chain.path}") from refused
+    mode, kept = _stored(acl, node.inode.mode)
+    tx.change(node, mode=mode, acl=kept)
+
+
+def full_acl(inode: Inode) -> Acl:
+    """Return all entries of an inode, those among them that its mode stands for."""
+    access = [entry for entry in inode.acl if not entry.is_default]
+    default = [entry for entry in inode.acl if entry.is_default]
+    owners, groups, others = _bits(inode.mode)
+    middle = [*access, _entry("mask", groups)] if access else [_entry("group", groups)]
+    return (_entry("user", owners), *middle, _entry("other", others), *default)
+
+
+def shown(inode: Inode) -> tuple[str, ...]:
+    """Return the entries as GETACLSTATUS names them."""
+    return tuple(
+        f"{'default:' if each.is_default else ''}{each.type}:{each.name}:{symbol(each.permission << 6)[:3]}"
+        for each in inode.acl
+    )
+
+
+def inherited(parent: Inode, mode: int, unmasked: int | None, *, is_directory: bool) -> tuple[int, Acl]:
+    """Return mode and entries of what is made in a directory (AclStorage.copyINodeDefaultAcl).
+
+    The mode before the umask counts where there is a default ACL, which takes the umask's place.
+    """
+    defaults = tuple(entry for entry in parent.acl if entry.is_default)
+    if not defaults:
+        return mode, ()
+    asked = mode if unmasked is None else unmasked
+    owners, groups, others = _bits(asked)
+    is_minimal = len(defaults) == len(_REQUIRED)
+    access = tuple(
+        AclEntry(
+            is_default=False,
+            type=each.type,
+            name=each.name,
+            permission=each.permission & _limit(each, owners, groups, others, is_minimal=is_minimal),
+        )
+        for each in defaults
+    )
+    return _stored((*access, *defaults) if is_directory else access, asked)
+
+
+def _limit(entry: AclEntry, owners: int, groups: int, others: int, *, is_minimal: bool) -> int:
+    if entry.type == "user" and not entry.name:
+        return owners
+    if entry.type == "mask" or (entry.type == "group" and is_minimal):
+        return groups
+    return others if entry.type == "other" else ALL
+
+
+def merge(existing: Acl, spec: Sequence[AclEntry]) -> Acl:
+    """Change and add entries (MODIFYACLENTRIES)."""
+    given = _validated(spec)
+    kept = [each for each in existing if _key(each) not in given]
+    return _built(kept, given.values(), dirty=given.values())
+
+
+def remove(existing: Acl, spec: Sequence[AclEntry]) -> Acl:
+    """Remove entries (REMOVEACLENTRIES)."""
+    given = _validated(spec)
+    removed = [each for each in existing if _key(each) in given]
+    return _built([each for each in existing if _key(each) not in given], (), dirty=removed)
+
+
+def replace(existing: Acl, spec: Sequence[AclEntry]) -> Acl:
+    """Replace all entries, those of a scope that is not named excepted (SETACL)."""
+    if not spec:
+        return minimal(existing, spec)
+    given = _validated(spec)
+    scopes = {each.is_default for each in given.values()}
+    kept = [each for each in existing if each.is_default not in scopes]
+    return _built(kept, given.values(), dirty=given.values())
+
+
+def without_default(existing: Acl, _: Sequence[AclEntry]) -> Acl:
+    """Remove the default entries (REMOVEDEFAULTACL)."""
+    return tuple(each for each in existing if not each.is_default)
+
+
+def minimal(existing: Acl, _: Sequence[AclEntry]) -> Acl:
+    """Keep owner, group and others alone, with the group's own rights (REMOVEACL)."""
+    return tuple(each for each in existing if not (each.is_default or each.name or each.type == "mask"))
+
+
+def _built(kept: Sequence[AclEntry], new: Iterable[AclEntry], *, dirty: Iterable[AclEntry]) -> Acl:
+    """Put entries together, complete the default ones, compute masks, and see that it is an ACL."""
+    changed, added = tuple(dirty), tuple(new)
+    scopes = {each.is_default for each in changed}
+    masks = {each.is_default: each for each in (*kept, *added) if each.type == "mask"}
+    dirty_masks = {each.is_default for each in changed if each.type == "mask"}
+    entries = [each for each in (*kept, *added) if each.type != "mask"]
+    entries += _defaults_to_copy(entries)
+    for scope in {each.is_default for each in entries}:
+        of_scope = [each for each in entries if each.is_default is scope]
+        is_needed = any(each.name for each in of_scope)
+        if scope not in masks and is_needed and scope in dirty_masks:
+            raise _invalid("Invalid ACL: mask is required and cannot be deleted.")
+        if scope in masks and (scope not in scopes or scope in dirty_masks):
+            entries.append(masks[scope])
+        elif is_needed or scope in masks:
+            union = 0
+            for each in of_scope:
+                if each.type == "group" or each.name:
+                    union |= each.permission
+            entries.append(AclEntry(is_default=scope, type="mask", name="", permission=union))
+    return _checked(entries)
+
+
+def _defaults_to_copy(entries: Sequence[AclEntry]) -> list[AclEntry]:
+    """Return the default entries that are missing, as the access entries have them; none if there is no default."""
+    has = {each.type for each in entries if each.is_default and not each.name}
+    if not any(each.is_default for each in entries):
+        return []
+    return [
+        AclEntry(is_default=True, type=each.type, name="", permission=each.permission)
+        for each in entries
+        if not each.is_default and not each.name and each.type in _REQUIRED and each.type not in has
+    ]
+
+
+def _checked(entries: Sequence[AclEntry]) -> Acl:
+    ordered = tuple(sorted(entries, key=_key))
+    for one, other in pairwise(ordered):
+        if _key(one) == _key(other):
+            raise _invalid("Invalid ACL: multiple entries with same scope, type and name.")
+    for each in ordered:
+        if each.name and each.type in {"mask", "other"}:
+            spelled = f"{'default:' if each.is_default else ''}{each.type}:{each.name}:"
+            raise _invalid(
+                f"Invalid ACL: this entry type must not have a name: {spelled}{symbol(each.permission << 6)[:3]}."
+            )
+    _check_number(ordered)
+    for scope, words in ((False, "ACL"), (True, "default ACL")):
+        unnamed = {each.type for each in ordered if each.is_default is scope and not each.name}
+        if (unnamed or not scope) and not unnamed.issuperset(_REQUIRED):
+            raise _invalid(f"Invalid {words}: the user, group and other entries are required.")
+    return ordered
+
+
+def _check_number(entries: Sequence[AclEntry]) -> None:
+    for scope, words in ((False, "access"), (True, "default")):
+        number = sum(each.is_default is scope for each in entries)
+        if number > MAX_ENTRIES:
+            raise _invalid(
+                f"Invalid ACL: ACL has {number} {words} entries, which exceeds maximum of {MAX_ENTRIES}."
+            )
+
+
+def _validated(spec: Sequence[AclEntry]) -> dict[tuple[bool, int, str], AclEntry]:
+    _check_number(spec)
+    found: dict[tuple[bool, int, str], AclEntry] = {}
+    for each in spec:
+        if _key(each) in found:
+            raise _invalid("Invalid ACL: multiple entries with same scope, type and name.")
+        found[_key(each)] = each
+    return found
+
+
+def _stored(acl: Acl, mode: int) -> tuple[int, Acl]:
+    """Return what an inode keeps of a full ACL: its mode, and the entries that the mode cannot say."""
+    access = [entry for entry in acl if not entry.is_default]
+    rights = {entry.type: entry.permission for entry in access if not entry.name}
+    default = tuple(entry for entry in acl if entry.is_default)
+    groups = rights.get("mask", rights["group"])
+    kept = mode & ~0o777 | rights["user"] << 6 | groups << 3 | rights["other"]
+    if len(access) == len(_REQUIRED):
+        return kept, default
+    unnamed = {"user", "mask", "other"}
+    return kept, (*(each for each in access if each.name or each.type not in unnamed), *default)
+
+
+def _bits(mode: int) -> tuple[int, int, int]:
+    return mode >> 6 & ALL, mode >> 3 & ALL, mode & ALL
+
+
+def _entry(kind: str, permission: int) -> AclEntry:
+    return AclEntry(is_default=False, type=kind, name="", permission=permission)
+
+
+def _key(entry: AclEntry) -> tuple[bool, int, str]:
+    return entry.is_default, _TYPES.index(entry.type), entry.name
+
+
+def _invalid(message: str) -> Refusal:
+    return Refusal(Java.ACL, message)
+
+
+def acl_status(view: View, caller: Caller) -> Inode:
+    """Return the inode whose ACL is asked for."""
+    (chain,) = view.chains
+    check_traverse(caller, chain)
+    if chain.last is None:
+        raise not_found(f"cannot find {chain.path}")
+    return chain.last.inode

@@ -1,0 +1,70 @@
+"""Put the blocks of files of a directory behind those of another.
+
+Source: FSDirConcatOp of Hadoop 3.5.0.
+"""
+
+from nncache.coordination.zookeeper import SetData
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.files import change_file, file_of
+from nncache.namenode.namespace.inode import Block, Location, encode
+from nncache.namenode.namespace.permissions import (
+    READ,
+    WRITE,
+    Caller,
+    check_access,
+    check_parent,
+    check_traverse,
+)
+from nncache.namenode.namespace.refusal import Java, Refusal
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import Chain, Node, View
+
+
+def concat(view: View, tx: Transaction, caller: Caller) -> None:
+    """Move all blocks of the later paths' files to the first one's, and remove those files."""
+    target, *sources = view.chains
+    check_traverse(caller, target)
+    check_access(caller, target, WRITE)
+    node = file_of(target)
+    if node.inode.is_open:
+        raise _illegal(f"concat: target file {target.path} is under construction")
+    found = [_source(caller, chain, target, node) for chain in sources]
+    if len({each.inode.id for each in found}) < len(found):
+        raise _illegal("concat: at least two of the source files are the same")
+    blocks: list[Block] = list(node.inode.blocks)
+    for chain, source in zip(sources, found, strict=True):
+        tx.consume(chain, -1, -source.inode.space)
+        blocks += source.inode.blocks
+        for block in source.inode.blocks:
+            replicas = view.replicas_of(block.id)
+            if replicas is not None:
+                location = Location(file=node.inode.id, targets=replicas.location.targets)
+                tx.write(SetData(layout.location(block.id), encode(location)))
+        tx.remove(source)
+    change_file(tx, target, node, blocks=tuple(blocks), mtime=tx.now_ms)
+    tx.touch(node.inode.parent)
+
+
+def _source(caller: Caller, chain: Chain, target: Chain, into: Node) -> Node:
+    """Return a source, if it may be put behind that file."""
+    check_traverse(caller, chain)
+    check_access(caller, chain, READ)
+    check_parent(caller, chain, WRITE)
+    node = file_of(chain)
+    file, path = node.inode, chain.asked
+    if file.parent != into.inode.parent:
+        raise _illegal(f"Source file {path} is not in the same directory with the target {target.path}")
+    if file.id == into.inode.id:
+        raise _illegal(f"concat: the src file {path} is the same with the target file {target.path}")
+    if file.is_open or not file.blocks:
+        raise _illegal(f"concat: source file {path} is invalid or empty or underConstruction")
+    if file.block_size > into.inode.block_size:
+        raise _illegal(
+            f"concat: source file {path} has preferred block size {file.block_size} which is greater than the "
+            f"target file's preferred block size {into.inode.block_size}"
+        )
+    return node
+
+
+def _illegal(message: str) -> Refusal:
+    return Refusal(Java.HADOOP_ILLEGAL_ARGUMENT, message)

@@ -1,0 +1,45 @@
+"""What rules about files share."""
+
+import msgspec
+
+from nncache.namenode.namespace.inode import Inode
+from nncache.namenode.namespace.refusal import not_found
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import Chain, Node, View
+
+
+def file_of(chain: Chain) -> Node:
+    """Return the file that a path names (INodeFile.valueOf)."""
+    node = chain.last
+    if node is None:
+        raise not_found(f"File does not exist: {chain.path}")
+    if node.inode.is_directory:
+        raise not_found(f"Path is not a file: {chain.path}")
+    return node
+
+
+def existing(chain: Chain) -> Node:
+    """Return what a path names (FSDirectory.resolveLastINode)."""
+    if chain.last is None:
+        raise not_found(f"cannot find {chain.path}")
+    return chain.last
+
+
+def change_file(tx: Transaction, chain: Chain, node: Node, *, verify: bool = True, **fields: object) -> Inode:
+    """Change fields of a file, and count the space that it takes then; what a quota refuses changes nothing."""
+    before = tx.now(node)
+    tx.consume(chain, 0, msgspec.structs.replace(before, **fields).space - before.space, verify=verify)
+    return tx.change(node, **fields)
+
+
+def usage_of(view: View, node: Node) -> tuple[int, int]:
+    """Return how many files and directories a tree has, and how many bytes with all their replicas."""
+    if node.inode.quota is not None:
+        return node.inode.quota.used_names, node.inode.quota.used_space
+    inodes: list[Inode] = [each.inode for each in view.tree_of(node).nodes()]
+    return len(inodes), sum(inode.space for inode in inodes if not inode.is_directory)
+
+
+def has_quota_above(chain: Chain, below: int = 0) -> bool:
+    """Tell whether a directory above a path counts, from that number on."""
+    return any(node.inode.quota is not None for node in chain.nodes[below : len(chain.names)])

@@ -1,0 +1,88 @@
+"""Where everything stands in the store.
+
+| path                           | data                                 | children                       |
+|--------------------------------|--------------------------------------|--------------------------------|
+| /inodes/ID                     | the inode, its parent and name in it |                                |
+| /file_system/DIRID             | time of the last change, ms          | its entries                    |
+| /file_system/DIRID/NAME        | the inode's id; never set            |                                |
+| /block_locations/BLOCK         | file, targets                        | the DataNodes that hold it     |
+| /leases/HOLDER                 | nothing; its version counts renewals | ids of the files that are open |
+| /work_queues/trees/ID          | nothing: detached, to be reclaimed   |                                |
+| /work_queues/recover/BLOCK     | an order to recover the block        |                                |
+| /work_queues/delete/DN/BLOCK   | nothing: the replica may go          |                                |
+| /ids                           | the next id that is not taken        |                                |
+
+Ids are never used twice, so the version of an inode's znode guards its place, its rights and its identity in one.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+INODES: Final = "/inodes"
+FILE_SYSTEM: Final = "/file_system"
+BLOCK_LOCATIONS: Final = "/block_locations"
+LEASES: Final = "/leases"
+WORK_QUEUES: Final = "/work_queues"
+TREES: Final = f"{WORK_QUEUES}/trees"
+RECOVER: Final = f"{WORK_QUEUES}/recover"
+DELETE: Final = f"{WORK_QUEUES}/delete"
+IDS: Final = "/ids"
+
+ROOTS: Final = (INODES, FILE_SYSTEM, BLOCK_LOCATIONS, LEASES, WORK_QUEUES, TREES, RECOVER, DELETE)
+"""The znodes that a format makes, parents first, beside the root directory's own and /ids."""
+
+# What ZooKeeper's PathUtils.validatePath refuses, as Java counts characters, and the escape itself.
+_REFUSED: Final = re.compile(
+    "[%/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\U0010ffff]|^\\.{1,2}$"
+)
+_ESCAPE: Final = re.compile(r"%([0-9a-f]+);")
+
+
+def inode(number: int) -> str:
+    """Return where an inode is."""
+    return f"{INODES}/{number}"
+
+
+def directory(number: int) -> str:
+    """Return where a directory's entries are."""
+    return f"{FILE_SYSTEM}/{number}"
+
+
+def entry(directory_id: int, name: str) -> str:
+    """Return where an entry is."""
+    return f"{FILE_SYSTEM}/{directory_id}/{escape(name)}"
+
+
+def location(block: int) -> str:
+    """Return where a block's location is."""
+    return f"{BLOCK_LOCATIONS}/{block}"
+
+
+def replica(block: int, datanode: str) -> str:
+    """Return where it stands that a DataNode holds a block."""
+    return f"{BLOCK_LOCATIONS}/{block}/{datanode}"
+
+
+def lease(holder: str) -> str:
+    """Return where a holder's lease is."""
+    return f"{LEASES}/{escape(holder)}"
+
+
+def leased(holder: str, file: int) -> str:
+    """Return where it stands that a holder has a file open."""
+    return f"{LEASES}/{escape(holder)}/{file}"
+
+
+def escape(name: str) -> str:
+    """Spell a name so that ZooKeeper takes it: emoji and control characters among others do not go in."""
+    return _REFUSED.sub(lambda found: "".join(_escaped(found[0])), name)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    return (f"%{ord(character):x};" for character in text)
+
+
+def unescape(spelled: str) -> str:
+    """Undo `escape`."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), spelled)

@@ -1,0 +1,263 @@
+"""Who may write a file, and how a file is closed that its writer has left.
+
+Source: FSNamesystem.checkLease, recoverLeaseInternal, internalReleaseLease, commitBlockSynchronization (Hadoop 3.5.0).
+A recovery's order stays in the queue until it is carried out, so no attempt needs a time limit.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import msgspec
+
+from nncache.coordination.zookeeper import Create, Delete, SetData
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.files import change_file, file_of
+from nncache.namenode.namespace.inode import Block, BlockState, Inode, Recovery, Replica, encode
+from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import Chain, Node, Replicas, View
+
+
+class Purpose(Enum):
+    """What a client wants an open file for (FSNamesystem.RecoverLeaseOp)."""
+
+    CREATE_FILE = "CREATE_FILE"
+    APPEND_FILE = "APPEND_FILE"
+    TRUNCATE_FILE = "TRUNCATE_FILE"
+    RECOVER_LEASE = "RECOVER_LEASE"
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A client that writes."""
+
+    holder: str
+    host: str
+    is_soft_limit_over: Callable[
+        [str, int], bool
+    ]  # of a holder whose lease has this version, as observed here
+
+
+def check_lease(view: View, chain: Chain, holder: str, file_id: int) -> Node:
+    """Return the file that a holder writes.
+
+    Raises:
+        Refusal: one of checkLease's messages.
+    """
+    said = f"{chain.path} (inode {file_id}) {_lease_words(view, holder)}"
+    node = chain.last
+    if node is None:
+        raise not_found(f"File does not exist: {said}")
+    if node.inode.is_directory:
+        raise Refusal(Java.LEASE_EXPIRED, f"INode is not a regular file: {said}")
+    if not node.inode.is_open:
+        raise Refusal(Java.LEASE_EXPIRED, f"File is not open for writing: {said}")
+    if node.inode.holder != holder:
+        owner = node.inode.holder
+        raise Refusal(Java.LEASE_EXPIRED, f"Client (={holder}) is not the lease owner (={owner}: {said}")
+    return node
+
+
+def _lease_words(view: View, holder: str) -> str:
+    lease = view.lease_of(holder)
+    if lease is None:
+        return f"Holder {holder} does not have any open files."
+    return f"[Lease.  Holder: {holder}, pending creates: {lease.files}]"
+
+
+def take_over(
+    view: View, tx: Transaction, chain: Chain, node: Node, writer: Writer, purpose: Purpose
+) -> Refusal | None:
+    """See that a file is not being written; if its writer's soft limit is over, begin to close it.
+
+    Returns what the client is answered after that was begun; None if the file is closed now.
+
+    Raises:
+        Refusal: another client writes it, or this one does already.
+    """
+    file = node.inode
+    if not file.is_open:
+        return None
+
+    def words(why: str) -> str:
+        return f"Failed to {purpose.value} {chain.path} for {writer.holder} on {writer.host} because {why}"
+
+    if file.holder == writer.holder:
+        why = f"{writer.holder} is already the current lease holder."
+        raise Refusal(Java.ALREADY_BEING_CREATED, words(why))
+    lease = view.lease_of(file.holder)
+    if lease is None:
+        why = "the file is under construction but no leases found."
+        raise Refusal(Java.ALREADY_BEING_CREATED, words(why))
+    if writer.is_soft_limit_over(file.holder, lease.version):
+        if release(view, tx, chain, node, None):
+            return None
+        return Refusal(Java.RECOVERY_IN_PROGRESS, words("lease recovery is in progress. Try again later."))
+    owner = f"{file.holder} on {file.client}"
+    if file.blocks and file.blocks[-1].state is BlockState.UNDER_RECOVERY:
+        raise Refusal(Java.RECOVERY_IN_PROGRESS, words(f"another recovery is in progress by {owner}"))
+    raise Refusal(Java.ALREADY_BEING_CREATED, words(f"this file lease is currently owned by {owner}"))
+
+
+def recover_lease(view: View, tx: Transaction, caller: Caller, holder: str) -> bool:
+    """Close a file that any client writes, or begin to; tell whether it is closed."""
+    (chain,) = view.chains
+    check_traverse(caller, chain)
+    node = file_of(chain)
+    if not node.inode.is_open:
+        return True
+    check_access(caller, chain, WRITE)
+    return release(view, tx, chain, node, holder)
+
+
+def is_file_closed(view: View, caller: Caller) -> bool:
+    """Tell whether a file is not being written."""
+    (chain,) = view.chains
+    check_traverse(caller, chain)
+    return not file_of(chain).inode.is_open
+
+
+def release(view: View, tx: Transaction, chain: Chain, node: Node, new_holder: str | None) -> bool:
+    """Close an open file, or begin to recover its last block; tell whether it is closed.
+
+    Args:
+        view: what was read.
+        tx: what it changes.
+        chain: the file's path.
+        node: the file.
+        new_holder: who gets the lease if it is not closed at once; None: the holder stays, and is renewed.
+
+    Raises:
+        Refusal: it cannot be closed now; asked again later, it may.
+    """
+    blocks = tx.now(node).blocks
+    complete = next(
+        (at for at, block in enumerate(blocks) if block.state is not BlockState.COMPLETE), len(blocks)
+    )
+    if complete == len(blocks):
+        close(tx, chain, node)
+        return True
+    left = len(blocks) - complete
+    if left > 2 or (left == 2 and blocks[complete].state is not BlockState.COMMITTED):  # noqa: PLR2004 - last, penultimate
+        raise io_error(
+            "DIR* NameSystem.internalReleaseLease: attempt to release a create lock on "
+            f"{chain.path} but file is already closed."
+        )
+    last = blocks[-1]
+    has_penultimate = len(blocks) == 1 or _is_held(view, blocks[-2])
+    if last.state is BlockState.COMMITTED:
+        if has_penultimate and _is_held(view, last):
+            close(tx, chain, node)
+            return True
+        if not has_penultimate:
+            raise Refusal(
+                Java.ALREADY_BEING_CREATED,
+                f"DIR* NameSystem.internalReleaseLease: Failed to release lease for file {chain.path}. "
+                "Committed blocks are waiting to be minimally replicated.",
+            )
+    if last.state is not BlockState.UNDER_RECOVERY:
+        _begin_recovery(tx, chain, node, last)
+    if new_holder is None:
+        tx.renew(node.inode.holder)
+    elif new_holder != node.inode.holder:
+        tx.release(node.inode.holder, node.inode.id)
+        tx.lease(new_holder, node.inode.id)
+        tx.change(node, holder=new_holder)
+    return False
+
+
+def _is_held(view: View, block: Block) -> bool:
+    replicas = view.replicas_of(block.id)
+    return replicas is not None and bool(replicas.held)
+
+
+def _begin_recovery(tx: Transaction, chain: Chain, node: Node, last: Block) -> None:
+    begun = msgspec.structs.replace(
+        last, state=BlockState.UNDER_RECOVERY, recovery_id=max(last.stamp, last.recovery_id) + 1
+    )
+    change_file(tx, chain, node, verify=False, blocks=(*tx.now(node).blocks[:-1], begun))
+    order_recovery(tx, node.inode.id, begun)
+
+
+def order_recovery(tx: Transaction, file: int, block: Block) -> None:
+    """Put the recovery of a block into the queue."""
+    order = Recovery(file=file, block=block.id, recovery_id=block.recovery_id, truncate_to=block.truncate_to)
+    tx.write(Create(f"{layout.RECOVER}/{block.id}", encode(order)))
+
+
+def close(tx: Transaction, chain: Chain, node: Node) -> None:
+    """Close a file, all of whose blocks are held by some DataNode."""
+    file = tx.now(node)
+    blocks = tuple(msgspec.structs.replace(block, state=BlockState.COMPLETE) for block in file.blocks)
+    tx.release(file.holder, file.id)
+    change_file(tx, chain, node, verify=False, blocks=blocks, holder="", client="", mtime=tx.now_ms)
+
+
+def drop_block(view: View, tx: Transaction, block: Block) -> None:
+    """Take a block out of the store, and let its replicas be deleted."""
+    replicas = view.replicas_of(block.id)
+    if replicas is None:
+        return
+    for datanode in {*replicas.location.targets, *replicas.held}:
+        tx.write(Create(f"{layout.DELETE}/{datanode}/{block.id}", b""))
+    tx.write(*(Delete(layout.replica(block.id, datanode)) for datanode in replicas.held))
+    tx.write(Delete(layout.location(block.id)))
+
+
+def put_replica(tx: Transaction, block: int, replicas: Replicas, datanode: str, replica: Replica) -> None:
+    """Take down that a DataNode holds a replica."""
+    path, data = layout.replica(block, datanode), encode(replica)
+    tx.write(SetData(path, data) if datanode in replicas.held else Create(path, data))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """What the recovery of a block came to: nothing to keep, or a length at these DataNodes."""
+
+    order: Recovery
+    length: int = 0
+    datanodes: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no replica has a byte: the block goes."""
+        return not self.datanodes
+
+
+def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) -> None:
+    """Take what a recovery came to, and close the file.
+
+    Raises:
+        Refusal: another recovery has begun since.
+    """
+    (chain,) = view.chains
+    order = recovered.order
+    tx.write(Delete(f"{layout.RECOVER}/{order.block}"))
+    node = chain.last
+    if node is None:  # deleted meanwhile
+        return
+    file: Inode = node.inode
+    last = file.blocks[-1] if file.blocks else None
+    if not file.is_open or last is None or last.id != order.block or last.state is BlockState.COMPLETE:
+        return
+    if last.recovery_id != order.recovery_id:
+        raise io_error(
+            f"The recovery id {order.recovery_id} does not match current recovery id {last.recovery_id} "
+            f"for block {last}"
+        )
+    if recovered.is_empty:
+        drop_block(view, tx, last)
+        change_file(tx, chain, node, verify=False, blocks=file.blocks[:-1])
+    else:
+        replicas = view.replicas_of(last.id)
+        assert replicas is not None, "the block of a file has a location"
+        replica = Replica(stamp=order.recovery_id, length=recovered.length)
+        for datanode in recovered.datanodes:
+            put_replica(tx, last.id, replicas, datanode, replica)
+        for datanode in replicas.held.keys() - set(recovered.datanodes):
+            tx.write(Delete(layout.replica(last.id, datanode)))
+        done = Block(last.id, order.recovery_id, recovered.length, BlockState.COMPLETE)
+        change_file(tx, chain, node, verify=False, blocks=(*file.blocks[:-1], done))
+    close(tx, chain, node)

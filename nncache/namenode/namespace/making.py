@@ -1,0 +1,153 @@
+"""Make directories, and what both MKDIRS and CREATE need for it.
+
+Source: FSDirMkdirOp and FSDirectory.addLastINode of Hadoop 3.5.0.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from nncache.namenode.namespace.acls import Acl, inherited
+from nncache.namenode.namespace.inode import Inode
+from nncache.namenode.namespace.permissions import WRITE, Caller, check_ancestor, check_traverse
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import Chain, View
+
+MAX_NAME_BYTES: Final = 255
+MAX_PATH_CHARS: Final = 8_000
+MAX_PATH_LEVELS: Final = 1_000
+
+NewId: TypeAlias = Callable[[], int]
+_OWNER_WX: Final = 0o300
+_RIGHTS: Final = 0o777
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """A mode as it is to be, and what was asked for before the client's umask, if the client says so."""
+
+    masked: int
+    unmasked: int | None = None
+
+    def for_ancestors(self) -> "Modes":
+        """Return the same without a sticky bit, with the owner's right to go on making things (addImplicitUwx)."""
+        unmasked = None if self.unmasked is None else self.unmasked & _RIGHTS | _OWNER_WX
+        return Modes(self.masked & _RIGHTS | _OWNER_WX, unmasked)
+
+
+def mkdirs(view: View, tx: Transaction, caller: Caller, modes: Modes, new_id: NewId) -> bool | Refusal:
+    """Make a directory and those above it that are missing; one that is there already is left as it is.
+
+    A Refusal is an answer after which something has changed: HDFS makes one directory after the other, as far as
+    quotas and limits let it.
+    """
+    (chain,) = view.chains
+    check_path_length(chain.asked, "mkdirs")
+    check_name(chain)
+    check_traverse(caller, chain, creates=True)
+    if chain.last is not None:
+        if not chain.last.inode.is_directory:
+            raise Refusal(Java.FILE_ALREADY_EXISTS, f"Path is not a directory: {chain.asked}")
+        return True
+    check_ancestor(caller, chain, WRITE)
+    above = make_ancestors(tx, chain, caller, modes.for_ancestors(), new_id)
+    if isinstance(above, Refusal):
+        return above
+    try:
+        _make(tx, chain, len(chain.names) - 1, above, caller, modes, new_id)
+    except Refusal as refusal:
+        return refusal
+    return True
+
+
+def make_ancestors(
+    tx: Transaction, chain: Chain, caller: Caller, modes: Modes, new_id: NewId
+) -> Inode | Refusal:
+    """Make the directories above a path that are missing; return the one that will hold it."""
+    above = tx.now(chain.nodes[-1])
+    for index in range(len(chain.nodes) - 1, len(chain.names) - 1):
+        try:
+            above = _make(tx, chain, index, above, caller, modes, new_id)
+        except Refusal as refusal:
+            return refusal
+    return above
+
+
+def _make(
+    tx: Transaction, chain: Chain, index: int, above: Inode, caller: Caller, modes: Modes, new_id: NewId
+) -> Inode:
+    """Make the directory at one place of a path."""
+    check_new_name(chain, index)
+    mode, acl = inherited(above, modes.masked, modes.unmasked, is_directory=True)
+    tx.consume(chain, 1, 0)
+    made = _directory(tx, new_id(), above, chain.names[index], caller, mode, acl)
+    tx.make(made)
+    if above.id == chain.nodes[-1].inode.id:
+        tx.touch(above.id)
+    return made
+
+
+def _directory(
+    tx: Transaction, number: int, above: Inode, name: str, caller: Caller, mode: int, acl: Acl
+) -> Inode:
+    return Inode(
+        id=number,
+        parent=above.id,
+        name=name,
+        is_directory=True,
+        owner=caller.user,
+        group=above.group,  # as BSD does, and HDFS
+        mode=mode,
+        acl=acl,
+        mtime=tx.now_ms,
+    )
+
+
+def check_name(chain: Chain) -> None:
+    """Refuse a path that no file may have (DFSUtil.isValidName)."""
+    if not is_valid(chain.asked):
+        raise Refusal(Java.INVALID_PATH, f"Invalid path name Invalid file name: {chain.asked}")
+
+
+def is_valid(path: str) -> bool:
+    """Tell whether a path as it was asked for names something that may be made."""
+    names = path.split("/")
+    return path.startswith("/") and not any(
+        name in {".", ".."} or ":" in name or (name == "" and 0 < index < len(names) - 1)
+        for index, name in enumerate(names)
+    )
+
+
+def check_new_name(chain: Chain, index: int) -> None:
+    """Refuse a name that is too long or reserved, of the one that is to be made at that place of a path."""
+    name = chain.names[index]
+    if index == 0 and name == ".reserved":
+        raise Refusal(
+            Java.HADOOP_ILLEGAL_ARGUMENT,
+            f'File name "{name}" is reserved and cannot be created. If this is during upgrade change the name of '
+            "the existing file or directory to another name before upgrading to the new release.",
+        )
+    size = len(name.encode("utf-8", "surrogatepass"))
+    if size > MAX_NAME_BYTES:
+        raise Refusal(
+            Java.PATH_COMPONENT_TOO_LONG,
+            f"The maximum path component name limit of {name} in directory {chain.path_of(index)} is exceeded: "
+            f"limit={MAX_NAME_BYTES} length={size}",
+        )
+    if name == ".snapshot":
+        raise Refusal(Java.HADOOP_ILLEGAL_ARGUMENT, '".snapshot" is a reserved name.')
+
+
+def check_path_length(path: str, operation: str) -> None:
+    """Refuse a path that is longer or deeper than HDFS makes any."""
+    if len(path) > MAX_PATH_CHARS or path.count("/") > MAX_PATH_LEVELS:
+        raise io_error(
+            f"{operation}: Pathname too long.  Limit {MAX_PATH_CHARS} characters, {MAX_PATH_LEVELS} levels."
+        )
+
+
+def check_parent_exists(chain: Chain) -> None:
+    """Refuse to make what is above a path."""
+    if chain.names and chain.parent is None:
+        raise not_found(f"Parent directory doesn't exist: {chain.path_of(len(chain.names) - 1)}")

@@ -1,0 +1,211 @@
+"""What one operation changes, with what must still be as it was read."""
+
+from typing import Any, Final
+
+import msgspec
+
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData
+from nncache.hadoop.paths import ROOT
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import LIMBO, NO_QUOTA, Inode, Quota, encode
+from nncache.namenode.namespace.refusal import Java, Refusal
+from nncache.namenode.namespace.view import Chain, Node, View
+
+MAX_OPERATIONS: Final = 200
+"""Of a transaction: larger ones stop everybody at a ZooKeeper (docs/decisions/0027)."""
+
+
+class Transaction:
+    """Collects the changes of one operation.
+
+    Invariants:
+        T1  The version of each inode that was decided on is in it: as the guard of its change, or as a check.
+        T2  An inode is set once, however often it is changed.
+    """
+
+    def __init__(self, view: View, now_ms: int) -> None:
+        self.now_ms = now_ms
+        self._view = view
+        self._guards: dict[int, Node] = {}
+        self._changed: dict[int, Inode] = {}  # what the inodes among the guards become
+        self._gone: set[int] = set()  # guards whose znode is deleted by a write, with its version
+        self._writes: list[Operation] = []
+        self._renewed: set[str] = set()  # holders
+        self._opened: dict[str, int] = {}  # files more, by holder
+        self._checked_leases: dict[str, Operation] = {}
+        for chain in view.chains:
+            for node in chain.nodes:
+                self._guards[node.inode.id] = node
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return all of it, the checks first; nothing if nothing is changed."""
+        sets = [
+            SetData(layout.inode(number), encode(inode), self._guards[number].version)
+            for number, inode in self._changed.items()
+            if number not in self._gone
+        ]
+        leases = self._lease_operations()
+        if not sets and not self._writes and not leases:
+            return ()
+        checks = [
+            Check(layout.inode(number), node.version)
+            for number, node in self._guards.items()
+            if number not in self._changed and number not in self._gone
+        ]
+        return (*checks, *sets, *self._writes, *leases)
+
+    # ---- inodes --------------------------------------------------------------------------------------------------
+
+    def now(self, node: Node) -> Inode:
+        """Return an inode as the transaction leaves it so far."""
+        return self._changed.get(node.inode.id, node.inode)
+
+    def change(self, node: Node, **fields: Any) -> Inode:  # noqa: ANN401 - whatever fields an inode has
+        """Change fields of an inode."""
+        self._guards.setdefault(node.inode.id, node)
+        changed = msgspec.structs.replace(self.now(node), **fields)
+        self._changed[node.inode.id] = changed
+        return changed
+
+    def make(self, inode: Inode) -> None:
+        """Make a new inode and its entry."""
+        self._writes.append(Create(layout.inode(inode.id), encode(inode)))
+        if inode.is_directory:
+            self._writes.append(Create(layout.directory(inode.id), str(inode.mtime).encode()))
+        self._link(inode)
+
+    def move(self, node: Node, parent: int, name: str) -> None:
+        """Give an inode another place."""
+        self._unlink(node.inode)
+        self._link(self.change(node, parent=parent, name=name))
+
+    def detach(self, node: Node) -> None:
+        """Take a file or a tree out of the namespace; it is reclaimed later. Leases below go then, too.
+
+        An empty directory goes at once: if something has come into it meanwhile, the store refuses that.
+        """
+        self._unlink(node.inode)
+        if node.inode.is_directory and not node.children:
+            self._gone.add(node.inode.id)
+            self._writes.append(Delete(layout.directory(node.inode.id)))
+            self._writes.append(Delete(layout.inode(node.inode.id), node.version))
+            return
+        self.change(node, parent=LIMBO)
+        self._writes.append(Create(f"{layout.TREES}/{node.inode.id}", b""))
+
+    def remove(self, node: Node) -> None:
+        """Take a file out of the namespace and out of the store; what it consisted of is another's now."""
+        self._unlink(node.inode)
+        self._gone.add(node.inode.id)
+        self._writes.append(Delete(layout.inode(node.inode.id), node.version))
+
+    def touch(self, directory: Node | int, at_ms: int | None = None) -> None:
+        """Set the time of a directory's last change, blindly: two changes of one directory never collide."""
+        number = directory if isinstance(directory, int) else directory.inode.id
+        at = self.now_ms if at_ms is None else at_ms
+        self._writes.append(SetData(layout.directory(number), str(at).encode()))
+
+    def write(self, *operations: Operation) -> None:
+        """Add changes of other znodes."""
+        self._writes += operations
+
+    def _link(self, inode: Inode) -> None:
+        self._writes.append(Create(layout.entry(inode.parent, inode.name), str(inode.id).encode()))
+
+    def _unlink(self, inode: Inode) -> None:
+        self._writes.append(Delete(layout.entry(inode.parent, inode.name)))
+
+    # ---- leases --------------------------------------------------------------------------------------------------
+
+    def renew(self, holder: str) -> None:
+        """Renew a holder's lease; without one nothing is renewed."""
+        if self._view.lease_of(holder) is not None:
+            self._renewed.add(holder)
+
+    def lease(self, holder: str, file: int) -> None:
+        """Give a holder the lease of a file, and renew it."""
+        self._view.lease_of(holder)
+        self._renewed.add(holder)
+        self._opened[holder] = self._opened.get(holder, 0) + 1
+        self._writes.append(Create(layout.leased(holder, file), b""))
+
+    def release(self, holder: str, file: int) -> None:
+        """End a holder's lease of a file."""
+        self._view.lease_of(holder)
+        self._opened[holder] = self._opened.get(holder, 0) - 1
+        self._writes.append(Delete(layout.leased(holder, file)))
+
+    def _lease_operations(self) -> list[Operation]:
+        """Return what makes, renews and ends the leases themselves; the makings go before what is put into them."""
+        last: list[Operation] = []
+        for holder in self._renewed | self._opened.keys():
+            lease, path = self._view.lease_of(holder), layout.lease(holder)
+            left = (0 if lease is None else lease.files) + self._opened.get(holder, 0)
+            if lease is None:
+                self._writes.insert(0, Create(path, b""))
+            elif left == 0:
+                last.append(Delete(path))  # refused if a file came in between: then it is decided again
+            elif holder in self._renewed:
+                self._writes.insert(0, SetData(path, b"", lease.version))
+        return last
+
+    # ---- quotas --------------------------------------------------------------------------------------------------
+
+    def consume(self, chain: Chain, names: int, space: int, *, below: int = 0, verify: bool = True) -> None:
+        """Count what is added to, or taken from, the directories above a path.
+
+        Args:
+            chain: the path.
+            names: files and directories more.
+            space: bytes more, each replica counted.
+            below: directories of that number from the root, and those above them, stay as they are.
+            verify: refuse what a quota does not allow; from the directory nearest to the path upwards.
+
+        Raises:
+            Refusal: a quota is exceeded.
+        """
+        if not names and not space:
+            return
+        limited = [
+            (index, node)
+            for index, node in enumerate(chain.nodes[: len(chain.names)])
+            if index >= below and self.now(node).quota is not None
+        ]
+        for index, node in reversed(limited):
+            quota = self.now(node).quota
+            if quota is not None and verify and (names > 0 or space > 0):
+                _verify(quota, names, space, chain.path_of(index))
+        for _, node in limited:
+            quota = self.now(node).quota
+            if quota is not None:
+                used = msgspec.structs.replace(
+                    quota, used_names=quota.used_names + names, used_space=quota.used_space + space
+                )
+                self.change(node, quota=used)
+
+
+def _verify(quota: Quota, names: int, space: int, path: str) -> None:
+    """Refuse what a quota does not allow (DirectoryWithQuotaFeature.verifyQuota)."""
+    used_names, used_space = quota.used_names + names, quota.used_space + space
+    at = "" if path == ROOT else path
+    if names > 0 and quota.names != NO_QUOTA and used_names > quota.names:
+        raise Refusal(
+            Java.NS_QUOTA_EXCEEDED,
+            f"The NameSpace quota (directories and files) of directory {at} is exceeded: "
+            f"quota={quota.names} file count={used_names}",
+        )
+    if space > 0 and quota.space != NO_QUOTA and used_space > quota.space:
+        raise Refusal(
+            Java.DS_QUOTA_EXCEEDED,
+            f"The DiskSpace quota of {at} is exceeded: quota = {quota.space} B = {_binary(quota.space)} "
+            f"but diskspace consumed = {used_space} B = {_binary(used_space)}",
+        )
+
+
+def _binary(number: int) -> str:
+    """Spell a number of bytes as org.apache.hadoop.util.StringUtils.TraditionalBinaryPrefix does (`long2String`)."""
+    for power, letter in ((60, "E"), (50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "K")):
+        if number >= 1 << power:
+            whole = number / (1 << power)
+            return f"{number >> power} {letter}B" if number % (1 << power) == 0 else f"{whole:.2f} {letter}B"
+    return f"{number} B"

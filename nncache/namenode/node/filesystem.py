@@ -1,0 +1,148 @@
+"""The namespace on a store: each operation reads, decides, commits one transaction.
+
+The shell around `namespace/`. A refused transaction means that something has changed since it was read: it is read
+again, and decided again, and the reason may be another answer.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
+from nncache.coordination.zookeeper import Create, SetData, Znodes
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import ROOT_ID, Inode, encode
+from nncache.namenode.namespace.refusal import Java, Refusal
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import (
+    Chain,
+    LeaseNeededError,
+    NeededError,
+    ReplicasNeededError,
+    TreeNeededError,
+    View,
+)
+from nncache.namenode.node.resolving import Resolver
+
+_T = TypeVar("_T")
+
+Decide: TypeAlias = Callable[[View, Transaction], _T | Refusal]
+WallClock: TypeAlias = Callable[[], int]
+
+IDS_AT_ONCE: Final = 1_000
+IDS_OF_ONE_OPERATION: Final = 1_001
+"""At most: a file below as many missing directories as a path has levels."""
+
+MAX_ATTEMPTS: Final = 1_000
+"""How often an operation is decided again before it is given up."""
+
+FIRST_BLOCK_ID: Final = 1_073_741_825
+"""As in HDFS (SequentialBlockIdGenerator); each id is at once that of no inode and no other block."""
+
+
+class Ids:
+    """Numbers that are never used twice, taken from the store many at a time."""
+
+    def __init__(self, znodes: Znodes) -> None:
+        self._znodes = znodes
+        self._next = 0
+        self._end = 0
+
+    async def prepare(self) -> None:
+        """See that there are enough for one operation."""
+        while self._end - self._next < IDS_OF_ONE_OPERATION:
+            znode = await self._znodes.get(layout.IDS)
+            begin = int(znode.data)
+            end = begin + IDS_AT_ONCE + IDS_OF_ONE_OPERATION
+            try:
+                await self._znodes.commit([SetData(layout.IDS, str(end).encode(), znode.version)])
+            except BadVersionError:  # another NameNode has taken those
+                continue
+            if begin != self._end:
+                self._next = begin
+            self._end = end
+
+    def take(self) -> int:
+        """Return the next one."""
+        self._next += 1
+        return self._next - 1
+
+    def take_block(self) -> int:
+        """Return the next one, as a block's."""
+        return FIRST_BLOCK_ID + self.take()
+
+
+class FileSystem:
+    """Carries out operations on the namespace in a store."""
+
+    def __init__(self, znodes: Znodes, now_ms: WallClock) -> None:
+        self.znodes = znodes
+        self.resolver = Resolver(znodes)
+        self.ids = Ids(znodes)
+        self.now_ms = now_ms
+
+    async def format(self, owner: str, group: str) -> None:
+        """Make an empty namespace, unless there is one."""
+        root = Inode(id=ROOT_ID, parent=0, name="", is_directory=True, owner=owner, group=group, mode=0o755)
+        try:
+            await self.znodes.commit(
+                [
+                    *(Create(path, b"") for path in layout.ROOTS),
+                    Create(layout.IDS, str(ROOT_ID + 1).encode()),
+                    Create(layout.inode(ROOT_ID), encode(root)),
+                    Create(layout.directory(ROOT_ID), b"0"),
+                ]
+            )
+        except NodeExistsError:
+            return
+
+    async def run(self, paths: Sequence[str], decide: Decide[_T]) -> _T:
+        """Carry out an operation on paths.
+
+        Raises:
+            Refusal: the NameNode's answer is an exception.
+        """
+        return await self._run(lambda: self.resolver.chains(paths), decide)
+
+    async def run_on(self, number: int, asked: str, decide: Decide[_T]) -> _T:
+        """Carry out an operation on an inode by its id, wherever it is now; `asked` names it if it is gone."""
+
+        async def read() -> tuple[Chain, ...]:
+            return (await self.resolver.chain_of(number, asked),)
+
+        return await self._run(read, decide)
+
+    async def _run(self, read: Callable[[], Awaitable[tuple[Chain, ...]]], decide: Decide[_T]) -> _T:
+        await self.ids.prepare()
+        for _ in range(MAX_ATTEMPTS):
+            view = View(await read())
+            answer, transaction = await self._decided(view, decide)
+            operations = transaction.operations()
+            try:
+                if operations:
+                    await self.znodes.commit(operations)
+            except (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError):
+                continue
+            if isinstance(answer, Refusal):
+                raise answer
+            return answer
+        raise Refusal(Java.RETRIABLE, "Others have changed the same paths again and again. Try again later.")
+
+    async def _decided(self, view: View, decide: Decide[_T]) -> tuple[_T | Refusal, Transaction]:
+        """Ask a rule, and read what it says that it needs."""
+        while True:
+            transaction = Transaction(view, self.now_ms())
+            try:
+                return decide(view, transaction), transaction
+            except NeededError as needed:
+                await self._read(needed, view)
+
+    async def _read(self, needed: NeededError, view: View) -> None:
+        match needed:
+            case LeaseNeededError(holder):
+                view.leases[holder] = await self.resolver.lease(holder)
+            case TreeNeededError(node):
+                view.trees[node.inode.id] = await self.resolver.tree(node)
+            case ReplicasNeededError(block):
+                view.replicas[block] = await self.resolver.replicas(block)
+            case _:
+                raise TypeError(f"no rule needs {needed!r}")

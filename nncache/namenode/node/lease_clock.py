@@ -1,0 +1,53 @@
+"""How long a lease has not been renewed, as one observer sees it.
+
+Pure. No clock is compared with another process's: an observer counts on its own how long the version of a lease has
+not changed, and begins at zero with what it sees for the first time, as HDFS does after a failover.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+SOFT_LIMIT_S: Final = 60.0
+"""After that another client may have the file closed, to write it itself (HdfsConstants)."""
+
+HARD_LIMIT_S: Final = 1200.0
+"""After that the NameNode closes the holder's files (dfs.namenode.lease-hard-limit-sec, since HDFS-14758)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLimits:
+    """After how many seconds without renewal a lease counts as left."""
+
+    soft_s: float = SOFT_LIMIT_S
+    hard_s: float = HARD_LIMIT_S
+
+
+class LeaseClock:
+    """Remembers when each lease was seen to have been renewed."""
+
+    def __init__(self, limits: LeaseLimits) -> None:
+        self._limits = limits
+        self._seen: dict[str, tuple[int, float]] = {}  # version, and when it was first seen
+
+    def see(self, holder: str, version: int, now: float) -> float:
+        """Take note of a lease as it is; return for how long it has not been renewed."""
+        known = self._seen.get(holder)
+        if known is None or known[0] != version:
+            self._seen[holder] = (version, now)
+            return 0.0
+        return now - known[1]
+
+    def is_soft_limit_over(self, holder: str, version: int, now: float) -> bool:
+        """Tell whether another client may take a file over."""
+        return self.see(holder, version, now) > self._limits.soft_s
+
+    def look(self, versions: Mapping[str, int], now: float) -> tuple[str, ...]:
+        """Take note of all leases; return the holders whose hard limit is over."""
+        for holder in self._seen.keys() - versions.keys():
+            del self._seen[holder]
+        return tuple(
+            holder
+            for holder, version in versions.items()
+            if self.see(holder, version, now) > self._limits.hard_s
+        )

@@ -1,0 +1,467 @@
+"""A NameNode: the calls of clients and DataNodes, by the names of ClientProtocol."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from nncache.coordination.errors import ZnodeError
+from nncache.coordination.zookeeper import Create, Delete, Operation
+from nncache.hadoop.filestatus import FileStatus
+from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads
+from nncache.namenode.namespace.append import append
+from nncache.namenode.namespace.concat import concat
+from nncache.namenode.namespace.create import NewFile, create
+from nncache.namenode.namespace.delete import delete
+from nncache.namenode.namespace.inode import AclEntry, Block, Inode, Recovery, parse_recovery
+from nncache.namenode.namespace.leases import Recovered, Writer
+from nncache.namenode.namespace.making import Modes, mkdirs
+from nncache.namenode.namespace.permissions import Caller
+from nncache.namenode.namespace.refusal import Java, Refusal
+from nncache.namenode.namespace.rename import rename, rename_with_options
+from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
+from nncache.namenode.namespace.truncate import truncate
+from nncache.namenode.namespace.view import Node, View
+from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.filesystem import Decide, FileSystem
+from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
+from nncache.namenode.node.resolving import order
+
+_T = TypeVar("_T")
+
+SUPERGROUP: Final = "supergroup"
+LIST_LIMIT: Final = 1_000
+"""Entries of one page (dfs.ls.limit)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameNodeSettings:
+    """Who there is, and how long a lease lasts."""
+
+    superuser: str
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each user
+    leases: LeaseLimits = field(default_factory=LeaseLimits)
+
+
+class NameNode:
+    """Serves clients and DataNodes from the namespace in a store.
+
+    Attributes:
+        safe_mode: whether nothing may be changed.
+        is_standby: whether every call is refused.
+        datanodes: ids of those that new blocks go to.
+    """
+
+    def __init__(self, file_system: FileSystem, settings: NameNodeSettings, clock: Clock) -> None:
+        self.safe_mode = False
+        self.is_standby = False
+        self.datanodes: tuple[str, ...] = ()
+        self._fs = file_system
+        self._settings = settings
+        self._clock = clock
+        self._leases = LeaseClock(settings.leases)
+
+    def caller(self, user: str) -> Caller:
+        """Return a user with their groups."""
+        groups = frozenset(self._settings.groups.get(user, ()))
+        return Caller(user, groups, user == self._settings.superuser or SUPERGROUP in groups)
+
+    # ---- the namespace -------------------------------------------------------------------------------------------
+
+    async def mkdirs(self, caller: Caller, path: str, modes: Modes) -> bool:
+        """Make a directory and those above it."""
+        self._may_write(f"Cannot create directory {path}")
+        take = self._fs.ids.take
+        return await self._fs.run([path], lambda view, tx: mkdirs(view, tx, caller, modes, take))
+
+    async def delete(self, caller: Caller, path: str, *, recursive: bool) -> bool:
+        """Delete a file or directory."""
+        self._may_write(f"Cannot delete {path}")
+        return await self._fs.run([path], lambda view, tx: delete(view, tx, caller, recursive=recursive))
+
+    async def rename(self, caller: Caller, source: str, destination: str) -> bool:
+        """Move a file or directory, as the older of the two calls does."""
+        self._may_write(f"Cannot rename {source}")
+        within = f"{destination.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}"
+        paths = [source, destination, within]
+        return await self._fs.run(paths, lambda view, tx: rename(view, tx, caller))
+
+    async def rename_with_options(
+        self, caller: Caller, source: str, destination: str, options: frozenset[str]
+    ) -> None:
+        """Move a file or directory, as the newer of the two calls does."""
+        self._may_write(f"Cannot rename {source}")
+        await self._fs.run(
+            [source, destination], lambda view, tx: rename_with_options(view, tx, caller, options)
+        )
+
+    async def concat(self, caller: Caller, target: str, sources: Sequence[str]) -> None:
+        """Put the blocks of files behind those of another."""
+        self._may_write(f"Cannot concat {target}")
+        await self._fs.run([target, *sources], lambda view, tx: concat(view, tx, caller))
+
+    async def set_permission(self, caller: Caller, path: str, mode: int) -> None:
+        """Set the mode."""
+        await self._change(path, f"Cannot set permission for {path}", attributes.set_permission, caller, mode)
+
+    async def set_owner(self, caller: Caller, path: str, owner: str | None, group: str | None) -> None:
+        """Set owner and group."""
+        await self._change(path, f"Cannot set owner for {path}", attributes.set_owner, caller, owner, group)
+
+    async def set_times(self, caller: Caller, path: str, mtime: int, atime: int) -> None:
+        """Set times."""
+        await self._change(path, f"Cannot set times {path}", attributes.set_times, caller, mtime, atime)
+
+    async def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
+        """Set a file's replication."""
+        words = f"Cannot set replication for {path}"
+        return await self._change(path, words, attributes.set_replication, caller, replication)
+
+    async def set_storage_policy(self, caller: Caller, path: str, policy: str | None) -> None:
+        """Set or unset the storage policy."""
+        words = f"Cannot {'set' if policy else 'unset'} storage policy for {path}"
+        await self._change(path, words, attributes.set_storage_policy, caller, policy)
+
+    async def set_quota(self, caller: Caller, path: str, names: int, space: int) -> None:
+        """Set quotas."""
+        await self._change(path, f"Cannot set quota on {path}", attributes.set_quota, caller, names, space)
+
+    async def set_xattr(
+        self, caller: Caller, path: str, name: str, value: bytes, flags: frozenset[str]
+    ) -> None:
+        """Set an extended attribute."""
+        words = f"Cannot set XAttr on {path}"
+        await self._change(path, words, attributes.set_xattr, caller, name, value, flags)
+
+    async def remove_xattr(self, caller: Caller, path: str, name: str) -> None:
+        """Remove an extended attribute."""
+        words = f"Cannot remove XAttr entry on {path}"
+        await self._change(path, words, attributes.remove_xattr, caller, name)
+
+    async def change_acl(
+        self, caller: Caller, path: str, change: acls.Change, entries: Sequence[AclEntry] = ()
+    ) -> None:
+        """Change the ACL."""
+        words = f"Cannot modify ACL entries on {path}"
+        await self._change(path, words, acls.change_acl, caller, change, entries)
+
+    async def _change(self, path: str, words: str, rule: Callable[..., _T], *arguments: object) -> _T:
+        self._may_write(words)
+        return await self._fs.run([path], lambda view, tx: rule(view, tx, *arguments))
+
+    # ---- reads ---------------------------------------------------------------------------------------------------
+
+    async def status(self, caller: Caller, path: str) -> FileStatus:
+        """Return a status."""
+        self._may_read()
+        return await self._fs.run([path], lambda view, _: reads.status(view, caller))
+
+    async def listing(self, caller: Caller, path: str, start_after: str = "") -> tuple[list[FileStatus], int]:
+        """Return a page of the statuses in a directory, and how many follow it; of a file, its own."""
+        self._may_read()
+        node, policy = await self._fs.run([path], lambda view, _: reads.listed(view, caller))
+        if not node.inode.is_directory:
+            return [reads.status_of(node, policy)], 0
+        names = await self._fs.resolver.names(node.inode.id)
+        names = [name for name in names if not start_after or order(name) > order(start_after)]
+        page = await self._fs.resolver.entries(node.inode.id, names[:LIST_LIMIT])
+        statuses = [reads.status_of(each, each.inode.policy or policy, each.inode.name) for each in page]
+        return statuses, max(0, len(names) - LIST_LIMIT)
+
+    async def content_summary(
+        self, caller: Caller, path: str, *, as_usage: bool = False
+    ) -> reads.ContentSummary:
+        """Return what a tree holds."""
+        self._may_read()
+        return await self._fs.run(
+            [path], lambda view, _: reads.content_summary(view, caller, as_usage=as_usage)
+        )
+
+    async def acl_status(self, caller: Caller, path: str) -> Inode:
+        """Return the inode whose ACL is asked for."""
+        self._may_read()
+        return await self._fs.run([path], lambda view, _: acls.acl_status(view, caller))
+
+    async def xattrs(self, caller: Caller, path: str, names: Sequence[str]) -> list[tuple[str, bytes]]:
+        """Return extended attributes."""
+        self._may_read()
+        return await self._fs.run([path], lambda view, _: attributes.get_xattrs(view, caller, names))
+
+    async def storage_policy(self, caller: Caller, path: str) -> int:
+        """Return the storage policy that holds for a path."""
+        self._may_read()
+        return await self._fs.run([path], lambda view, _: reads.policy(view, caller))
+
+    async def check_access(self, caller: Caller, path: str, access: int) -> None:
+        """See that the caller has rights."""
+        self._may_read()
+        await self._fs.run([path], lambda view, _: reads.check_may(view, caller, access))
+
+    async def traverse(self, caller: Caller, path: str) -> Node | None:
+        """Return what a path names, if the caller may go there."""
+        self._may_read()
+        return await self._fs.run([path], lambda view, _: reads.found(view, caller))
+
+    async def refuse_snapshot(self, caller: Caller, path: str, *, needs_owner: bool) -> None:
+        """Refuse what is about a directory's snapshots."""
+        self._may_read()
+        await self._fs.run(
+            [path], lambda view, _: reads.refuse_snapshot(view, caller, needs_owner=needs_owner)
+        )
+
+    async def blocks_of(self, caller: Caller, path: str) -> Inode:
+        """Return a file that the caller may read; sets its access time if it is old (getBlockLocations)."""
+        self._may_read()
+
+        def decide(view: View, tx: Transaction) -> Inode:
+            return reads.readable(view, tx if not self.safe_mode else Transaction(view, 0), caller)
+
+        return await self._fs.run([path], decide)
+
+    async def is_file_closed(self, caller: Caller, path: str) -> bool:
+        """Tell whether a file is not being written."""
+        self._may_read()
+        return await self._fs.run([path], lambda view, _: leases.is_file_closed(view, caller))
+
+    # ---- writing files -------------------------------------------------------------------------------------------
+
+    async def create(self, caller: Caller, path: str, file: NewFile, holder: str, host: str) -> Inode:
+        """Make a file, and give the holder its lease."""
+        self._may_write(f"Cannot create file{path}")
+        writer, take = self._writer(holder, host), self._fs.ids.take
+        made = await self._fs.run([path], lambda view, tx: create(view, tx, caller, file, writer, take))
+        await self._see(holder)
+        return made
+
+    async def append(self, caller: Caller, path: str, holder: str, host: str) -> Inode:
+        """Open a file again, and give the holder its lease."""
+        self._may_write(f"Cannot append to file{path}")
+        writer = self._writer(holder, host)
+        opened = await self._fs.run([path], lambda view, tx: append(view, tx, caller, writer))
+        await self._see(holder)
+        return opened
+
+    async def truncate(self, caller: Caller, path: str, length: int, holder: str, host: str) -> bool:
+        """Cut a file off."""
+        self._may_write(f"Cannot truncate for {path}")
+        writer = self._writer(holder, host)
+        done = await self._fs.run([path], lambda view, tx: truncate(view, tx, caller, length, writer))
+        await self._see(holder)
+        return done
+
+    async def add_block(self, path: str, holder: str, previous: Block | None, file_id: int) -> Block:
+        """Allocate the next block of a file; asked with `file_id` 0 it is found by its path."""
+        self._may_write(f"Cannot add block to {path}")
+        targets, take = self.datanodes, self._fs.ids.take_block
+        return await self._run_open(
+            path,
+            file_id,
+            lambda view, tx: blocks.add_block(view, tx, holder, previous, file_id, targets, take),
+        )
+
+    async def begin_pipeline(self, path: str, holder: str, block: Block, file_id: int) -> Block:
+        """Give the last block of a file that is appended to its next stamp."""
+        self._may_write("Cannot get a new generation stamp and an access token for block")
+        return await self._run_open(
+            path, file_id, lambda view, tx: blocks.begin_pipeline(view, tx, holder, block, file_id)
+        )
+
+    async def abandon_block(self, path: str, holder: str, block: Block, file_id: int) -> None:
+        """Drop the last block of a file."""
+        self._may_write(f"Cannot abandon block {block} for file{path}")
+        await self._run_open(
+            path, file_id, lambda view, tx: blocks.abandon_block(view, tx, holder, block, file_id)
+        )
+
+    async def fsync(self, path: str, holder: str, file_id: int, last_length: int) -> None:
+        """Take the length of a file that is being written."""
+        self._may_write(f"Cannot fsync file {path}")
+        await self._run_open(
+            path, file_id, lambda view, tx: blocks.fsync(view, tx, holder, file_id, last_length)
+        )
+
+    async def complete(self, path: str, holder: str, last: Block | None, file_id: int) -> bool:
+        """Close a file; False: ask again."""
+        self._may_write(f"Cannot complete file {path}")
+        return await self._run_open(
+            path, file_id, lambda view, tx: blocks.complete(view, tx, holder, last, file_id)
+        )
+
+    async def recover_lease(self, caller: Caller, path: str, holder: str) -> bool:
+        """Close a file that any client writes, or begin to; tell whether it is closed."""
+        self._may_write(f"Cannot recover the lease of {path}")
+        closed = await self._fs.run([path], lambda view, tx: leases.recover_lease(view, tx, caller, holder))
+        await self._see(holder)
+        return closed
+
+    async def renew_lease(self, holder: str) -> None:
+        """Renew the lease of all files of a holder; one without any is no error."""
+        self._may_write(f"Cannot renew lease for {holder}")
+        await self._fs.run(["/"], lambda _, tx: tx.renew(holder))
+        await self._see(holder)
+
+    async def _run_open(self, path: str, file_id: int, decide: Decide[_T]) -> _T:
+        if file_id == 0:
+            return await self._fs.run([path], decide)
+        return await self._fs.run_on(file_id, path, decide)
+
+    def _writer(self, holder: str, host: str) -> Writer:
+        return Writer(
+            holder,
+            host,
+            lambda other, version: self._leases.is_soft_limit_over(other, version, self._clock.now()),
+        )
+
+    async def _see(self, holder: str) -> None:
+        """Take note of a lease that has just been renewed."""
+        lease = await self._fs.resolver.lease(holder)
+        if lease is not None:
+            self._leases.see(holder, lease.version, self._clock.now())
+
+    # ---- DataNodes -----------------------------------------------------------------------------------------------
+
+    async def register(self, datanode: str) -> None:
+        """Take a DataNode in: new blocks go to it."""
+        path = f"{layout.DELETE}/{datanode}"
+        (queue,) = await self._fs.znodes.get_many([path])
+        if queue is None:
+            await self._fs.znodes.commit([Create(path, b"")])
+        self.datanodes = tuple(dict.fromkeys((*self.datanodes, datanode)))
+
+    async def received(self, block: Block, datanode: str) -> bool:
+        """Take down that a DataNode holds a replica; False: no file has that block any more."""
+        replicas = await self._fs.resolver.replicas(block.id)
+        if replicas is None:
+            return False
+        return await self._fs.run_on(
+            replicas.location.file, "", lambda view, tx: blocks.received(view, tx, block, datanode)
+        )
+
+    async def orders(self) -> list[Recovery]:
+        """Return the blocks that are to be recovered."""
+        names = await self._fs.znodes.children(layout.RECOVER)
+        found = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
+        return [parse_recovery(znode.data) for znode in found if znode is not None]
+
+    async def commit_synchronization(self, recovered: Recovered) -> None:
+        """Take what the recovery of a block came to."""
+        self._may_write("Cannot commitBlockSynchronization while in safe mode")
+        await self._fs.run_on(
+            recovered.order.file, "", lambda view, tx: leases.commit_synchronization(view, tx, recovered)
+        )
+
+    async def deletions(self, datanode: str) -> list[int]:
+        """Return the blocks whose replicas a DataNode may delete."""
+        return [int(name) for name in await self._fs.znodes.children(f"{layout.DELETE}/{datanode}")]
+
+    async def deleted(self, datanode: str, block: int) -> None:
+        """Take down that a DataNode has deleted a replica."""
+        await self._fs.znodes.commit([Delete(f"{layout.DELETE}/{datanode}/{block}")])
+
+    # ---- the NameNode's own work ---------------------------------------------------------------------------------
+
+    async def check_leases(self) -> None:
+        """Close the files of holders whose hard limit is over, or begin to (LeaseManager.Monitor)."""
+        if self.safe_mode:
+            return
+        holders = await self._fs.znodes.children(layout.LEASES)
+        found = await self._fs.znodes.get_many([f"{layout.LEASES}/{name}" for name in holders])
+        versions = {
+            layout.unescape(name): znode.version
+            for name, znode in zip(holders, found, strict=True)
+            if znode is not None
+        }
+        for holder in self._leases.look(versions, self._clock.now()):
+            new_holder = f"HDFS_NameNode-{self._clock.stamp()}"
+            for file in await self._fs.znodes.children(layout.lease(holder)):
+                await self._release(int(file), holder, new_holder)
+
+    async def _release(self, file: int, holder: str, new_holder: str) -> None:
+        def decide(view: View, tx: Transaction) -> None:
+            (chain,) = view.chains
+            node = chain.last
+            if node is not None and node.inode.holder == holder:
+                leases.release(view, tx, chain, node, new_holder)
+
+        try:
+            await self._fs.run_on(file, "", decide)
+        except Refusal:
+            return  # it is tried again at the next turn, as HDFS does
+        await self._see(new_holder)
+
+    async def reclaim(self) -> None:
+        """Take detached trees out of the store, in small transactions from the leaves; then what led to them."""
+        for name in await self._fs.znodes.children(layout.TREES):
+            await self._reclaim(int(name), [Delete(f"{layout.TREES}/{name}")])
+
+    async def _reclaim(self, number: int, last: list[Operation]) -> None:
+        """Take an inode with all below it out of the store, and carry out `last` together with that."""
+        while True:
+            (znode,) = await self._fs.znodes.get_many([layout.inode(number)])
+            inode = await self._fs.resolver.inode(number)
+            if znode is None or inode is None:
+                return
+            for entry in await self._fs.resolver.entries(number):
+                await self._reclaim(entry.inode.id, [Delete(layout.entry(number, entry.inode.name))])
+            operations: list[Operation] = [Delete(layout.inode(number), znode.version), *last]
+            if inode.is_directory:
+                operations.insert(0, Delete(layout.directory(number)))
+            operations += await self._lease_end(inode)
+            for block in inode.blocks:
+                dropped = await self._drop(block)
+                if len(operations) + len(dropped) > MAX_OPERATIONS:
+                    await self._fs.znodes.commit(dropped)
+                else:
+                    operations += dropped
+            try:
+                await self._fs.znodes.commit(operations)
+            except ZnodeError:
+                continue  # something came in just before it was detached, or it was reclaimed elsewhere
+            return
+
+    async def _lease_end(self, inode: Inode) -> list[Operation]:
+        if not inode.is_open:
+            return []
+        lease = await self._fs.resolver.lease(inode.holder)
+        ended: list[Operation] = [Delete(layout.leased(inode.holder, inode.id))]
+        if lease is not None and lease.files == 1:
+            ended.append(Delete(layout.lease(inode.holder)))
+        return ended
+
+    async def _drop(self, block: Block) -> list[Operation]:
+        replicas = await self._fs.resolver.replicas(block.id)
+        if replicas is None:
+            return []
+        order = f"{layout.RECOVER}/{block.id}"
+        (queued,) = await self._fs.znodes.get_many([order])
+        return [
+            *(
+                Create(f"{layout.DELETE}/{datanode}/{block.id}", b"")
+                for datanode in {*replicas.location.targets, *replicas.held}
+            ),
+            *(Delete(layout.replica(block.id, datanode)) for datanode in replicas.held),
+            Delete(layout.location(block.id)),
+            *([] if queued is None else [Delete(order)]),
+        ]
+
+    # ---- what is refused altogether ------------------------------------------------------------------------------
+
+    def _may_read(self) -> None:
+        if self.is_standby:
+            raise _standby("READ")
+
+    def _may_write(self, words: str) -> None:
+        if self.is_standby:
+            raise _standby("WRITE")
+        if self.safe_mode:
+            raise Refusal(
+                Java.SAFE_MODE,
+                f"{words}. Name node is in safe mode.\nIt was turned on manually. "
+                'Use "hdfs dfsadmin -safemode leave" to turn safe mode off. NamenodeHostName:localhost',
+            )
+
+
+def _standby(category: str) -> Refusal:
+    return Refusal(
+        Java.STANDBY,
+        f"Operation category {category} is not supported in state standby. Visit https://s.apache.org/sbnn-error",
+    )

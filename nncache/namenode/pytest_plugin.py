@@ -1,0 +1,31 @@
+"""Fixtures of pytest: a light cluster for a test, and one for a session.
+
+pytest loads this module by itself wherever nncache is installed, so the cluster is imported by the first test that
+asks for one.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from nncache.namenode.cluster import LightCluster
+
+
+@pytest.fixture
+def light_cluster() -> Iterator["LightCluster"]:
+    """A WebHDFS of this test's own, empty, without Java."""
+    from nncache.namenode.cluster import LightCluster  # noqa: PLC0415 - as the module says
+
+    with LightCluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def light_cluster_of_session() -> Iterator["LightCluster"]:
+    """A WebHDFS that all tests of the session share."""
+    from nncache.namenode.cluster import LightCluster  # noqa: PLC0415 - as the module says
+
+    with LightCluster() as cluster:
+        yield cluster

@@ -1,0 +1,1 @@
+"""WebHDFS as Hadoop 3.5 speaks it: parameters, JSON, exceptions, redirects."""

@@ -1,0 +1,308 @@
+"""The JSON of WebHDFS's answers, byte for byte.
+
+Source: org.apache.hadoop.hdfs.web.JsonUtil of Hadoop 3.5.0, whose keys are in alphabetical order in most answers.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from nncache.hadoop.filestatus import FileStatus, json_string
+from nncache.namenode.namespace.acls import shown
+from nncache.namenode.namespace.inode import Block, BlockState, Inode
+from nncache.namenode.namespace.permissions import STICKY
+from nncache.namenode.namespace.reads import ContentSummary
+from nncache.namenode.namespace.refusal import Refusal
+
+Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+
+def render(value: Json) -> str:
+    """Return JSON without spaces, the keys in their order, text as Jackson escapes it."""
+    if isinstance(value, str):
+        return f'"{json_string(value)}"'
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f'"{json_string(key)}":{render(each)}' for key, each in value.items()) + "}"
+    return "[" + ",".join(map(render, value)) + "]"
+
+
+def exception(refusal: Refusal) -> str:
+    """Return a RemoteException."""
+    name = refusal.java.value
+    simple = name.rpartition(".")[2].rpartition("$")[2]
+    return render(
+        {"RemoteException": {"exception": simple, "javaClassName": name, "message": refusal.message}}
+    )
+
+
+def impersonation(message: str) -> str:
+    """Return the refusal of a `doas`, which another part of Hadoop writes, in its layout."""
+    return (
+        '{\n  "RemoteException" : {\n'
+        f'    "message" : "{json_string(message)}",\n    "exception" : "AuthorizationException",\n'
+        '    "javaClassName" : "org.apache.hadoop.security.authorize.AuthorizationException"\n  }\n}'
+    )
+
+
+def status(found: FileStatus) -> dict[str, Json]:
+    """Return a file status; keys that say nothing are left out."""
+    optional: dict[str, Json] = {"aclBit": True} if found.acl_bit else {}
+    enabled: dict[str, Json] = {"snapshotEnabled": True} if found.snapshot_enabled else {}
+    return {
+        "accessTime": found.access_time,
+        **optional,
+        "blockSize": found.block_size,
+        "childrenNum": found.children_num,
+        "fileId": found.file_id,
+        "group": found.group,
+        "length": found.length,
+        "modificationTime": found.modification_time,
+        "owner": found.owner,
+        "pathSuffix": found.path_suffix,
+        "permission": found.permission,
+        "replication": found.replication,
+        **enabled,
+        "storagePolicy": found.storage_policy,
+        "type": found.type.value,
+    }
+
+
+def listing(statuses: Sequence[FileStatus]) -> str:
+    """Return a whole listing, which has its lines."""
+    lines = ",\n".join(render(status(each)) for each in statuses)
+    return f'{{"FileStatuses":{{"FileStatus":[\n{lines}\n]}}}}\n'
+
+
+def page(statuses: Sequence[FileStatus], remaining: int) -> Json:
+    """Return a page of a listing."""
+    partial: Json = {"FileStatuses": {"FileStatus": [status(each) for each in statuses]}}
+    return {"DirectoryListing": {"partialListing": partial, "remainingEntries": remaining}}
+
+
+def content_summary(found: ContentSummary) -> Json:
+    """Return a content summary."""
+    return {
+        "ContentSummary": {
+            "directoryCount": found.directories,
+            "ecPolicy": "" if found.is_directory else "Replicated",
+            "fileCount": found.files,
+            "length": found.length,
+            "quota": found.names_quota,
+            "snapshotDirectoryCount": 0,
+            "snapshotFileCount": 0,
+            "snapshotLength": 0,
+            "snapshotSpaceConsumed": 0,
+            "spaceConsumed": found.space,
+            "spaceQuota": found.space_quota,
+            "typeQuota": {},
+        }
+    }
+
+
+def quota_usage(found: ContentSummary) -> Json:
+    """Return quotas and what is used of them."""
+    return {
+        "QuotaUsage": {
+            "fileAndDirectoryCount": found.files + found.directories,
+            "quota": found.names_quota,
+            "spaceConsumed": found.space,
+            "spaceQuota": found.space_quota,
+            "typeQuota": {},
+        }
+    }
+
+
+def acl_status(inode: Inode) -> Json:
+    """Return an ACL."""
+    return {
+        "AclStatus": {
+            "entries": shown(inode),
+            "group": inode.group,
+            "owner": inode.owner,
+            "permission": f"{inode.mode:o}",
+            "stickyBit": bool(inode.mode & STICKY),
+        }
+    }
+
+
+def xattrs(found: Sequence[tuple[str, bytes]], encoding: str) -> Json:
+    """Return extended attributes with their values."""
+    return {
+        "XAttrs": [
+            {"name": name, "value": _xattr_value(value, encoding) if value else None} for name, value in found
+        ]
+    }
+
+
+def _xattr_value(value: bytes, encoding: str) -> str:
+    if encoding == "HEX":
+        return "0x" + value.hex()
+    if encoding == "BASE64":
+        return "0s" + base64.b64encode(value).decode()
+    return f'"{value.decode("utf-8", "replace")}"'
+
+
+def xattr_names(found: Sequence[tuple[str, bytes]]) -> Json:
+    """Return the names of extended attributes: JSON within JSON."""
+    return {"XAttrNames": render([name for name, _ in found])}
+
+
+def parse_xattr_value(value: str | None) -> bytes:
+    """Read the value of an extended attribute (XAttrCodec.decodeValue)."""
+    if not value:
+        return b""
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        return value[1:-1].encode()
+    if value[:2] in {"0x", "0X"}:
+        return bytes.fromhex(value[2:])
+    if value[:2] in {"0s", "0S"}:
+        return base64.b64decode(value[2:])
+    return value.encode()
+
+
+_POLICIES: Final[Mapping[int, tuple[str, Sequence[str], Sequence[str], Sequence[str]]]] = {
+    1: ("PROVIDED", ("PROVIDED", "DISK"), ("PROVIDED", "DISK"), ("PROVIDED", "DISK")),
+    2: ("COLD", (), (), ("ARCHIVE",)),
+    5: ("WARM", ("DISK", "ARCHIVE"), ("DISK", "ARCHIVE"), ("DISK", "ARCHIVE")),
+    7: ("HOT", (), ("ARCHIVE",), ("DISK",)),
+    10: ("ONE_SSD", ("SSD", "DISK"), ("SSD", "DISK"), ("SSD", "DISK")),
+    12: ("ALL_SSD", ("DISK",), ("DISK",), ("SSD",)),
+    14: ("ALL_NVDIMM", ("DISK",), ("DISK",), ("NVDIMM",)),
+    15: ("LAZY_PERSIST", ("DISK",), ("DISK",), ("RAM_DISK", "DISK")),
+}
+"""Name, fallbacks at creation and at replication, and storage types of each policy."""
+
+_DEFAULT_POLICY: Final = 7
+_COPY_ON_CREATE: Final = 15
+
+
+def storage_policy(number: int) -> Json:
+    """Return a storage policy; 0 is the default one."""
+    number = number or _DEFAULT_POLICY
+    name, creation, replication, types = _POLICIES[number]
+    return {
+        "copyOnCreateFile": number == _COPY_ON_CREATE,
+        "creationFallbacks": creation,
+        "id": number,
+        "name": name,
+        "replicationFallbacks": replication,
+        "storageTypes": types,
+    }
+
+
+def storage_policies() -> Json:
+    """Return all storage policies."""
+    return {"BlockStoragePolicies": {"BlockStoragePolicy": [storage_policy(number) for number in _POLICIES]}}
+
+
+def server_defaults() -> Json:
+    """Return what a client is to take for what it does not set."""
+    return {
+        "FsServerDefaults": {
+            "replication": 1,
+            "encryptDataTransfer": False,
+            "defaultStoragePolicyId": _DEFAULT_POLICY,
+            "writePacketSize": 65536,
+            "fileBufferSize": 4096,
+            "checksumType": 1,
+            "trashInterval": 1440,
+            "keyProviderUri": "",
+            "blockSize": 134217728,
+            "bytesPerChecksum": 512,
+        }
+    }
+
+
+def block_locations(file: Inode, host: str, port: int, begin: int, length: int) -> Json:
+    """Return where a part of a file is, in the shape of FileSystem.getFileBlockLocations."""
+    name = f"{host}:{port}"
+    return {
+        "BlockLocations": {
+            "BlockLocation": [
+                {
+                    "topologyPaths": [f"/default-rack/{name}"],
+                    "corrupt": False,
+                    "cachedHosts": [],
+                    "names": [name],
+                    "offset": offset,
+                    "hosts": [host],
+                    "length": block.length,
+                    "storageTypes": ["DISK"],
+                }
+                for offset, block in _blocks(file, begin, length)
+            ]
+        }
+    }
+
+
+def located_blocks(file: Inode, pool: str, host: str, port: int, begin: int, length: int) -> Json:
+    """Return where a part of a file is, in the shape of ClientProtocol.getBlockLocations."""
+    last = file.blocks[-1] if file.blocks else None
+    located = [_located(offset, block, pool, host, port) for offset, block in _blocks(file, begin, length)]
+    of_last = None if last is None else _located(file.length - last.length, last, pool, host, port)
+    is_complete = last is not None and last.state is BlockState.COMPLETE
+    return {
+        "LocatedBlocks": {
+            "fileLength": file.known_length,
+            "isLastBlockComplete": is_complete,
+            "isUnderConstruction": file.is_open,
+            "lastLocatedBlock": of_last,
+            "locatedBlocks": located,
+        }
+    }
+
+
+def _located(offset: int, block: Block, pool: str, host: str, port: int) -> Json:
+    return {
+        "block": {
+            "blockId": block.id,
+            "blockPoolId": pool,
+            "generationStamp": block.stamp,
+            "numBytes": block.length,
+        },
+        "blockToken": {"urlString": "AAAAAA"},
+        "cachedLocations": [],
+        "isCorrupt": False,
+        "locations": [
+            {
+                "adminState": "NORMAL",
+                "blockPoolUsed": 0,
+                "cacheCapacity": 0,
+                "cacheUsed": 0,
+                "capacity": 0,
+                "dfsUsed": 0,
+                "hostName": host,
+                "infoPort": port,
+                "infoSecurePort": 0,
+                "ipAddr": host,
+                "ipcPort": 0,
+                "lastBlockReportMonotonic": 0,
+                "lastBlockReportTime": 0,
+                "lastUpdate": 0,
+                "lastUpdateMonotonic": 0,
+                "name": f"{host}:{port}",
+                "networkLocation": "/default-rack",
+                "remaining": 0,
+                "storageID": "light",
+                "xceiverCount": 0,
+                "xferPort": port,
+            }
+        ],
+        "startOffset": offset,
+        "storageTypes": ["DISK"],
+    }
+
+
+def _blocks(file: Inode, begin: int, length: int) -> list[tuple[int, Block]]:
+    """Return the blocks of a part of a file, each with its offset."""
+    found: list[tuple[int, Block]] = []
+    at = 0
+    for block in file.blocks:
+        if at + block.length > begin and at < begin + length:
+            found.append((at, block))
+        at += block.length
+    return found

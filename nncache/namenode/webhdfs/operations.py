@@ -1,0 +1,439 @@
+"""What each WebHDFS operation asks of the NameNode, and how it is answered.
+
+What is left out is refused as a NameNode refuses it that has it switched off.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from urllib.parse import quote, quote_plus
+
+from nncache.namenode.namespace import acls
+from nncache.namenode.namespace.inode import UNLIMITED
+from nncache.namenode.namespace.making import Modes, is_valid
+from nncache.namenode.namespace.permissions import Caller
+from nncache.namenode.namespace.refusal import Java, Refusal, denied, io_error, not_found
+from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.webhdfs import json
+from nncache.namenode.webhdfs.parameters import MAX_LONG, Parameters, parse_acl
+
+JSON: Final = "application/json"
+BYTES: Final = "application/octet-stream"
+DEFAULT_DIRECTORY_MODE: Final = 0o755
+DEFAULT_FILE_MODE: Final = 0o644
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What goes back to the client."""
+
+    status: int = 200
+    body: str = ""
+    content_type: str | None = JSON
+    location: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a client asks for, and of whom."""
+
+    namenode: NameNode
+    caller: Caller
+    path: str  # as it came, decoded
+    host: str  # the client's address
+    parameters: Parameters
+    datanode_http: str  # host:port
+    namenode_rpc: str  # host:port, named in redirects
+    block_pool: str
+
+
+Serve: TypeAlias = Callable[[Request], Awaitable[Answer]]
+
+DONE: Final = Answer(content_type=BYTES)
+PLAIN_DONE: Final = Answer(content_type=None)
+
+
+def _json(value: json.Json) -> Answer:
+    return Answer(body=json.render(value))
+
+
+def _boolean(value: bool) -> Answer:  # noqa: FBT001 - it is all there is to say
+    return _json({"boolean": value})
+
+
+# ---- redirects -----------------------------------------------------------------------------------------------------
+
+
+def _redirect(request: Request, *names: str) -> Answer:
+    """Send the client to the DataNode, with the parameters of these names, in their alphabetical order."""
+    if not is_valid(request.path):
+        raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
+    parameters = request.parameters
+    query = f"op={parameters.op}"
+    for name, value in (("doas", parameters.doas), ("user.name", parameters.user)):
+        query += "" if value is None else f"&{name}={quote_plus(value)}"
+    query += f"&namenoderpcaddress={request.namenode_rpc}"
+    for name in sorted(names):
+        value = _spelled(parameters, name)
+        query += "" if value is None else f"&{name}={quote_plus(value)}"
+    path = quote(request.path, safe="/!$&'()*+,;=:@-._~")
+    url = f"http://{request.datanode_http}/webhdfs/v1{path}?{query}"
+    if parameters.flag("noredirect"):
+        return _json({"Location": url})
+    return Answer(status=307, content_type=BYTES, location=url)
+
+
+_DEFAULTS: Final[Mapping[str, str]] = {
+    "offset": "0", "overwrite": "false", "createparent": "true", "createflag": "",
+}  # fmt: skip
+
+
+def _spelled(parameters: Parameters, name: str) -> str | None:
+    value = parameters.values.get(name)
+    if value is None:
+        return _DEFAULTS.get(name)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if name in {"permission", "unmaskedpermission"} and isinstance(value, int):
+        return f"{value:o}"
+    return str(value)
+
+
+async def _create(request: Request) -> Answer:
+    return _redirect(
+        request, "permission", "unmaskedpermission", "overwrite", "buffersize", "replication", "blocksize",
+        "createparent", "createflag",
+    )  # fmt: skip
+
+
+async def _append(request: Request) -> Answer:
+    await _located(request, None)
+    return _redirect(request, "buffersize")
+
+
+async def _open(request: Request) -> Answer:
+    await _located(request, request.parameters.number("offset", 0))
+    return _redirect(request, "offset", "length", "buffersize")
+
+
+async def _checksum(request: Request) -> Answer:
+    await _located(request, None)
+    return _redirect(request)
+
+
+async def _located(request: Request, offset: int | None) -> None:
+    """See that a file can be read, as choosing a DataNode for it does: a directory, or an empty file, always can."""
+    if not is_valid(request.path):
+        raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
+    node = await request.namenode.traverse(request.caller, request.path)
+    if node is None:
+        raise not_found(f"File {request.path} not found.")
+    length = 0 if node.inode.is_directory else node.inode.length
+    if offset is not None and length and offset >= length:
+        op, path = request.parameters.op, request.path
+        raise io_error(f"Offset={offset} out of the range [0, {length}); {op}, path={path}")
+    if length:
+        await request.namenode.blocks_of(request.caller, request.path)
+
+
+# ---- changes -------------------------------------------------------------------------------------------------------
+
+
+async def _mkdirs(request: Request) -> Answer:
+    masked = request.parameters.number("permission", DEFAULT_DIRECTORY_MODE)
+    modes = Modes(masked, request.parameters.optional("unmaskedpermission"))
+    return _boolean(await request.namenode.mkdirs(request.caller, request.path, modes))
+
+
+async def _rename(request: Request) -> Answer:
+    request.parameters.require("destination")
+    destination = request.parameters.text("destination") or ""
+    options = request.parameters.set_of("renameoptions")
+    if not options:
+        return _boolean(await request.namenode.rename(request.caller, request.path, destination))
+    await request.namenode.rename_with_options(request.caller, request.path, destination, options)
+    return DONE
+
+
+async def _delete(request: Request) -> Answer:
+    recursive = request.parameters.flag("recursive")
+    return _boolean(await request.namenode.delete(request.caller, request.path, recursive=recursive))
+
+
+async def _set_replication(request: Request) -> Answer:
+    replication = request.parameters.number("replication", 1)
+    return _boolean(await request.namenode.set_replication(request.caller, request.path, replication))
+
+
+async def _set_owner(request: Request) -> Answer:
+    owner, group = request.parameters.text("owner"), request.parameters.text("group")
+    if owner is None and group is None:
+        raise Refusal(Java.ILLEGAL_ARGUMENT, "Both owner and group are empty.")
+    await request.namenode.set_owner(request.caller, request.path, owner, group)
+    return DONE
+
+
+async def _set_permission(request: Request) -> Answer:
+    mode = request.parameters.number("permission", DEFAULT_DIRECTORY_MODE)
+    await request.namenode.set_permission(request.caller, request.path, mode)
+    return DONE
+
+
+async def _set_times(request: Request) -> Answer:
+    mtime = request.parameters.number("modificationtime", -1)
+    atime = request.parameters.number("accesstime", -1)
+    await request.namenode.set_times(request.caller, request.path, mtime, atime)
+    return DONE
+
+
+def _change_acl(change: acls.Change, *, is_specified: bool, with_permission: bool = True) -> Serve:
+    async def serve(request: Request) -> Answer:
+        if is_specified:
+            request.parameters.require("aclspec")
+        entries = parse_acl(request.parameters.text("aclspec"), with_permission=with_permission)
+        await request.namenode.change_acl(
+            request.caller, request.path, change, entries if is_specified else ()
+        )
+        return DONE
+
+    return serve
+
+
+async def _set_xattr(request: Request) -> Answer:
+    request.parameters.require("xattr.name", "flag")
+    name = request.parameters.text("xattr.name") or ""
+    value = json.parse_xattr_value(request.parameters.text("xattr.value"))
+    flags = request.parameters.set_of("flag")
+    await request.namenode.set_xattr(request.caller, request.path, name, value, flags)
+    return DONE
+
+
+async def _remove_xattr(request: Request) -> Answer:
+    request.parameters.require("xattr.name")
+    name = request.parameters.text("xattr.name") or ""
+    await request.namenode.remove_xattr(request.caller, request.path, name)
+    return DONE
+
+
+async def _set_storage_policy(request: Request) -> Answer:
+    policy = request.parameters.text("storagepolicy")
+    if policy is None:
+        raise Refusal(Java.ILLEGAL_ARGUMENT, "Storage policy name is empty.")
+    await request.namenode.set_storage_policy(request.caller, request.path, policy)
+    return DONE
+
+
+async def _unset_storage_policy(request: Request) -> Answer:
+    await request.namenode.set_storage_policy(request.caller, request.path, None)
+    return PLAIN_DONE
+
+
+async def _set_quota(request: Request) -> Answer:
+    names = request.parameters.number("namespacequota", UNLIMITED)
+    space = request.parameters.number("storagespacequota", UNLIMITED)
+    await request.namenode.set_quota(request.caller, request.path, names, space)
+    return DONE
+
+
+async def _concat(request: Request) -> Answer:
+    request.parameters.require("sources")
+    sources = (request.parameters.text("sources") or "").split(",")
+    await request.namenode.concat(request.caller, request.path, sources)
+    return PLAIN_DONE
+
+
+async def _truncate(request: Request) -> Answer:
+    request.parameters.require("newlength")
+    length = request.parameters.number("newlength", 0)
+    holder = f"DFSClient_{request.host}_{id(request)}"
+    return _boolean(
+        await request.namenode.truncate(request.caller, request.path, length, holder, request.host)
+    )
+
+
+# ---- reads ---------------------------------------------------------------------------------------------------------
+
+
+async def _status(request: Request) -> Answer:
+    found = await request.namenode.status(request.caller, request.path)
+    return _json({"FileStatus": json.status(found)})
+
+
+async def _list(request: Request) -> Answer:
+    statuses, remaining = await request.namenode.listing(request.caller, request.path)
+    while remaining:
+        last = statuses[-1].path_suffix
+        more, remaining = await request.namenode.listing(request.caller, request.path, last)
+        statuses += more
+        if not more:
+            break
+    return Answer(body=json.listing(statuses))
+
+
+async def _list_page(request: Request) -> Answer:
+    after = request.parameters.text("startafter") or ""
+    statuses, remaining = await request.namenode.listing(request.caller, request.path, after)
+    return _json(json.page(statuses, remaining))
+
+
+async def _content_summary(request: Request) -> Answer:
+    return _json(json.content_summary(await request.namenode.content_summary(request.caller, request.path)))
+
+
+async def _quota_usage(request: Request) -> Answer:
+    found = await request.namenode.content_summary(request.caller, request.path, as_usage=True)
+    return _json(json.quota_usage(found))
+
+
+async def _home(request: Request) -> Answer:
+    return _json({"Path": f"/user/{request.caller.user}"})
+
+
+async def _trash_root(request: Request) -> Answer:
+    return _json({"Path": f"/user/{request.caller.user}/.Trash"})
+
+
+async def _acl_status(request: Request) -> Answer:
+    return _json(json.acl_status(await request.namenode.acl_status(request.caller, request.path)))
+
+
+async def _get_xattrs(request: Request) -> Answer:
+    request.parameters.require("encoding")
+    names = [name for name in request.parameters.raw.get("xattr.name", ()) if name]
+    found = await request.namenode.xattrs(request.caller, request.path, names)
+    return _json(json.xattrs(found, request.parameters.text("encoding") or ""))
+
+
+async def _list_xattrs(request: Request) -> Answer:
+    return _json(json.xattr_names(await request.namenode.xattrs(request.caller, request.path, ())))
+
+
+async def _check_access(request: Request) -> Answer:
+    request.parameters.require("fsaction")
+    action = request.parameters.text("fsaction") or ""
+    access = sum(value for value, letter in ((4, "r"), (2, "w"), (1, "x")) if letter in action)
+    await request.namenode.check_access(request.caller, request.path, access)
+    return PLAIN_DONE
+
+
+async def _block_locations(request: Request) -> Answer:
+    file = await request.namenode.blocks_of(request.caller, request.path)
+    host, _, port = request.datanode_http.rpartition(":")
+    begin, length = request.parameters.number("offset", 0), request.parameters.number("length", MAX_LONG)
+    return _json(json.block_locations(file, host, int(port), begin, length))
+
+
+async def _located_blocks(request: Request) -> Answer:
+    file = await request.namenode.blocks_of(request.caller, request.path)
+    host, _, port = request.datanode_http.rpartition(":")
+    begin, length = request.parameters.number("offset", 0), request.parameters.number("length", MAX_LONG)
+    return _json(json.located_blocks(file, request.block_pool, host, int(port), begin, length))
+
+
+async def _storage_policy(request: Request) -> Answer:
+    number = await request.namenode.storage_policy(request.caller, request.path)
+    return _json({"BlockStoragePolicy": json.storage_policy(number)})
+
+
+def _fixed(value: json.Json) -> Serve:
+    async def serve(_: Request) -> Answer:
+        return _json(value)
+
+    return serve
+
+
+# ---- what is left out ----------------------------------------------------------------------------------------------
+
+
+def _refused(java: Java, message: str, *required: str) -> Serve:
+    async def serve(request: Request) -> Answer:
+        request.parameters.require(*required)
+        raise Refusal(java, message.replace("PATH", request.path))
+
+    return serve
+
+
+def _for_superusers(operation: str, java: Java, message: str, *required: str) -> Serve:
+    async def serve(request: Request) -> Answer:
+        request.parameters.require(*required)
+        if not request.caller.is_superuser:
+            raise denied(
+                f"Access denied for user {request.caller.user}. "
+                f"Superuser privilege is required for operation {operation}"
+            )
+        raise Refusal(java, message.replace("PATH", request.path))
+
+    return serve
+
+
+def _of_snapshots(*required: str, needs_owner: bool = True) -> Serve:
+    async def serve(request: Request) -> Answer:
+        request.parameters.require(*required)
+        await request.namenode.refuse_snapshot(request.caller, request.path, needs_owner=needs_owner)
+        return DONE
+
+    return serve
+
+
+async def _link_target(request: Request) -> Answer:
+    node = await request.namenode.traverse(request.caller, request.path)
+    if node is None:
+        raise not_found(f"File does not exist: {request.path}")
+    raise io_error(f"Path {request.path} is not a symbolic link")
+
+
+_NO_DIFF: Final = "The path PATH is neither snapshottable nor under a snapshot root!"
+_NO_SATISFIER: Final = (
+    "Cannot request to satisfy storage policy when storage policy satisfier feature has been disabled by admin. "
+    "Seek for an admin help to enable it or use Mover tool."
+)
+_NO_CODING: Final = "Erasure coding is not supported"
+_NO_SNAPSHOTS: Final = "Snapshots are not supported"
+_NO_TOKENS: Final = "Delegation tokens are not supported"
+
+SERVED: Final[Mapping[str, Serve]] = {
+    "CREATE": _create, "APPEND": _append, "OPEN": _open, "GETFILECHECKSUM": _checksum,
+    "MKDIRS": _mkdirs, "RENAME": _rename, "DELETE": _delete, "CONCAT": _concat, "TRUNCATE": _truncate,
+    "SETREPLICATION": _set_replication, "SETOWNER": _set_owner, "SETPERMISSION": _set_permission,
+    "SETTIMES": _set_times, "SETQUOTA": _set_quota,
+    "SETSTORAGEPOLICY": _set_storage_policy, "UNSETSTORAGEPOLICY": _unset_storage_policy,
+    "MODIFYACLENTRIES": _change_acl(acls.merge, is_specified=True),
+    "REMOVEACLENTRIES": _change_acl(acls.remove, is_specified=True, with_permission=False),
+    "SETACL": _change_acl(acls.replace, is_specified=True),
+    "REMOVEDEFAULTACL": _change_acl(acls.without_default, is_specified=False),
+    "REMOVEACL": _change_acl(acls.minimal, is_specified=False),
+    "SETXATTR": _set_xattr, "REMOVEXATTR": _remove_xattr,
+    "GETFILESTATUS": _status, "GETFILELINKSTATUS": _status, "LISTSTATUS": _list, "LISTSTATUS_BATCH": _list_page,
+    "GETCONTENTSUMMARY": _content_summary, "GETQUOTAUSAGE": _quota_usage, "GETHOMEDIRECTORY": _home,
+    "GETTRASHROOT": _trash_root, "GETTRASHROOTS": _fixed({"Paths": None}), "GETACLSTATUS": _acl_status,
+    "GETXATTRS": _get_xattrs, "LISTXATTRS": _list_xattrs, "CHECKACCESS": _check_access,
+    "GETFILEBLOCKLOCATIONS": _block_locations, "GET_BLOCK_LOCATIONS": _located_blocks,
+    "GETSTORAGEPOLICY": _storage_policy, "GETALLSTORAGEPOLICY": _fixed(json.storage_policies()),
+    "GETSERVERDEFAULTS": _fixed(json.server_defaults()), "GETECPOLICY": _fixed(None),
+    "GETECPOLICIES": _fixed({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": []}}),
+    "GETECCODECS": _fixed({"ErasureCodingCodecs": {}}),
+    "GETSNAPSHOTTABLEDIRECTORYLIST": _fixed({"SnapshottableDirectoryList": None}),
+    "GETSTATUS": _fixed({"FsStatus": {"used": 0, "remaining": 0, "capacity": 0}}),
+    "GETDELEGATIONTOKEN": _fixed({"Token": None}), "GETLINKTARGET": _link_target,
+    "GETSNAPSHOTDIFF": _refused(Java.SNAPSHOT, _NO_DIFF), "GETSNAPSHOTDIFFLISTING": _refused(Java.SNAPSHOT, _NO_DIFF),
+    "GETSNAPSHOTLIST": _of_snapshots(needs_owner=False),
+    "CREATESNAPSHOT": _of_snapshots(), "RENAMESNAPSHOT": _of_snapshots("oldsnapshotname", "snapshotname"),
+    "DELETESNAPSHOT": _of_snapshots("snapshotname"),
+    "ALLOWSNAPSHOT": _for_superusers("allowSnapshot", Java.UNSUPPORTED_OPERATION, _NO_SNAPSHOTS),
+    "DISALLOWSNAPSHOT": _for_superusers("disallowSnapshot", Java.UNSUPPORTED_OPERATION, _NO_SNAPSHOTS),
+    "CREATESYMLINK": _refused(Java.UNSUPPORTED_OPERATION, "Symlinks not supported", "destination"),
+    "SATISFYSTORAGEPOLICY": _refused(Java.UNSUPPORTED_ACTION, _NO_SATISFIER),
+    "ENABLEECPOLICY": _for_superusers(
+        "enableErasureCodingPolicy", Java.UNSUPPORTED_OPERATION, _NO_CODING, "ecpolicy"
+    ),
+    "DISABLEECPOLICY": _for_superusers(
+        "disableErasureCodingPolicy", Java.UNSUPPORTED_OPERATION, _NO_CODING, "ecpolicy"
+    ),
+    "SETECPOLICY": _refused(Java.UNSUPPORTED_OPERATION, _NO_CODING, "ecpolicy"),
+    "UNSETECPOLICY": _refused(Java.UNSUPPORTED_OPERATION, _NO_CODING),
+    "SETQUOTABYSTORAGETYPE": _for_superusers(
+        "setSpaceQuota", Java.UNSUPPORTED_ACTION, "Quotas by storage type are not supported", "storagetype"
+    ),
+    "RENEWDELEGATIONTOKEN": _refused(Java.UNSUPPORTED_OPERATION, _NO_TOKENS, "token"),
+    "CANCELDELEGATIONTOKEN": _refused(Java.UNSUPPORTED_OPERATION, _NO_TOKENS, "token"),
+}  # fmt: skip

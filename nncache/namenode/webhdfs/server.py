@@ -1,0 +1,264 @@
+"""Serve a NameNode's and a DataNode's WebHDFS over HTTP."""
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from nncache.hadoop.paths import InvalidPathError, decode_loosely
+from nncache.namenode.datanode.datanode import DataNode, StoppedError
+from nncache.namenode.datanode.replicas import CorruptReplicaError, ReplicaStoppedError
+from nncache.namenode.namespace.create import NewFile
+from nncache.namenode.namespace.inode import BlockState
+from nncache.namenode.namespace.making import Modes
+from nncache.namenode.namespace.permissions import Caller
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error
+from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.webhdfs import json
+from nncache.namenode.webhdfs.operations import (
+    BYTES,
+    DEFAULT_FILE_MODE,
+    JSON,
+    SERVED,
+    Answer,
+    Request,
+)
+from nncache.namenode.webhdfs.parameters import (
+    Parameters,
+    named_user,
+    parse_parameters,
+    parse_query,
+)
+
+PREFIX: Final = "/webhdfs/v1"
+UNNAMED: Final = "dr.who"
+"""Who asks without a name (hadoop.http.staticuser.user)."""
+
+DEFAULT_BLOCK_SIZE: Final = 134_217_728
+_METHODS: Final = {"HEAD": "GET"}
+_AT_ONCE: Final = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Where the parts of a cluster are, as redirects and answers name them."""
+
+    namenode_http: str
+    datanode_http: str
+    namenode_rpc: str
+    block_pool: str
+
+
+@dataclass(slots=True)
+class Door:
+    """What every request meets first.
+
+    Attributes:
+        unavailable: whether each request is answered 503 (a test may have it so).
+    """
+
+    unavailable: bool = False
+
+
+class NameNodeHandler:
+    """Answers what clients ask of the NameNode."""
+
+    def __init__(self, namenode: NameNode, addresses: Addresses, clock: Clock, door: Door) -> None:
+        self._namenode = namenode
+        self._addresses = addresses
+        self._clock = clock
+        self._door = door
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        if self._door.unavailable:
+            return web.Response(status=503, text="unavailable")
+        spelled, _, query = request.raw_path.partition("?")
+        if not spelled.startswith(PREFIX) or spelled[len(PREFIX) :][:1] not in {"", "/"}:
+            return web.Response(status=404, text="Not found\n")
+        try:
+            answer = await self._answered(request, spelled[len(PREFIX) :], query)
+        except Refusal as refusal:
+            answer = Answer(status=refusal.status, body=json.exception(refusal))
+        response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
+        response.headers.update(self._headers())
+        if answer.content_type is None:
+            response.headers.popall("Content-Type", None)
+        else:
+            response.headers["Content-Type"] = answer.content_type
+        if answer.location is not None:
+            response.headers["Location"] = answer.location
+        return response
+
+    async def _answered(self, request: web.BaseRequest, spelled: str, query: str) -> Answer:
+        method = _METHODS.get(request.method, request.method)
+        try:
+            path = decode_loosely(spelled)
+        except InvalidPathError as wrong:
+            return Answer(status=400, body=str(wrong), content_type="text/plain")
+        if method not in {"GET", "PUT", "POST", "DELETE"}:
+            return Answer(status=405, content_type=None)
+        raw = parse_query(query)
+        claimed, doas = named_user(raw, "user.name"), named_user(raw, "doas")
+        if claimed == "" or doas == "":
+            what = "userName is NULL, empty or contains a '&'" if claimed == "" else "Null user"
+            return Answer(
+                status=500, body=f"java.lang.IllegalArgumentException: {what}", content_type="text/html"
+            )
+        if doas is not None and doas != claimed and not self._may_impersonate(claimed):
+            message = f"User: {claimed or UNNAMED} is not allowed to impersonate {doas}"
+            if claimed is None:
+                behind = "org.apache.hadoop.security.authorize.AuthorizationException"
+                raise Refusal(Java.SECURITY, f"Failed to obtain user group information: {behind}: {message}")
+            return Answer(status=403, body=json.impersonation(message))
+        parameters = parse_parameters(method, query)
+        return await SERVED[parameters.op](
+            Request(
+                namenode=self._namenode,
+                caller=self._namenode.caller(doas or claimed or UNNAMED),
+                path=path,
+                host=request.remote or "127.0.0.1",
+                parameters=parameters,
+                datanode_http=self._addresses.datanode_http,
+                namenode_rpc=self._addresses.namenode_rpc,
+                block_pool=self._addresses.block_pool,
+            )
+        )
+
+    def _may_impersonate(self, user: str | None) -> bool:
+        """Tell whether a user is a proxy user: the superuser is, as at the test bed's clusters."""
+        return user is not None and self._namenode.caller(user).is_superuser
+
+    def _headers(self) -> Mapping[str, str]:
+        date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(self._clock.wall_ms() / 1000))
+        return {
+            "Date": date,
+            "Cache-Control": "no-cache",
+            "Expires": date,
+            "Pragma": "no-cache",
+            "X-Content-Type-Options": "nosniff",
+            "X-FRAME-OPTIONS": "SAMEORIGIN",
+            "X-XSS-Protection": "1; mode=block",
+        }
+
+
+class DataNodeHandler:
+    """Answers the second steps of CREATE, APPEND, OPEN and GETFILECHECKSUM."""
+
+    def __init__(self, datanode: DataNode, namenode: NameNode, addresses: Addresses) -> None:
+        self._datanode = datanode
+        self._namenode = namenode
+        self._addresses = addresses
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request; the connection ends with it, as at HDFS's DataNode."""
+        spelled, _, query = request.raw_path.partition("?")
+        try:
+            path = decode_loosely(spelled.removeprefix(PREFIX))
+            response = await self._answered(request, path, query)
+        except Refusal as refusal:
+            response = web.Response(status=refusal.status, body=json.exception(refusal).encode())
+            response.headers["Content-Type"] = f"{JSON}; charset=utf-8"
+        except InvalidPathError as wrong:
+            response = web.Response(status=400, text=str(wrong))
+        except StoppedError:
+            if request.transport is not None:
+                request.transport.abort()
+            response = web.Response(status=500)
+        except ReplicaStoppedError as stopped:
+            response = web.Response(status=500, text=str(stopped))
+        response.force_close()
+        return response
+
+    async def _answered(self, request: web.BaseRequest, path: str, query: str) -> web.StreamResponse:
+        parameters = parse_parameters(_METHODS.get(request.method, request.method), query)
+        caller = self._namenode.caller(parameters.doas or parameters.user or UNNAMED)
+        host = "127.0.0.1"
+        match parameters.op:
+            case "CREATE":
+                await self._create(request, caller, path, parameters, host)
+                location = f"hdfs://{self._addresses.namenode_rpc}{path}"
+                return web.Response(
+                    status=201, headers={"Location": location, "Access-Control-Allow-Origin": "*"}
+                )
+            case "APPEND":
+                upload = await self._datanode.append(caller, path, host)
+                try:
+                    await upload.write_all(_body(request))
+                finally:
+                    upload.leave()
+                return web.Response(status=200)
+            case "OPEN":
+                return await self._open(request, caller, path, parameters)
+            case "GETFILECHECKSUM":
+                return await self._checksum(caller, path)
+            case _:
+                raise Refusal(Java.ILLEGAL_ARGUMENT, f"Invalid operation {parameters.op}")
+
+    async def _create(
+        self, request: web.BaseRequest, caller: Caller, path: str, parameters: Parameters, host: str
+    ) -> None:
+        masked = parameters.number("permission", DEFAULT_FILE_MODE) & 0o777
+        size = parameters.number("blocksize", DEFAULT_BLOCK_SIZE)
+        file = NewFile(
+            modes=Modes(masked, parameters.optional("unmaskedpermission")),
+            replication=parameters.number("replication", 1),
+            block_size=size,
+            overwrite=parameters.flag("overwrite"),
+            create_parent=parameters.values.get("createparent") is not False,
+        )
+        upload = await self._datanode.create(caller, path, file, host)
+        try:
+            if size % 512:
+                raise Refusal(
+                    Java.HADOOP_ILLEGAL_ARGUMENT,
+                    f"Invalid values: dfs.bytes-per-checksum (=512) must divide block size (={size}).",
+                )
+            await upload.write_all(_body(request))
+        finally:
+            upload.leave()
+
+    async def _open(
+        self, request: web.BaseRequest, caller: Caller, path: str, parameters: Parameters
+    ) -> web.StreamResponse:
+        file = await self._namenode.blocks_of(caller, path)
+        size = self._datanode.visible_length(file)
+        begin = parameters.number("offset", 0)
+        if begin > size:
+            raise Refusal(Java.EOF, "Cannot seek after EOF")
+        length = min(parameters.number("length", size), size - begin)
+        response = web.StreamResponse(
+            headers={
+                "Access-Control-Allow-Methods": "GET",
+                "Access-Control-Allow-Origin": "*",
+                "Content-Type": BYTES,
+                "Content-Length": str(length),
+            }
+        )
+        response.force_close()
+        await response.prepare(request)
+        try:
+            for part in self._datanode.read(file, begin, length):
+                await response.write(part)
+        except CorruptReplicaError:
+            if request.transport is not None:
+                request.transport.abort()
+        await response.write_eof()
+        return response
+
+    async def _checksum(self, caller: Caller, path: str) -> web.StreamResponse:
+        file = await self._namenode.blocks_of(caller, path)
+        if file.is_open or any(block.state is not BlockState.COMPLETE for block in file.blocks):
+            raise io_error(f"Fail to get checksum, since file {path} is under construction.")
+        algorithm, spelled = self._datanode.checksum(file)
+        body = json.render({"FileChecksum": {"algorithm": algorithm, "bytes": spelled, "length": 28}})
+        return web.Response(body=body.encode(), headers={"Content-Type": f"{JSON}; charset=utf-8"})
+
+
+async def _body(request: web.BaseRequest) -> AsyncIterator[bytes]:
+    """Yield a body as it comes; one that breaks off raises ConnectionError."""
+    async for part in request.content.iter_chunked(_AT_ONCE):
+        yield part

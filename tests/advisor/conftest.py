@@ -1,0 +1,15 @@
+"""One Spark for all tests of the room."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from nncache.advisor.spark import session
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Start Spark on two cores."""
+    with session("local[2]", "Europe/Berlin") as found:
+        yield found

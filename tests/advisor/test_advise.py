@@ -1,0 +1,173 @@
+"""The whole: from generated lines to advice, against what is known of them and against the proxy's own cache."""
+
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
+
+from nncache.advisor import parse, replaying
+from nncache.advisor.command import against_truth
+from nncache.advisor.generating import generated_lines, generated_truth
+from nncache.advisor.generator import Spec, lines_of
+from nncache.advisor.run import Advice, AdvisorError, Question, advise
+from tests.advisor.twin import Counts, happened, replayed_by_cache
+
+
+def advice_about(spark: SparkSession, folder: Path, *inputs: str, **more: float) -> Advice:
+    """Return the advice about logs, of which everything counts."""
+    events = str(folder / "events.parquet")
+    question = Question(inputs=inputs, events=events, warm_up_s=0.0, **more)  # type: ignore[arg-type]  # numbers all
+    return advise(spark, question, lambda _: None)
+
+
+def written(spark: SparkSession, folder: Path, spec: Spec) -> str:
+    """Generate a log; return where it is."""
+    log = str(folder / "log")
+    generated_lines(spark, spec).write.text(log, compression="gzip")
+    return log
+
+
+def see_what_was_planted(spark: SparkSession, folder: Path, spec: Spec) -> Advice:
+    """See that it is found, that nothing else is, and that the forecast is right."""
+    advice = advice_about(spark, folder, written(spark, folder, spec))
+    compared = against_truth(advice, generated_truth(spark, spec))
+    assert compared.planted == spec.globs
+    assert compared.found >= 0.95 * spec.globs
+    assert compared.strange == 0
+    assert compared.more_paths <= 0.05
+    assert compared.forecast.low - 0.02 <= compared.known <= compared.forecast.high + 0.02
+    assert compared.forecast.high - compared.known <= 0.02
+    assert advice.unknown == 0
+    assert all(each.saved.low > 0 for each in advice.filters)
+    return advice
+
+
+def test_planted_globs_are_found_and_their_savings_forecast(spark: SparkSession, tmp_path: Path) -> None:
+    """As themselves, or merged with at most 5 % more paths."""
+    advice = see_what_was_planted(spark, tmp_path, Spec(150_000, globs=50, parts=3))
+    assert advice.statuses == advice.statuses_web + advice.statuses_rpc > 60_000
+    assert [load.title for load in advice.loads] == ["command", "user", "application"]
+    again = advice_about(spark, tmp_path / "again", str(tmp_path / "events.parquet"))
+    assert again == advice
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_of_200_planted_globs_in_ten_million_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """At least 95 % are found, and the forecast is within two points."""
+    see_what_was_planted(spark, tmp_path, Spec(10_000_000, parts=8))
+
+
+def see_both_replays_agree(spark: SparkSession, folder: Path, spec: Spec) -> None:
+    """See that Spark and the proxy's own cache agree to the last hit and call, at both ends."""
+    advice = advice_about(spark, folder, written(spark, folder, spec))
+    found = happened(line for part in range(spec.parts) for line in lines_of(spec, part))
+    globs = tuple(each.glob for each in advice.filters)
+    for is_web in (True, False):
+        sides = [each.web if is_web else each.rpc for each in advice.filters]
+        reads = sum(side.reads for side in sides)
+        low = Counts(
+            reads,
+            sum(int(side.hits.low) for side in sides),
+            reads - sum(int(side.saved.low) for side in sides),
+        )
+        high = Counts(
+            reads,
+            sum(int(side.hits.high) for side in sides),
+            reads - sum(int(side.saved.high) for side in sides),
+        )
+        assert (spec.seed, low) == (spec.seed, replayed_by_cache(found, globs, is_web=is_web, is_low=True))
+        assert (spec.seed, high) == (spec.seed, replayed_by_cache(found, globs, is_web=is_web, is_low=False))
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_spark_answers_as_the_proxys_own_cache(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """To the last hit; also if one user has everything."""
+    see_both_replays_agree(spark, tmp_path, Spec(40_000, globs=20, parts=2, seed=seed, hot=seed == 3))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("seed", range(10))
+def test_spark_answers_as_the_cache_on_a_million_lines(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    """Ten seeds."""
+    see_both_replays_agree(spark, tmp_path, Spec(1_000_000, seed=seed))
+
+
+def test_one_user_with_everything_is_spread(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows are partitioned by directory: no task has ten times the rows of the median one."""
+    log = written(spark, tmp_path, Spec(60_000, globs=100, parts=1, hot=True))
+    events = parse.events(parse.read_lines(spark, [log]))
+    reads = events.where(F.col("src").startswith("/user/hot/") & F.col("skeleton").isNotNull()).withColumn(
+        "glob", F.lit(0)
+    )
+    rows = replaying.rows(reads, events).repartition(16, "directory").groupBy(F.spark_partition_id()).count()
+    counts = sorted(row["count"] for row in rows.collect())
+    assert len(counts) == 16
+    assert sum(counts) > 20_000
+    assert counts[-1] < 10 * median(counts)
+
+
+def test_a_sample_of_the_directories_stands_for_all(spark: SparkSession, tmp_path: Path) -> None:
+    """About: a half of them here."""
+    spec = Spec(60_000, globs=40, parts=1)
+    log = written(spark, tmp_path, spec)
+    whole, half = (advice_about(spark, tmp_path / str(share), log, sample=share) for share in (1.0, 0.5))
+    low, high = (sum(each.saved.low for each in advice.filters) for advice in (half, whole))
+    assert 0.5 * high < low < 1.5 * high
+    assert whole.statuses == half.statuses
+
+
+def test_without_reads_of_a_status_it_says_why(spark: SparkSession, tmp_path: Path) -> None:
+    """A debug list may leave them out; or nothing is there at all."""
+    lines = [line for line in lines_of(Spec(2_000, globs=5, parts=1), 0) if "getfileinfo" not in line]
+    log = tmp_path / "log"
+    log.write_text("\n".join(lines) + "\n")
+    with pytest.raises(AdvisorError, match=r"dfs\.namenode\.audit\.log\.debug\.cmdlist"):
+        advice_about(spark, tmp_path, str(log))
+    with pytest.raises(AdvisorError, match="no line is there"):
+        advice_about(spark, tmp_path, str(log), since=4e12)
+    with pytest.raises(AdvisorError, match="not both"):
+        advice_about(spark, tmp_path, str(log), str(tmp_path / "events.parquet"))
+
+
+def test_hits_of_an_access_log_count_beside_an_audit_log(spark: SparkSession, tmp_path: Path) -> None:
+    """What the NameNode was asked is in both, so only hits are taken; alone, all of it."""
+    usual = next(line for line in lines_of(Spec(2_000, globs=5, parts=1), 0) if "getfileinfo" in line)
+    target = "/webhdfs/v1/data/x/_SUCCESS?op=GETFILESTATUS&user.name=ann"
+    log, access = tmp_path / "log", tmp_path / "access"
+    log.write_text(f"{usual}\n")
+    access.write_text(
+        "".join(
+            f'10.0.0.1 - ann [01/Nov/2026:00:00:0{second} +0000] "GET {target}" 200 12 "-" "-" '
+            f"{result} GETFILESTATUS - 0.001000 {weight} -\n"
+            for second, result, weight in ((1, "stored", 1), (2, "hit", 100), (3, "hit", 100))
+        )
+    )
+    both = advice_about(spark, tmp_path / "both", str(log), str(access))
+    alone = advice_about(spark, tmp_path / "alone", str(access))
+    assert (both.statuses, alone.statuses) == (201, 201)
+    assert both.statuses_web >= 200
+    (found,) = alone.filters
+    assert (found.glob, found.web.reads, found.web.hits.high) == ("/data/x/_SUCCESS", 201, 200)
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    """In one line, and every other command works."""
+    code = (
+        "import sys; sys.modules['pyspark'] = None; sys.argv = ['nncache', 'advise', 'x']; "
+        "from nncache.cli import main; main()"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", code), capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "nncache: nncache advise needs pyspark: pip install 'nncache[advisor]'\n",
+    )

@@ -1,0 +1,185 @@
+"""Lines become what they say, natively and by the twin in plain Python alike."""
+
+import json
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from pyspark.sql import SparkSession
+
+from nncache.advisor import parse
+from tests.advisor.real_lines import REAL
+from tests.advisor.twin import AuditLine, read_line
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NAMES = tuple(asdict(REAL[0][2]))
+
+
+def native(spark: SparkSession, folder: Path, lines: Iterable[bytes]) -> list[AuditLine | None]:
+    """Return what Spark makes of lines, in their order."""
+    file = folder / "lines.log"
+    file.write_bytes(b"".join(line + b"\n" for line in lines))
+    found = parse.fields(parse.read_lines(spark, [str(file)]).coalesce(1))
+    rows = found.select("is_audit", *NAMES).collect()
+    return [AuditLine(**{name: row[name] for name in NAMES}) if row["is_audit"] else None for row in rows]
+
+
+def test_real_lines_are_read_field_for_field(spark: SparkSession, tmp_path: Path) -> None:
+    """Of Hadoop 2.7 to 3.5, with the prefixes and the wrappings that occur."""
+    lines = [line.encode() for _, line, _ in REAL]
+    expected = {name: fields for name, _, fields in REAL}
+    assert {name: read_line(line, BERLIN) for (name, _, _), line in zip(REAL, lines, strict=True)} == expected
+    assert dict(zip(expected, native(spark, tmp_path, lines), strict=True)) == expected
+
+
+SPLICES = (
+    b"\t", b"\\", b"\\t", b"\\u00E4", b"\\uD83D", b"=", b"null", b"allowed=", b"allowed=true\tugi=", b"\tsrc=",
+    b"\tdst=", b"\tproto=rpc", b"\tcallerContext=", b"\ttrackingId=", b'"', b"{", b"}", b"\r", b"\0", b"\xff",
+    b"\xed\xa0\x80", b"\xc3", "ä\u2028\N{GRINNING FACE}".encode(), b"#011", b" ", b",", b"+25:00", b"[a, b]",
+    b"2026-02-30 25:00:00,1",
+)  # fmt: skip
+
+
+def fuzzed(seed: int, count: int) -> Iterator[bytes]:
+    """Yield lines that were damaged in every way."""
+    chance = random.Random(seed)
+    whole = [line.encode() for _, line, _ in REAL]
+    for _ in range(count):
+        line = bytearray(chance.choice(whole))
+        for _ in range(chance.choice((0, 1, 1, 2, 3, 8))):
+            at, length = chance.randrange(len(line) + 1), chance.choice((0, 0, 1, 1, 2, 9))
+            match chance.randrange(4):
+                case 0:
+                    line[at : at + length] = chance.choice(SPLICES)
+                case 1:
+                    line[at : at + length] = chance.randbytes(length)
+                case 2:
+                    other = chance.choice(whole)
+                    start = chance.randrange(len(other))
+                    line[at : at + length] = other[start : start + chance.randrange(60)]
+                case _:
+                    del line[at : at + 4 * length]
+        yield bytes(line).replace(b"\n", b"")
+
+
+def differences(spark: SparkSession, folder: Path, lines: list[bytes]) -> list[tuple[bytes, object, object]]:
+    """Return the lines that the two read differently."""
+    both = zip(lines, native(spark, folder, lines), strict=True)
+    return [(line, found, twin) for line, found in both if found != (twin := read_line(line, BERLIN))]
+
+
+def test_damaged_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> None:
+    """None raises, whatever its bytes; `test_a_million_damaged_lines_are_read_alike` has more of them."""
+    assert differences(spark, tmp_path, list(fuzzed(1, 20_000))) == []
+
+
+def test_a_line_may_be_as_long_as_it_likes(spark: SparkSession, tmp_path: Path) -> None:
+    """Escapes of a whole path, a megabyte of tabs or of quotes: Java's regular expressions need no stack for them."""
+    usual = REAL[-1][1].rstrip("\r")
+    wide = usual.replace("src=/a", "src=/" + "\\u00E4" * 8_000)
+    wrapped = json.dumps({"message": wide})
+    odd = [usual + "\tcallerContext=" + text * 500_000 for text in ("\t", '"', "\\t", "{")]
+    lines = [line.encode() for line in (wide, wrapped, *odd, "\t" * 1_000_000, "allowed=true\tugi=" * 50_000)]
+    found = native(spark, tmp_path, lines)
+    assert found == [read_line(line, BERLIN) for line in lines]
+    assert [line is not None for line in found] == [True] * 6 + [False] * 2
+    assert found[0] is not None
+    assert found[0].src == "/" + "ä" * 8_000
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_a_million_damaged_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> None:
+    """In ten parts, each with its seed."""
+    for seed in range(10):
+        assert (seed, differences(spark, tmp_path, list(fuzzed(seed, 100_000)))) == (seed, [])
+
+
+ACCESS = {
+    "log": "access",
+    "time": "2026-11-28T01:34:57.054Z",
+    "caller": "ann",
+    "target": "/webhdfs/v1/a%20b//c+d/?op=GETFILESTATUS&user.name=ann",
+    "operation": "GETFILESTATUS",
+    "status": 200,
+    "result": "hit",
+    "weight": 10,
+}
+COMBINED = (
+    '10.0.0.1 - ann [28/Nov/2026:01:34:57 +0000] "GET /webhdfs/v1/a?op=GETFILESTATUS&user.name=ann" 404 12 "-" "-" '
+    "stored GETFILESTATUS miss 0.001000 1 -"
+)
+RANGER = {
+    "repo": "hdfs",
+    "reqUser": "bob",
+    "evtTime": "2026-11-28 02:34:57.054",
+    "access": "read",
+    "resource": "/data/x",
+    "result": 1,
+    "event_count": 7,
+}
+
+
+def test_other_logs_become_events(spark: SparkSession, tmp_path: Path) -> None:
+    """An access log in both forms, checks of Ranger, blank lines, and what is not understood, masked."""
+    file = tmp_path / "lines.log"
+    file.write_text(
+        "\n".join(
+            [
+                json.dumps(ACCESS, separators=(",", ":")),
+                COMBINED,
+                json.dumps(RANGER),
+                "",
+                "Secret of Bob 7\u00e4!",
+            ]
+        )
+        + "\n"
+    )
+    rows = parse.events(parse.read_lines(spark, [str(file)]).coalesce(1)).collect()
+    wanted = ("form", "at", "user", "cmd", "src", "is_web", "weight", "is_hit", "is_failed", "detail")
+    at = 1795829697054
+    assert [tuple(row[name] for name in wanted) for row in rows] == [
+        ("access", at, "ann", "getfileinfo", "/a b/c+d", True, 10, True, False, None),
+        ("access", at - 54, "ann", "getfileinfo", "/a", True, 1, False, False, None),
+        ("ranger", at, "bob", "read", "/data/x", None, 7, False, False, None),
+        ("unknown", None, None, None, None, None, 1, False, False, "xxxxxx xx xxx xx!"),
+    ]
+
+
+def test_paths_are_kept_of_what_matters_alone(spark: SparkSession, tmp_path: Path) -> None:
+    """In one spelling; a skeleton only of what may be cached."""
+    usual = REAL[0][1].split("\t")
+
+    def line(command: str, source: str, proto: str = "rpc") -> str:
+        fields = [*usual]
+        fields[3], fields[4], fields[7] = f"cmd={command}", f"src={source}", f"proto={proto}"
+        return "\t".join(fields)
+
+    file = tmp_path / "lines.log"
+    lines = (
+        line("getfileinfo", "//a//b7/"),
+        line("open", "/a"),
+        line("open", "/a", "webhdfs"),
+        line("delete", "/"),
+        line("getfileinfo", "/.reserved/.inodes/5"),
+        line("getfileinfo", "/a/.snapshot/s"),
+        line("getfileinfo", "/a/../b"),
+        line("getfileinfo", "/a/.hidden"),
+        line("rename (options=[OVERWRITE])", "/a/"),
+    )
+    file.write_text("\n".join(lines) + "\n")
+    rows = parse.events(parse.read_lines(spark, [str(file)]).coalesce(1)).collect()
+    assert [(row["cmd"], row["src"], row["skeleton"]) for row in rows] == [
+        ("getfileinfo", "/a/b7", "/a/b\x01"),
+        ("open", None, None),
+        ("open", "/a", "/a"),
+        ("delete", "/", None),
+        ("getfileinfo", "/.reserved/.inodes/5", None),
+        ("getfileinfo", "/a/.snapshot/s", None),
+        ("getfileinfo", "/a/../b", None),
+        ("getfileinfo", "/a/.hidden", "/a/.hidden"),
+        ("rename", "/a", None),
+    ]

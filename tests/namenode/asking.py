@@ -1,0 +1,84 @@
+"""Ask any WebHDFS, and read its answer without what differs between two clusters."""
+
+import http.client
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from tests.patience import HANG_S
+
+PREFIX = "/webhdfs/v1"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply of HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body, read."""
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> tuple[str, str]:
+        """The exception's class, and the first line of its message: a DataNode's has a stack trace behind it."""
+        remote = self.json["RemoteException"]
+        return remote["javaClassName"], (remote["message"] or "").partition("\n")[0]
+
+
+def ask(http_address: str, method: str, target: str, body: bytes | None = None) -> Reply:
+    """Send one request, byte for byte, and read its reply."""
+    connection = http.client.HTTPConnection(http_address, timeout=HANG_S)
+    try:
+        connection.putrequest(method, target, skip_accept_encoding=True)
+        if body is not None or method in {"PUT", "POST"}:
+            connection.putheader("Content-Length", str(len(body or b"")))
+        connection.endheaders(body)
+        response = connection.getresponse()
+        return Reply(response.status, dict(response.getheaders()), response.read())
+    finally:
+        connection.close()
+
+
+def target(path: str, op: str, user: str | None = None, **parameters: str | int) -> str:
+    """Return the target of a request."""
+    query: dict[str, str | int] = {"op": op}
+    if user is not None:
+        query["user.name"] = user
+    query |= parameters
+    return f"{PREFIX}{quote(path)}?{urlencode(query)}"
+
+
+def call(
+    http_address: str,
+    method: str,
+    path: str,
+    op: str,
+    user: str | None = None,
+    body: bytes | None = None,
+    **parameters: str | int,
+) -> Reply:
+    """Carry out an operation, both its steps if it has two."""
+    reply = ask(http_address, method, target(path, op, user, **parameters))
+    if reply.status != http.client.TEMPORARY_REDIRECT:
+        return reply
+    address, _, rest = reply.headers["Location"].partition("//")[2].partition("/")
+    return ask(address, method, "/" + rest, body)
+
+
+_DIFFERING = re.compile(rb'"(accessTime|modificationTime|fileId)":\d+')
+_CHECKSUM = re.compile(rb'"(algorithm|bytes)":"[^"]*"')
+_AT = re.compile(rb'(\\n\\tat [^"]*)|(\bat org\.apache[^"]*)')
+
+
+def comparable(reply: Reply) -> tuple[int, bytes]:
+    """Return status and body without times, ids, checksums of another kind, and Java's stack traces."""
+    body = _DIFFERING.sub(rb'"\1":0', reply.body)
+    return reply.status, _AT.sub(b"", _CHECKSUM.sub(rb'"\1":""', body))

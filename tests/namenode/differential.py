@@ -1,0 +1,114 @@
+"""The same random operations at a real NameNode and at a light cluster: each answer and all trees are the same.
+
+python -m tests.namenode.differential REAL_HTTP --operations 1000 --seed 1
+"""
+
+import argparse
+import random
+import sys
+from dataclasses import dataclass, field
+
+from nncache.namenode.cluster import LightCluster
+from tests.namenode.asking import call, comparable
+from tests.namenode.drawing import Operation, draw
+
+SUPERUSER = "root"
+
+
+@dataclass
+class Comparison:
+    """What was compared, and what differed."""
+
+    operations: int = 0
+    trees: int = 0
+    differences: list[str] = field(default_factory=list)
+
+
+def tree(address: str, superuser: str, path: str) -> list[tuple[str, object]]:
+    """Return all that is there: statuses, ACLs, attributes and data."""
+    found: list[tuple[str, object]] = []
+    for status in call(address, "GET", path, "LISTSTATUS", superuser).json["FileStatuses"]["FileStatus"]:
+        below = f"{path}/{status['pathSuffix']}"
+        for name in ("accessTime", "modificationTime", "fileId"):
+            del status[name]
+        acl = call(address, "GET", below, "GETACLSTATUS", superuser).body
+        xattrs = sorted(
+            (each["name"], each["value"])
+            for each in call(address, "GET", below, "GETXATTRS", superuser, encoding="HEX").json["XAttrs"]
+        )
+        found.append((below, (status, acl, xattrs)))
+        if status["type"] == "DIRECTORY":
+            summary = call(address, "GET", below, "GETCONTENTSUMMARY", superuser).body
+            usage = call(address, "GET", below, "GETQUOTAUSAGE", superuser).body
+            found.append((below, (summary, usage)))
+            found += tree(address, superuser, below)
+        else:
+            found.append((below, call(address, "GET", below, "OPEN", superuser).body))
+    return found
+
+
+def compare(real: str, light: str, superuser: str, *, operations: int, seed: int, every: int) -> Comparison:
+    """Carry out operations at both; end at the first difference of the trees."""
+    rng = random.Random(seed)
+    comparison = Comparison()
+    root = f"/differential-{seed}-{rng.randrange(10**9)}"
+    for address in (real, light):
+        call(address, "PUT", root, "MKDIRS", superuser, permission="777")
+    for number in range(operations):
+        operation = draw(rng, root)
+        user = superuser if operation.user == SUPERUSER else operation.user
+        replies = [
+            comparable(
+                call(
+                    address, operation.method, operation.path, operation.op, user, operation.body,
+                    **operation.parameters,
+                )
+            )
+            for address in (real, light)
+        ]  # fmt: skip
+        comparison.operations += 1
+        if replies[0] != replies[1]:
+            comparison.differences.append(described(number, operation, *replies))
+        if number % every == every - 1 or number == operations - 1:
+            comparison.trees += 1
+            trees = [tree(address, superuser, root) for address in (real, light)]
+            if trees[0] != trees[1]:
+                pairs = zip(*trees, strict=False)
+                first = next((pair for pair in pairs if pair[0] != pair[1]), (len(trees[0]), len(trees[1])))
+                comparison.differences.append(f"trees after {number}: {first[0]}\n  light: {first[1]}")
+                break
+    for address in (real, light):
+        call(address, "DELETE", root, "DELETE", superuser, recursive="true")
+    return comparison
+
+
+def described(number: int, operation: Operation, real: object, light: object) -> str:
+    """Return a difference for people."""
+    what = f"{operation.method} {operation.path} {operation.op} {operation.user} {operation.parameters}"
+    return f"{number}: {what}\n  real:  {real}\n  light: {light}"
+
+
+def main(arguments: list[str]) -> int:
+    """Compare with a cluster that runs already."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("real", help="host:port of the real NameNode's WebHDFS")
+    parser.add_argument("--operations", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", type=int, default=100)
+    parser.add_argument("--superuser", default=SUPERUSER)
+    chosen = parser.parse_args(arguments)
+    with LightCluster(superuser=chosen.superuser) as cluster:
+        comparison = compare(
+            chosen.real, cluster.namenode_http, chosen.superuser,
+            operations=chosen.operations, seed=chosen.seed, every=chosen.every,
+        )  # fmt: skip
+    for difference in comparison.differences:
+        sys.stdout.write(f"{difference}\n")
+    sys.stdout.write(
+        f"{comparison.operations} operations, {comparison.trees} trees: {len(comparison.differences)} differences\n"
+    )
+    return 1 if comparison.differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

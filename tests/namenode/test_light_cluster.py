@@ -1,0 +1,334 @@
+"""A light cluster as its users have it: over HTTP, by clients of others, on the command line."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import hdfs
+import pytest
+from pywebhdfs.webhdfs import PyWebHdfsClient
+
+from nncache import LightCluster
+from tests.namenode.asking import ask, call, target
+from tests.patience import HANG_S
+
+HARD_S = 1201.0
+DATA = bytes(range(256)) * 40
+
+
+def begun_upload(cluster: LightCluster, path: str, length: int, sent: bytes) -> socket.socket:
+    """Begin an upload of so many bytes, and send a part of them."""
+    redirected = ask(cluster.namenode_http, "PUT", target(path, "CREATE", "alice"))
+    address, _, rest = redirected.headers["Location"].partition("//")[2].partition("/")
+    host, _, port = address.partition(":")
+    connection = socket.create_connection((host, int(port)), timeout=HANG_S)
+    head = f"PUT /{rest} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n\r\n"
+    connection.sendall(head.encode() + sent)
+    return connection
+
+
+def length_of(cluster: LightCluster, path: str) -> int:
+    """Return a file's length."""
+    length: int = call(cluster.namenode_http, "GET", path, "GETFILESTATUS").json["FileStatus"]["length"]
+    return length
+
+
+@pytest.fixture
+def homes(light_cluster: LightCluster) -> LightCluster:
+    """Return a cluster with a home for alice."""
+    for path in ("/user/alice",):
+        call(light_cluster.namenode_http, "PUT", path, "MKDIRS", light_cluster.superuser)
+        call(light_cluster.namenode_http, "PUT", path, "SETOWNER", light_cluster.superuser, owner="alice")
+    return light_cluster
+
+
+def test_both_steps_of_reading_and_writing(homes: LightCluster) -> None:
+    """What was uploaded is read, whole and in part; `noredirect` names the second step."""
+    http = homes.namenode_http
+    written = call(http, "PUT", "/user/alice/f", "CREATE", "alice", DATA, blocksize=1024)
+    assert (written.status, written.headers["Location"]) == (201, f"hdfs://{http}/user/alice/f")
+    assert call(http, "GET", "/user/alice/f", "OPEN", "alice").body == DATA
+    assert (
+        call(http, "GET", "/user/alice/f", "OPEN", "alice", offset=1000, length=100).body == DATA[1000:1100]
+    )
+    named = call(http, "GET", "/user/alice/f", "OPEN", "alice", noredirect="true").json["Location"]
+    assert named.startswith(f"http://{homes.datanode_http}/webhdfs/v1/user/alice/f?op=OPEN&user.name=alice")
+    checksum = call(http, "GET", "/user/alice/f", "GETFILECHECKSUM", "alice").json["FileChecksum"]
+    assert checksum["algorithm"] == "MD5-of-2MD5-of-512CRC32"
+
+
+def test_an_upload_that_breaks_off_is_closed(homes: LightCluster) -> None:
+    """As at HDFS's DataNode: a file that looks whole, with what had arrived; it can be written again."""
+    with begun_upload(homes, "/user/alice/cut", 1_000_000, DATA):
+        pass
+    until_closed(homes, "/user/alice/cut")
+    assert length_of(homes, "/user/alice/cut") <= len(DATA)
+    assert call(homes.namenode_http, "POST", "/user/alice/cut", "APPEND", "alice", b"x").status == 200
+
+
+def until_there(cluster: LightCluster, path: str) -> None:
+    """Wait until there is a file."""
+    until(lambda: call(cluster.namenode_http, "GET", path, "GETFILESTATUS").status == 200, path)
+
+
+def until_closed(cluster: LightCluster, path: str) -> None:
+    """Wait until a file is there and closed."""
+    until_there(cluster, path)
+    until(lambda: cluster.is_file_closed(path), path)
+
+
+def until(holds: Callable[[], bool], path: str) -> None:
+    """Wait until something holds of a file."""
+    watch = threading.Event()
+    for _ in range(int(HANG_S / 0.02)):
+        if holds():
+            return
+        watch.wait(0.02)
+    raise AssertionError(path)
+
+
+def test_a_datanode_that_stops_leaves_the_file_open(homes: LightCluster) -> None:
+    """Until a limit is over, or the lease is recovered: then it has what the DataNode had written."""
+    homes.stop_uploads_after(5_000)
+    with (
+        contextlib.suppress(ConnectionError),
+        begun_upload(homes, "/user/alice/f", len(DATA), DATA) as connection,
+    ):
+        while connection.recv(1024):
+            pass
+    homes.stop_uploads_after(None)
+    assert not homes.is_file_closed("/user/alice/f")
+    refused = call(homes.namenode_http, "POST", "/user/alice/f", "APPEND", "alice", b"x").error
+    assert refused[0].endswith("AlreadyBeingCreatedException")
+    homes.advance(1)
+    homes.advance(HARD_S)
+    assert homes.is_file_closed("/user/alice/f")
+    assert 5_000 <= length_of(homes, "/user/alice/f") <= len(DATA)
+    read = call(homes.namenode_http, "GET", "/user/alice/f", "OPEN", "alice").body
+    assert DATA.startswith(read)
+    assert len(read) == length_of(homes, "/user/alice/f")
+
+
+def test_an_upload_under_way_keeps_its_lease(homes: LightCluster) -> None:
+    """Its DataNode renews it, however far a test moves the clock; what was left is closed meanwhile."""
+    with begun_upload(homes, "/user/alice/slow", len(DATA), DATA[:1000]) as connection:
+        until_there(homes, "/user/alice/slow")
+        for _ in range(3):
+            homes.advance(HARD_S)
+        assert not homes.is_file_closed("/user/alice/slow")
+        connection.sendall(DATA[1000:])
+        assert connection.recv(1024).startswith(b"HTTP/1.1 201")
+    assert call(homes.namenode_http, "GET", "/user/alice/slow", "OPEN", "alice").body == DATA
+
+
+def test_truncate_inside_a_block_ends_at_a_turn(homes: LightCluster) -> None:
+    """False, the old length until the DataNode has cut its replica, then the new one."""
+    http = homes.namenode_http
+    call(http, "PUT", "/user/alice/f", "CREATE", "alice", DATA)
+    homes.safe_mode(on=True)
+    assert (
+        call(http, "POST", "/user/alice/f", "TRUNCATE", "alice", newlength=7)
+        .error[0]
+        .endswith("SafeModeException")
+    )
+    homes.safe_mode(on=False)
+    assert call(http, "POST", "/user/alice/f", "TRUNCATE", "alice", newlength=7).json == {"boolean": False}
+    homes.turn()
+    assert call(http, "GET", "/user/alice/f", "OPEN", "alice").body == DATA[:7]
+
+
+def test_safe_mode_standby_and_unavailable(light_cluster: LightCluster) -> None:
+    """Reads in safe mode, nothing from a standby, 503 from what is unavailable; and all as before afterwards."""
+    http = light_cluster.namenode_http
+    light_cluster.safe_mode(on=True)
+    assert call(http, "GET", "/", "GETFILESTATUS").status == 200
+    assert call(http, "PUT", "/d", "MKDIRS", light_cluster.superuser).error == (
+        "org.apache.hadoop.hdfs.server.namenode.SafeModeException",
+        "Cannot create directory /d. Name node is in safe mode.",
+    )
+    light_cluster.safe_mode(on=False)
+    light_cluster.standby(on=True)
+    assert call(http, "GET", "/", "GETFILESTATUS").error == (
+        "org.apache.hadoop.ipc.StandbyException",
+        "Operation category READ is not supported in state standby. Visit https://s.apache.org/sbnn-error",
+    )
+    light_cluster.standby(on=False)
+    light_cluster.unavailable(on=True)
+    assert call(http, "GET", "/", "GETFILESTATUS").status == 503
+    light_cluster.unavailable(on=False)
+    assert call(http, "PUT", "/d", "MKDIRS", light_cluster.superuser).json == {"boolean": True}
+
+
+def test_names_that_zookeeper_would_refuse(light_cluster: LightCluster) -> None:
+    """Emoji, control characters, percent signs and dots in names come back as they were given."""
+    names = {"\U0001f600", "a\tb", "%41;", "...", "\ue000x", "é"}
+    for name in names:
+        call(light_cluster.namenode_http, "PUT", f"/{name}", "MKDIRS", light_cluster.superuser)
+    listed = call(light_cluster.namenode_http, "GET", "/", "LISTSTATUS").json
+    assert {each["pathSuffix"] for each in listed["FileStatuses"]["FileStatus"]} == names
+
+
+def test_pages_of_a_large_directory(light_cluster: LightCluster) -> None:
+    """LISTSTATUS has all; LISTSTATUS_BATCH a thousand at a time, each page after the name that is given."""
+    http, user = light_cluster.namenode_http, light_cluster.superuser
+    for number in range(1_050):
+        call(http, "PUT", f"/d/{number:04}", "MKDIRS", user)
+    assert len(call(http, "GET", "/d", "LISTSTATUS").json["FileStatuses"]["FileStatus"]) == 1_050
+    first = call(http, "GET", "/d", "LISTSTATUS_BATCH").json["DirectoryListing"]
+    page = first["partialListing"]["FileStatuses"]["FileStatus"]
+    assert (len(page), first["remainingEntries"]) == (1_000, 50)
+    rest = call(http, "GET", "/d", "LISTSTATUS_BATCH", startafter=page[-1]["pathSuffix"]).json[
+        "DirectoryListing"
+    ]
+    assert len(rest["partialListing"]["FileStatuses"]["FileStatus"]) == 50
+
+
+def test_what_was_kept_is_there_again(tmp_path: Path) -> None:
+    """With a directory: files, data, and leases; another cluster on it begins where the first has ended."""
+    with LightCluster(directory=tmp_path) as first:
+        call(first.namenode_http, "PUT", "/d", "MKDIRS", first.superuser, permission="777")
+        call(first.namenode_http, "PUT", "/d/f", "CREATE", "alice", DATA, blocksize=1024)
+    with LightCluster(directory=tmp_path) as second:
+        assert call(second.namenode_http, "GET", "/d/f", "OPEN", "alice").body == DATA
+        call(second.namenode_http, "POST", "/d/f", "APPEND", "alice", b"more")
+        assert call(second.namenode_http, "GET", "/d/f", "OPEN", "alice").body == DATA + b"more"
+
+
+def test_twenty_at_once(tmp_path: Path) -> None:
+    """Each is alone."""
+    with contextlib.ExitStack() as stack:
+        clusters = [stack.enter_context(LightCluster()) for _ in range(20)]
+        for number, cluster in enumerate(clusters):
+            call(cluster.namenode_http, "PUT", f"/{number}", "MKDIRS", cluster.superuser)
+        for number, cluster in enumerate(clusters):
+            listed = call(cluster.namenode_http, "GET", "/", "LISTSTATUS").json["FileStatuses"]["FileStatus"]
+            assert [each["pathSuffix"] for each in listed] == [str(number)]
+        assert len({cluster.namenode_http for cluster in clusters}) == 20
+
+
+def test_a_port_that_is_taken_is_said_at_once(light_cluster: LightCluster) -> None:
+    """OSError from start(); nothing is left behind."""
+    port = int(light_cluster.namenode_http.rpartition(":")[2])
+    other = LightCluster(port=port)
+    with pytest.raises(OSError, match=str(port)):
+        other.start()
+    other.stop()
+
+
+# ---- clients of others -----------------------------------------------------------------------------------------------
+
+
+def test_hdfscli(homes: LightCluster) -> None:
+    """Upload, download, rename, list, content, status, ACLs and deletion by HdfsCLI."""
+    client = hdfs.InsecureClient(f"http://{homes.namenode_http}", user="alice")
+    client.write("dir/part-0", data=b"hello ", overwrite=True)
+    client.write("dir/part-0", data=b"world", append=True)
+    with client.read("dir/part-0") as reader:
+        assert reader.read() == b"hello world"
+    client.rename("dir/part-0", "dir/done")
+    assert client.list("dir") == ["done"]
+    assert client.content("dir")["length"] == 11
+    client.set_acl("dir", "user:bob:r-x", clear=False)
+    assert "user:bob:r-x" in client.acl_status("dir")["entries"]
+    client.set_permission("dir/done", "600")
+    assert client.checksum("dir/done")["length"] == 28
+    assert [paths[2] for paths in client.walk("dir")] == [["done"]]
+    with pytest.raises(hdfs.HdfsError, match="File does not exist: /user/alice/none"):
+        client.status("none")
+    assert client.delete("dir", recursive=True)
+
+
+def test_fsspec(homes: LightCluster) -> None:
+    """Files, directories, globs and moves by fsspec's webhdfs."""
+    host, _, port = homes.namenode_http.partition(":")
+    files: Any = fsspec.filesystem(
+        "webhdfs", host=host, port=int(port), user="alice", use_listings_cache=False
+    )
+    files.makedirs("/user/alice/x/y", exist_ok=True)
+    with files.open("/user/alice/x/y/f", "wb") as file:
+        file.write(DATA)
+    assert files.cat("/user/alice/x/y/f") == DATA
+    assert files.cat_file("/user/alice/x/y/f", start=10, end=20) == DATA[10:20]
+    assert files.info("/user/alice/x/y/f")["size"] == len(DATA)
+    files.mv("/user/alice/x/y/f", "/user/alice/x/g")
+    assert files.glob("/user/alice/x/*") == ["/user/alice/x/g", "/user/alice/x/y"]
+    files.rm("/user/alice/x", recursive=True)
+    assert not files.exists("/user/alice/x")
+
+
+def test_pywebhdfs(homes: LightCluster) -> None:
+    """Files and directories by pywebhdfs."""
+    host, _, port = homes.namenode_http.partition(":")
+    client = PyWebHdfsClient(host=host, port=port, user_name="alice", timeout=HANG_S)
+    client.create_file("user/alice/f", b"one")
+    client.append_file("user/alice/f", b" two")
+    assert client.read_file("user/alice/f") == b"one two"
+    client.make_dir("user/alice/d", permission=750)
+    client.rename_file_dir("user/alice/f", "/user/alice/d/f")
+    names = client.list_dir("user/alice/d")["FileStatuses"]["FileStatus"]
+    assert [each["pathSuffix"] for each in names] == ["f"]
+    client.delete_file_dir("user/alice/d", recursive=True)
+    assert not client.exists_file_dir("user/alice/d")
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """Run `nncache cluster --light`, and yield what it prints."""
+    command = (sys.executable, "-m", "nncache.cli", "cluster", "--light", *arguments)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, json.loads(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def test_the_command_prints_where_it_is_and_stops() -> None:
+    """One line of JSON with the keys of a real cluster; SIGTERM ends it with 0, without Java at any time."""
+    with started() as (process, said):
+        assert said["pids"] == {"light": process.pid}
+        assert call(said["namenode_http"][0], "GET", "/", "LISTSTATUS").status == 200
+        assert said["users"]["alice"] == ["alice", "users"]
+        assert {"hadoop_version", "superuser", "datanode_http", "directory", "start_s"} <= said.keys()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(HANG_S) == 0
+
+
+def test_a_killed_process_loses_no_answered_upload(tmp_path: Path) -> None:
+    """SIGKILL amid uploads, three times; each file whose upload was answered is whole, and the rest can be read."""
+    answered: list[str] = []
+    for attempt in range(3):
+        with started("--directory", str(tmp_path)) as (process, said):
+            http = said["namenode_http"][0]
+            call(http, "PUT", "/d", "MKDIRS", said["superuser"], permission="777")
+            killer = threading.Timer(0.5, os.kill, (process.pid, signal.SIGKILL))
+            killer.start()
+            with contextlib.suppress(OSError):
+                for number in range(10_000):
+                    path = f"/d/{attempt}-{number}"
+                    if call(http, "PUT", path, "CREATE", "alice", DATA, blocksize=1024).status == 201:
+                        answered.append(path)
+            killer.join()
+    with LightCluster(directory=tmp_path) as cluster:
+        cluster.advance(1)
+        cluster.advance(HARD_S)
+        cluster.turn()
+        listed = call(cluster.namenode_http, "GET", "/d", "LISTSTATUS").json["FileStatuses"]["FileStatus"]
+        found = {f"/d/{each['pathSuffix']}": each["length"] for each in listed}
+        assert answered
+        assert {path: found.get(path) for path in answered} == dict.fromkeys(answered, len(DATA))
+        for path, length in found.items():
+            read = call(cluster.namenode_http, "GET", path, "OPEN", "alice").body
+            assert (len(read), DATA.startswith(read)) == (length, True), path
