@@ -14,7 +14,7 @@ from nncache.registry.daemon_record import PLACE, WEBHDFS_API
 from nncache.registry.errors import RegistryError, RegistryIOError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
-from nncache.registry.tree_watch import Current, Gap, Present, Removed, TreeWatch
+from nncache.registry.tree_watch import Current, Present, Removed, TreeWatch, WatchGap
 
 FAILED_S: Final = 10.0
 """How long a proxy that has failed is passed over while there are others."""
@@ -115,7 +115,7 @@ class Proxies:
                     self._records = self._without(path)
                 case Current():
                     self._is_read.set()
-                case Gap():
+                case WatchGap():
                     pass
 
     def _without(self, path: str) -> dict[str, ServiceRecord]:

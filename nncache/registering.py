@@ -18,7 +18,7 @@ from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import RegistryIOError
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import Pace
-from nncache.registry.record import Entry, EntryStatus, ServiceRecord
+from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import Change, TreeWatch
 from nncache.settings.commands import REGISTRY, SettingsOfRegistry, load_settings
@@ -135,7 +135,7 @@ class BlockingRegistry:
         """Return the record at a path."""
         return self._portal.wait_for(self._registry.resolve(path))
 
-    def read(self, path: str) -> Entry:
+    def read(self, path: str) -> RegistryEntry:
         """Return the entry at a path, with its record and its version."""
         return self._portal.wait_for(self._registry.read(path))
 
@@ -163,7 +163,7 @@ class BlockingRegistry:
         """Forget all accessors."""
         self._registry.clear_write_accessors()
 
-    def find(self, query: str, path: str = "/") -> tuple[Entry, ...]:
+    def find(self, query: str, path: str = "/") -> tuple[RegistryEntry, ...]:
         """Return the entries at and below a path with an endpoint like FIELD=VALUE, such as api=org.apache.hbase.
 
         Raises:

@@ -16,7 +16,7 @@ from nncache.hadoop.events import EventBatch
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
-from nncache.invalidation.subscriber.events import FilterModified, Received
+from nncache.invalidation.subscriber.events import FilterModified, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.net.setting_error import SettingError
 from nncache.portal import Portal
@@ -164,7 +164,7 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         batches: tuple[EventBatch | FilterModified, ...] = ()
         try:
             match await anext(subscription):
-                case Received(found):
+                case ReceivedEvents(found):
                     batches = found
                 case FilterModified() as modified:
                     batches = (modified,)

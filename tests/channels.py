@@ -10,11 +10,11 @@ from typing import Final, assert_never
 
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
+from tests.auth_methods import USER_NAME, AuthMethod
+from tests.proxied_cluster import ProxiedCluster
 from tests.secured.service import principal_flags
 from tests.secured.terminating import termination_settings
 from tests.service import Service, spelled
-from tests.ways import USER_NAME, Way
-from tests.world import World
 
 SPARING: Final[Mapping[str, object]] = MappingProxyType({"poll_interval_s": 0.05})
 """Of who reads the edits for a whole session, nearly always in vain: the rest of the tests needs the processors."""
@@ -35,9 +35,9 @@ def proxied(
     rpc: str | None = None,
     zookeeper: str | None = None,
     polling: Mapping[str, object] = MappingProxyType({}),
-    way: Way = USER_NAME,
+    way: AuthMethod = USER_NAME,
     **flags: object,
-) -> Iterator[World]:
+) -> Iterator[ProxiedCluster]:
     """Put a proxy in front of a cluster's NameNode and wait until it answers from memory.
 
     `rpc` is another address for the NameNode's RPC port, such as a relay's; `zookeeper` another ZooKeeper than the
@@ -72,6 +72,6 @@ def proxied(
                 assert_never(channel)
         running.enter_context(proxy)
         proxy.await_gate()
-        world = World(cluster, proxy, publisher, service, way)
-        running.callback(world.close)
-        yield world
+        proxied_cluster = ProxiedCluster(cluster, proxy, publisher, service, way)
+        running.callback(proxied_cluster.close)
+        yield proxied_cluster

@@ -16,7 +16,7 @@ from nncache.testbed.jars import resolve
 from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
 from tests.kerberos import KdcServer, need_kdc
 from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, turn_of
-from tests.quiet import speak
+from tests.quiet import enable_logging
 from tests.zookeepers import ZooKeeperServer
 
 for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
@@ -106,7 +106,9 @@ def starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.nodeid.startswith(ON_THE_CLUSTER) or request.config.getoption("layer") != Layer.TEST:
         return
     if "cluster" in request.fixturenames:  # it may run already, in this worker: then nothing is started
-        pytest.fail("this test needs the session's cluster: name this file in tests/layers.py, ON_THE_CLUSTER")
+        pytest.fail(
+            "this test needs the session's cluster: name this file in tests/layers.py, ON_THE_CLUSTER"
+        )
     if STARTED:
         pytest.fail(f"{STARTED[0]} was started: name this file in tests/layers.py, WITH_PROCESSES")
 
@@ -117,7 +119,7 @@ def log_afterwards() -> Iterator[None]:
     level = logging.root.level
     yield
     logging.root.setLevel(level)
-    speak()
+    enable_logging()
 
 
 @pytest.fixture

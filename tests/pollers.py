@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from nncache.testbed.asker import Asker, RawReply
-from tests.ways import USER_NAME, Way
+from tests.auth_methods import USER_NAME, AuthMethod
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,12 @@ class Pollers:
     """
 
     def __init__(
-        self, address: str, asked: list[tuple[str, str]], *, period_s: float = 0.005, way: Way = USER_NAME
+        self,
+        address: str,
+        asked: list[tuple[str, str]],
+        *,
+        period_s: float = 0.005,
+        way: AuthMethod = USER_NAME,
     ) -> None:
         self._address = address
         self._way = way

@@ -8,6 +8,6 @@ def be_quiet() -> None:
     logging.disable(logging.CRITICAL)
 
 
-def speak() -> None:
+def enable_logging() -> None:
     """Undo `be_quiet`."""
     logging.disable(logging.NOTSET)

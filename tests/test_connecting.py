@@ -11,18 +11,18 @@ from nncache import connecting
 from nncache.connecting import Proxies
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
 from nncache.registering import BlockingRegistry
-from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, Daemon
+from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.registry.errors import RegistryIOError
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected
+from tests.coordination.simulations import connected
 from tests.patience import HANG_S
-from tests.registry.worlds import place_of_its_own
+from tests.registry.samples import place_of_its_own
 
 
-def daemon(host: str, kind: str = PROXY) -> Daemon:
+def daemon(host: str, kind: str = PROXY) -> RegisteredDaemon:
     """Return one of our daemons."""
     urls = (f"http://{host}:1/webhdfs/v1",) if kind == PROXY else ()
-    return Daemon(kind=kind, host=host, port=1, webhdfs=urls, admin=f"http://{host}:2/")
+    return RegisteredDaemon(kind=kind, host=host, port=1, webhdfs=urls, admin=f"http://{host}:2/")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from nncache.errors import ConfigurationError
 from nncache.registry.errors import PathNotFoundError, RegistryIOError
 from nncache.registry.tree_watch import Current, Present, Removed
 from nncache.testbed import Cluster
-from tests.registry.worlds import WEBHDFS, place_of_its_own
+from tests.registry.samples import WEBHDFS, place_of_its_own
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def test_the_operations_block(place: dict[str, str]) -> None:
         assert not registry.add_write_accessor("a", "b")
         registry.clear_write_accessors()
         changes = registry.changes("/services")
-        told = [next(changes) for _ in range(3)]
-        assert isinstance(told[1], Present)
-        assert told[2] == Current()
+        reported = [next(changes) for _ in range(3)]
+        assert isinstance(reported[1], Present)
+        assert reported[2] == Current()
         assert registry.delete("/services/hdfs")
         assert next(changes) == Removed("/services/hdfs")
         assert not registry.exists("/services/hdfs")

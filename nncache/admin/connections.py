@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Final, cast
 
 from nncache.admin.access import is_loopback
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.server_certificate import ServerCertificate
 from nncache.proxy.clients.tls_listener import TlsListener
@@ -122,8 +122,8 @@ class _Connection(asyncio.Protocol):
 
 @asynccontextmanager
 async def listening(
-    connections: Connections, certificate: ServerCertificate, endpoint: Endpoint
-) -> AsyncIterator[Endpoint]:
+    connections: Connections, certificate: ServerCertificate, endpoint: ListenAddress
+) -> AsyncIterator[ListenAddress]:
     """Listen, and return where; handshakes under way have as many places as connections.
 
     Raises:
@@ -139,7 +139,7 @@ async def listening(
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(listener.run())
         try:
-            yield Endpoint(endpoint.host, listener.port)
+            yield ListenAddress(endpoint.host, listener.port)
         finally:
             listener.stop()
             serving.cancel()

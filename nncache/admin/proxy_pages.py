@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal, Protocol
 
-from nncache.admin.server import Action, Answer, Page, Readiness, as_json, daemon_pages
+from nncache.admin.server import Action, Page, PageContent, Readiness, as_json, daemon_pages
 from nncache.hadoop.paths import InvalidPathError, canonical
 
 MAX_SAMPLE: Final = 100
@@ -100,7 +100,7 @@ class SampleError(Exception):
 def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
     """Return the pages."""
 
-    def explain(query: Mapping[str, str]) -> Answer:
+    def explain(query: Mapping[str, str]) -> PageContent:
         try:
             path = canonical(query.get("path", ""))
         except InvalidPathError as error:
@@ -111,10 +111,10 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
         except NoNamespaceError as error:
             return as_json({"error": str(error)}, status=HTTPStatus.NOT_FOUND)
 
-    def status(_: Mapping[str, str]) -> Answer:
+    def status(_: Mapping[str, str]) -> PageContent:
         return as_json(sources.status())
 
-    def sample(query: Mapping[str, str]) -> Answer:
+    def sample(query: Mapping[str, str]) -> PageContent:
         limit = query.get("limit", str(MAX_SAMPLE))
         if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit) <= MAX_SAMPLE:
             problem = {"error": f"limit: {limit}: must be a number from 1 to {MAX_SAMPLE}"}
@@ -168,7 +168,7 @@ class Purges(Protocol):
 def purge_action(purges: Purges) -> Action:
     """Return `POST /purge?path=PATH[&subtree=true]` and `POST /purge?filter=NAME|GLOB`."""
 
-    def act(query: Mapping[str, str], peer: str) -> Answer:
+    def act(query: Mapping[str, str], peer: str) -> PageContent:
         try:
             return as_json({"purged": purge(query, peer)})
         except (InvalidPathError, PurgeError) as error:

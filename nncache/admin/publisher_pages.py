@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from nncache.admin.server import Answer, Page, as_json, daemon_pages
+from nncache.admin.server import Page, PageContent, as_json, daemon_pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +60,10 @@ class PublisherSources:
 def publisher_pages(sources: PublisherSources) -> tuple[Page, ...]:
     """Return the pages."""
 
-    def filters(_: Mapping[str, str]) -> Answer:
+    def filters(_: Mapping[str, str]) -> PageContent:
         return as_json(sources.filters())
 
-    def status(_: Mapping[str, str]) -> Answer:
+    def status(_: Mapping[str, str]) -> PageContent:
         return as_json(sources.status())
 
     return (

@@ -24,8 +24,8 @@ from nncache.registry.record import (
     YARN_PERSISTENCE,
     Address,
     Endpoint,
-    Entry,
     EntryStatus,
+    RegistryEntry,
     ServiceRecord,
 )
 
@@ -105,7 +105,7 @@ _FIND: Final = Markup(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class PageLocation:
     """Where a page is.
 
     Attributes:
@@ -141,7 +141,7 @@ class EntryShown:
     is_more: bool = False
 
 
-def entry_page(place: Place, shown: EntryShown) -> bytes:
+def entry_page(place: PageLocation, shown: EntryShown) -> bytes:
     """Return the page of an entry."""
     record, sections = shown.record, list[Markup]()
     if shown.fault:
@@ -170,7 +170,9 @@ def entry_page(place: Place, shown: EntryShown) -> bytes:
     return _page(place, paths.name_of(place.path) or "Service registry", lead, sections, others)
 
 
-def found_page(place: Place, entries: Sequence[Entry], *, query: str | None, is_more: bool) -> bytes:
+def found_page(
+    place: PageLocation, entries: Sequence[RegistryEntry], *, query: str | None, is_more: bool
+) -> bytes:
     """Return the page of what was found below an entry; `query` None: all records."""
     rows = Markup("").join(
         Markup(
@@ -199,14 +201,14 @@ def found_page(place: Place, entries: Sequence[Entry], *, query: str | None, is_
     return _page(place, paths.name_of(place.path) or "Service registry", lead, sections, others)
 
 
-def problem_page(place: Place, problem: str) -> bytes:
+def problem_page(place: PageLocation, problem: str) -> bytes:
     """Return the page that says why there is nothing to show."""
     content = Markup('<p class="fault">{}</p>').format(_text(problem))
     return _page(place, "Service registry", None, [_section("problem", "Nothing to show", content)])
 
 
 def _page(
-    place: Place,
+    place: PageLocation,
     heading: str,
     lead: str | None,
     sections: Iterable[Markup],
@@ -300,7 +302,7 @@ def _is_of_the_web(text: str) -> bool:
     return parts is not None and bool(parts.hostname) and "@" not in parts.netloc
 
 
-def _table_of(place: Place, entries: Iterable[EntryStatus]) -> Markup:
+def _table_of(place: PageLocation, entries: Iterable[EntryStatus]) -> Markup:
     rows = Markup("").join(
         Markup(
             '<tr><td data-label="Name"><a class="name" href="{}"><bdi>{}</bdi></a></td>'

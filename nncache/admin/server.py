@@ -21,7 +21,7 @@ from aiohttp.typedefs import Handler
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
 from nncache.admin.status_page import StatusPage
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 
 PageCalled: TypeAlias = Callable[[str, str, int], None]
 """Takes note of a call of an operators' page: the client's address, the target, the status of the answer."""
@@ -33,7 +33,7 @@ _STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PageContent:
     """What a page says."""
 
     body: bytes
@@ -55,9 +55,9 @@ class Page:
 
     link: str
     meaning: str
-    show: Callable[[Mapping[str, str]], Answer]
+    show: Callable[[Mapping[str, str]], PageContent]
     is_for_operators: bool = False
-    show_others: Callable[[Mapping[str, str]], Answer] | None = None
+    show_others: Callable[[Mapping[str, str]], PageContent] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Action:
     """
 
     path: str
-    act: Callable[[Mapping[str, str], str], Answer]
+    act: Callable[[Mapping[str, str], str], PageContent]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +101,10 @@ def _client_of(request: web.Request) -> str | None:
     return None if any(field in request.headers for field in _PASSED_ON) else request.remote
 
 
-def as_json(value: object, *, status: int = HTTPStatus.OK) -> Answer:
+def as_json(value: object, *, status: int = HTTPStatus.OK) -> PageContent:
     """Return an answer for people and programs alike."""
     body = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-    return Answer(body, "application/json", status)
+    return PageContent(body, "application/json", status)
 
 
 def daemon_pages(
@@ -114,21 +114,21 @@ def daemon_pages(
     return (
         Page("/health", "the process lives", lambda _: as_json({"alive": True})),
         ready_page(readiness, meaning_of_ready),
-        Page("/metrics", "figures for Prometheus", lambda _: Answer(metrics(), METRICS_TYPE)),
+        Page("/metrics", "figures for Prometheus", lambda _: PageContent(metrics(), METRICS_TYPE)),
     )
 
 
 def ready_page(readiness: Callable[[], Readiness], meaning: str, link: str = "/ready") -> Page:
     """Return the page that says whether it can be relied on: to operators all, to others the status and the reason."""
 
-    def ready(_: Mapping[str, str]) -> Answer:
+    def ready(_: Mapping[str, str]) -> PageContent:
         now = readiness()
         return answer(now, asdict(now))  # type: ignore[call-overload] # any dataclass
 
-    def ready_for_others(_: Mapping[str, str]) -> Answer:
+    def ready_for_others(_: Mapping[str, str]) -> PageContent:
         return answer(readiness(), {})
 
-    def answer(now: Readiness, fields: Mapping[str, object]) -> Answer:
+    def answer(now: Readiness, fields: Mapping[str, object]) -> PageContent:
         status = HTTPStatus.OK if now.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
         return as_json({"ready": now.is_ready, "reason": now.reason, **fields}, status=status)
 
@@ -140,7 +140,7 @@ class AdminServer:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: ListenAddress,
         pages: Sequence[Page | Action],
         state: Callable[[], str],
         *,
@@ -167,11 +167,11 @@ class AdminServer:
         app.on_response_prepare.append(_without_versions)
         self._listener: asyncio.Server | None = None
         self._tls = AsyncExitStack()  # ends what serves TLS, if it is served
-        self._address: Endpoint | None = None
+        self._address: ListenAddress | None = None
         self._pages_refused = 0
 
     @property
-    def address(self) -> Endpoint:
+    def address(self) -> ListenAddress:
         """Where it listens, once it does: port 0 has become the one that the system chose."""
         assert self._address is not None, "not listening yet"
         return self._address
@@ -201,12 +201,12 @@ class AdminServer:
             raise
         return self
 
-    async def _listen(self) -> Endpoint:
+    async def _listen(self) -> ListenAddress:
         self._listener = await asyncio.get_running_loop().create_server(
             self._connections, self._endpoint.host, self._endpoint.port, reuse_address=True
         )
         host, port = self._listener.sockets[0].getsockname()[:2]
-        return Endpoint(host, port)
+        return ListenAddress(host, port)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None

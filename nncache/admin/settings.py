@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nncache.admin.access import Access
-from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.secret_file import fault_of, shown
 from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
@@ -100,7 +100,7 @@ class ExplainSettings:
         return self.admin.startswith(_HTTPS)
 
     @property
-    def admin_at(self) -> Endpoint:
+    def admin_at(self) -> ListenAddress:
         """Where the admin pages are."""
         return parse_endpoint("admin", self.admin.removeprefix(_HTTPS).removesuffix("/"))
 

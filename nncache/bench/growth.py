@@ -46,7 +46,7 @@ class Growth(StrEnum):
     CONNECTIONS = "connections"
 
 
-class Way(StrEnum):
+class HitPath(StrEnum):
     """How a request is answered from memory."""
 
     KNOWN = "repeated"
@@ -148,7 +148,7 @@ def judge(rounds: Sequence[Round]) -> list[Figure]:
     if filled:
         found.append(Figure("share of the entries said that are held, at the least", min(filled), least=1.0))
     known = {key: growth_at(sizes) for key, sizes in by_server(rounds).items()}
-    of_nginx = known.get((_what(Growth.CONNECTIONS, Way.KNOWN), Name.NGINX))
+    of_nginx = known.get((_what(Growth.CONNECTIONS, HitPath.KNOWN), Name.NGINX))
     for (what, server), sizes in known.items():
         growth = next(growth for growth in Growth if what.startswith(growth))
         limit = MAX_GROWTH.get(growth)
@@ -186,7 +186,7 @@ def draw(rounds: Sequence[Round]) -> Chart:
         for (what, server), sizes in known.items():
             if not what.startswith(growth):
                 continue
-            colour = "#d9a441" if what.endswith(Way.PARSED) else COLOURS[Name(server)]
+            colour = "#d9a441" if what.endswith(HitPath.PARSED) else COLOURS[Name(server)]
             found, least_us = growth_at(sizes), median(each.each_s for each in sizes[min(sizes)]) * 1e6
             label = f"{server}, {what}: {least_us:,.1f} µs with {min(sizes):,}"
             axes.plot(list(found), [median(ratios) for ratios in found.values()], color=colour, label=label)
@@ -203,7 +203,7 @@ def draw(rounds: Sequence[Round]) -> Chart:
     return chart
 
 
-def _what(growth: Growth, way: Way) -> str:
+def _what(growth: Growth, way: HitPath) -> str:
     return f"{growth}, {way}"
 
 
@@ -211,10 +211,10 @@ def _rounds(
     growth: Growth, hadoop: Cluster, max_entries: int, rounds: int, seconds: float, warm_up_s: float
 ) -> Iterator[Round]:
     click.echo(f"{growth}: starting and filling all sizes")
-    ways = tuple(Way) if growth in MAX_GROWTH else (Way.KNOWN,)
+    ways = tuple(HitPath) if growth in MAX_GROWTH else (HitPath.KNOWN,)
     with subjects_of(growth, hadoop, max_entries) as subjects:
         for each in subjects:
-            ask(each.target.address, script(each, Way.KNOWN), _WARM_UP * each.paths)
+            ask(each.target.address, script(each, HitPath.KNOWN), _WARM_UP * each.paths)
             for way in ways:
                 measure(each, way, 0, warm_up_s)
         for number in range(1, rounds + 1):
@@ -298,10 +298,10 @@ def globs(filters: int) -> tuple[str, ...]:
     return *of_directories, *others
 
 
-def script(subject: Subject, way: Way) -> str:
+def script(subject: Subject, way: HitPath) -> str:
     """Return a script that asks for all of it, again and again."""
     target = f"{_TARGET}path % {DIRECTORIES}, path, path % {subject.callers})"
-    request = "requests[number]" if way is Way.KNOWN else "differing(requests[number])"
+    request = "requests[number]" if way is HitPath.KNOWN else "differing(requests[number])"
     return _DIFFERING + in_turn(target, subject.paths, request=request)
 
 
@@ -343,7 +343,7 @@ def ask(address: str, what: str, requests: int) -> None:
     ask_times(address, what, connections=FILLERS, requests=requests + more, within_s=within_s)
 
 
-def measure(subject: Subject, way: Way, number: int, seconds: float) -> Round:
+def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Round:
     """Load it; return what it did and what that cost."""
     target = subject.target
     asked_before = _asked_of(subject.namenode)

@@ -50,7 +50,7 @@ _GLOB: Final = f"{ROOT}/*"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class AuthMethod:
     """One way of asking.
 
     Attributes:
@@ -92,7 +92,7 @@ def main(seconds: int, rounds: int) -> Result:
     return Result(figures=judge(found), table=table(found), rounds=found)
 
 
-def measure(way: Way, seconds: int, number: int) -> Round:
+def measure(way: AuthMethod, seconds: int, number: int) -> Round:
     """Load a server; return what that cost."""
     before = use_of(way.pid)[0]
     counted = ask_for(way.address, way.script, connections=CONNECTIONS, seconds=seconds, scheme=way.scheme)
@@ -115,7 +115,7 @@ def judge(rounds: Sequence[Round]) -> list[Figure]:
 
 
 @contextmanager
-def _servers() -> Iterator[tuple[Way, ...]]:
+def _servers() -> Iterator[tuple[AuthMethod, ...]]:
     """Start two clusters, with Kerberos and without, and the servers in front of them."""
     with ExitStack() as running:
         plain = running.enter_context(Cluster.start(ClusterSpec(with_datanode=False)))
@@ -143,12 +143,12 @@ def _servers() -> Iterator[tuple[Way, ...]]:
         token = f"&delegation={_token(secured)}"
         named = f"&user.name={USER}"
         yield (
-            Way(PLAIN, ours.address, ours.process.running_pid, query=named),
-            Way(COOKIE, theirs.address, theirs.process.running_pid, cookie=cookie),
-            Way(TOKEN, theirs.address, theirs.process.running_pid, query=token),
-            Way(TLS, tls, ours.process.running_pid, "https", named),
-            Way(NGINX, first.address, first.processes["nginx"], query=named),
-            Way(NGINX_TLS, second.address, second.processes["nginx"], "https", named),
+            AuthMethod(PLAIN, ours.address, ours.process.running_pid, query=named),
+            AuthMethod(COOKIE, theirs.address, theirs.process.running_pid, cookie=cookie),
+            AuthMethod(TOKEN, theirs.address, theirs.process.running_pid, query=token),
+            AuthMethod(TLS, tls, ours.process.running_pid, "https", named),
+            AuthMethod(NGINX, first.address, first.processes["nginx"], query=named),
+            AuthMethod(NGINX_TLS, second.address, second.processes["nginx"], "https", named),
         )
 
 

@@ -22,7 +22,7 @@ from nncache.cache.decisions import (
     Unchanged,
     Wait,
 )
-from nncache.cache.entries import Entry, Grant, Hit, Kind, Ticket
+from nncache.cache.entries import Entry, EntryKind, Grant, Hit, Ticket
 from nncache.cache.explanation import Explanation
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.replies import Reply
@@ -38,6 +38,7 @@ __all__ = [
     "Decision",
     "Denied",
     "Entry",
+    "EntryKind",
     "Explanation",
     "Failed",
     "Fetch",
@@ -45,7 +46,6 @@ __all__ = [
     "Grant",
     "Hit",
     "Join",
-    "Kind",
     "Known",
     "MetadataCache",
     "OpenFile",

@@ -42,7 +42,7 @@ class Account:
         return ACCOUNT_BYTES + text_bytes(self.caller)
 
 
-class Kept(ABC):
+class EvictableItem(ABC):
     """Something that takes memory.
 
     Attributes:
@@ -71,7 +71,7 @@ class Kept(ABC):
         """Bytes it takes; the same from when it is taken in until it is let go, but for `Ring.recost`."""
 
 
-KeptT = TypeVar("KeptT", bound=Kept)
+KeptT = TypeVar("KeptT", bound=EvictableItem)
 
 
 class Circle(Generic[KeptT]):
@@ -257,5 +257,5 @@ class Ring(Generic[KeptT]):
         assert self.bytes == sum(sums.values()) + sum(account.cost for account in sums)
 
 
-def _weight(item: Kept) -> int:
+def _weight(item: EvictableItem) -> int:
     return item.account.bytes * (1 if item.referenced else UNREFERENCED_WEIGHT)

@@ -7,7 +7,7 @@ from enum import Enum, StrEnum
 from math import inf
 from typing import TypeAlias
 
-from nncache.cache.entries import Hit, Kind, Ticket
+from nncache.cache.entries import EntryKind, Hit, Ticket
 from nncache.cache.replies import Reply
 
 
@@ -75,7 +75,7 @@ class Known:
     """
 
     reply: Reply
-    kind: Kind
+    kind: EntryKind
     replied_at: float
     term: int
     proven_for_s: float = inf

@@ -10,7 +10,7 @@ import hashlib
 from enum import Enum
 from typing import Any, Final, NoReturn
 
-from nncache.cache.clock_eviction import Account, Caller, Kept
+from nncache.cache.clock_eviction import Account, Caller, EvictableItem
 from nncache.cache.replies import Reply, Shared, reply_bytes
 from nncache.cache.sizes import (
     ENTRY_BYTES,
@@ -41,7 +41,7 @@ NOTHING: Final = _Nothing()
 """What a directory's tables are until they have an item: an empty dict takes 64 bytes, one with an item 232."""
 
 
-class Kind(Enum):
+class EntryKind(Enum):
     """What a kept reply says about its path."""
 
     MISSING = "missing"
@@ -114,7 +114,7 @@ class Directory:
         return not (self.children or self.entries or self.grants or self.status_grants or self.tickets)
 
 
-class Entry(Kept):
+class Entry(EvictableItem):
     """The outcome known for one path; it is in the account of the caller for whom it was asked.
 
     Attributes:
@@ -148,7 +148,7 @@ class Entry(Kept):
         reply: Reply,
         account: Account,
         *,
-        kind: Kind,
+        kind: EntryKind,
         replied_at: float,
         since_txid: int,
         shared: Shared = Shared.NOTHING,
@@ -199,7 +199,7 @@ class Entry(Kept):
     @property
     def is_missing(self) -> bool:
         """Whether the reply is a 404, whose body names the path as it was asked for."""
-        return self.kind is Kind.MISSING
+        return self.kind is EntryKind.MISSING
 
     def says_the_same(self, reply: Reply) -> bool:
         """Whether the NameNode has given this outcome again (a 404's text is the asker's own)."""
@@ -213,7 +213,7 @@ def _digest(caller: Caller) -> bytes:
     return hashlib.blake2b(caller.encode(errors="surrogatepass"), digest_size=20).digest()
 
 
-class Grant(Kept):
+class Grant(EvictableItem):
     """A caller's right to traverse a directory, proven by the NameNode to that caller.
 
     The root's own status and, with `grants = per_path`, that of every directory has grants of its own, kept in the
@@ -305,10 +305,10 @@ class Ticket:
         if self.is_thorough:
             return False
         entry = self.directory.entries.get(self.name)
-        return entry is not None and entry.kind is Kind.FILE and entry.says_the_same(reply)
+        return entry is not None and entry.kind is EntryKind.FILE and entry.says_the_same(reply)
 
 
-class Hit(Kept):
+class Hit(EvictableItem):
     """An entry together with the grant under which one caller may see it, in the caller's account.
 
     A shell may hold it for the next time (`Store.hold`), under a key of its own choice; a subclass says what that

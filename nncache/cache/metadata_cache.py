@@ -29,13 +29,13 @@ from nncache.cache.decisions import (
     Unchanged,
     Wait,
 )
+from nncache.cache.deferred_writes import ANYBODY, TwoStepWrite, Writer
 from nncache.cache.entries import Directory, Entry, Grant, Hit, Ticket
 from nncache.cache.explanation import GRANTS_SHOWN, Explanation, finite, last_forgotten, view_of
 from nncache.cache.filters import Filters
 from nncache.cache.forgetting import forget
 from nncache.cache.gate import FreshnessGate
 from nncache.cache.rights import Rights, may_see
-from nncache.cache.set_aside import ANYBODY, TwoStepWrite, Writer
 from nncache.cache.settings import CacheSettings
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Store
@@ -307,9 +307,9 @@ class MetadataCache:
         write = TwoStepWrite(path, last_txid, self.windows.ends_at(now), topmost_missing, writer)
         self._cover(self.windows.begin(write, now=now, filters=self._filters.globs), now)
         if not writer.is_known:
-            self.windows.doubt(write)
+            self.windows.recheck(write)
 
-    def answer_doubt(self, write: TwoStepWrite, known: TwoStepWrite, now: float) -> None:
+    def answer_recheck(self, write: TwoStepWrite, known: TwoStepWrite, now: float) -> None:
         """Take note of what a NameNode says of a write of which it was asked again."""
         self._cover(self.windows.answer(write, known, now=now, filters=self._filters.globs), now)
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Denied, Unauthenticated
-from nncache.cache.entries import Directory, Entry, Grant, Kind, Ticket
+from nncache.cache.entries import Directory, Entry, EntryKind, Grant, Ticket
 from nncache.cache.settings import CacheSettings
 from nncache.cache.store import Store
 
@@ -57,7 +57,7 @@ class Rights:
             return {}
         if entry is not None and not entry.name:
             return directory.status_grants  # the root's: who may see that may not see what is in it
-        if entry is not None and entry.kind is Kind.DIRECTORY and self._is_per_path:
+        if entry is not None and entry.kind is EntryKind.DIRECTORY and self._is_per_path:
             own = directory.children.get(entry.name)
             return {} if own is None else own.status_grants
         return directory.grants
@@ -70,7 +70,9 @@ class Rights:
             return None
         return grant
 
-    def prove(self, ticket: Ticket, replied_at: float, kind: Kind | None, *, proven_for_s: float) -> None:
+    def prove(
+        self, ticket: Ticket, replied_at: float, kind: EntryKind | None, *, proven_for_s: float
+    ) -> None:
         """Keep what a 200 or a true 404 proves: the asker may traverse every ancestor.
 
         `kind` is None where the reply itself is not kept. The root has no ancestor: its status proves itself alone.
@@ -78,7 +80,7 @@ class Rights:
         if self.have_ended(ticket):
             return
         homes = [(ticket.directory, not ticket.name)]
-        if ticket.name and kind is Kind.DIRECTORY and self._is_per_path:
+        if ticket.name and kind is EntryKind.DIRECTORY and self._is_per_path:
             homes.append((self._store.tree.ensure(ticket.path), True))
         for home, of_status in homes:
             self._store.keep_grant(

@@ -9,7 +9,7 @@ from itertools import islice
 from cachetools import LRUCache
 
 from nncache.cache.clock_eviction import Caller, Ring
-from nncache.cache.entries import Directory, Entry, Grant, Hit, Kind, Ticket
+from nncache.cache.entries import Directory, Entry, EntryKind, Grant, Hit, Ticket
 from nncache.cache.replies import Reply, SharedReplies
 from nncache.cache.sizes import text_bytes
 from nncache.cache.stats import CacheStats
@@ -121,10 +121,10 @@ class Store:
     # -- keeping -------------------------------------------------------------------------------------
 
     def keep_entry(
-        self, ticket: Ticket, reply: Reply, *, kind: Kind, replied_at: float, since_txid: int
+        self, ticket: Ticket, reply: Reply, *, kind: EntryKind, replied_at: float, since_txid: int
     ) -> Entry:
         """Keep a reply under the ticket with which it was asked for; there must be no entry yet."""
-        shared_reply, shared = self._replies.share(reply, without_body=kind is Kind.MISSING)
+        shared_reply, shared = self._replies.share(reply, without_body=kind is EntryKind.MISSING)
         entry = Entry(
             ticket,
             shared_reply,
@@ -233,7 +233,7 @@ class Store:
         for ticket in directory.tickets.pop(own_name, ()):
             ticket.spoiled = True
         entry = directory.entries.get(own_name)
-        if entry is not None and not (spares_directory and entry.kind is Kind.DIRECTORY):
+        if entry is not None and not (spares_directory and entry.kind is EntryKind.DIRECTORY):
             self.forget_entry(entry)
 
     def forget_line(self, path: str, top: str) -> None:
@@ -265,7 +265,7 @@ class Store:
         """Forget everything and spoil every question under way."""
         self.forget_subtree(ROOT)
         self._replies.clear()
-        self.watches.touch_all()
+        self.watches.invalidate_all()
         self.counters.flushes += 1
 
     def note_forgotten(self, forgotten: Forgotten) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nncache.cache.entries import Directory, Entry, Grant, Kind
+from nncache.cache.entries import Directory, Entry, EntryKind, Grant
 from nncache.cache.sizes import DIRECTORY_BYTES, text_bytes
 from nncache.hadoop.paths import ROOT, name, parent
 
@@ -178,4 +178,6 @@ class Tree:
 
 def _is_directory(node: Directory | None, entry: Entry | None) -> bool:
     """Whether a path's own node, or its status, proves that it is a directory."""
-    return (node is not None and node.positives > 0) or (entry is not None and entry.kind is Kind.DIRECTORY)
+    return (node is not None and node.positives > 0) or (
+        entry is not None and entry.kind is EntryKind.DIRECTORY
+    )

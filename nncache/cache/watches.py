@@ -32,20 +32,20 @@ class Watch:
 
     Attributes:
         path: canonical.
-        touches: how often it may have changed since the watch began.
+        invalidations: how often it may have changed since the watch began.
     """
 
-    __slots__ = ("_woken", "path", "touches")
+    __slots__ = ("_woken", "invalidations", "path")
 
     def __init__(self, path: str, woken: Callable[[], None]) -> None:
         """Begin; `woken` is called at each touch that wakes, and must neither raise nor change the watches."""
         self.path = path
-        self.touches = 0
+        self.invalidations = 0
         self._woken = woken
 
-    def touch(self, *, wakes: bool = True) -> None:
+    def invalidate(self, *, wakes: bool = True) -> None:
         """Take note that the path may have changed; unless it `wakes`, another touch for the same change follows."""
-        self.touches += 1
+        self.invalidations += 1
         if wakes:
             self._woken()
 
@@ -84,10 +84,10 @@ class Watches:
             del self._at[watch.path]
             del self._order[bisect_left(self._order, watch.path)]
 
-    def touch_all(self) -> None:
+    def invalidate_all(self) -> None:
         """Touch every watch: nothing is known any more."""
         for path in tuple(self._at):
-            self._touch(path)
+            self._invalidate(path)
 
     def apply(self, change: Footprint, *, is_event: bool) -> None:
         """Touch what a change may have changed. Costs O(1) where nothing is watched.
@@ -99,32 +99,32 @@ class Watches:
             return
         match change:
             case Appeared(path) | Vanished(path):
-                self._touch_place(path)
+                self._invalidate_place(path)
             case Moved(source, path):
-                self._touch_place(source)
-                self._touch_place(path)
+                self._invalidate_place(source)
+                self._invalidate_place(path)
             case Touched(path) | Opened(path) | Closed(path) | FileTouched(path):
-                self._touch(path)
+                self._invalidate(path)
             case LineTouched(path, top):
                 for each in _line(path, top):
-                    self._touch(each)
+                    self._invalidate(each)
             case AccessChanged(path):
-                self._touch_subtree(path, wakes_below=is_event)
+                self._invalidate_subtree(path, wakes_below=is_event)
             case SubtreeUnknown(path):
-                self._touch_subtree(path)
+                self._invalidate_subtree(path)
             case EverythingUnknown():
-                self.touch_all()
+                self.invalidate_all()
             case _:
                 assert_never(change)
 
-    def _touch_place(self, path: str) -> None:
-        self._touch_subtree(path)
-        self._touch(parent(path) or ROOT)
+    def _invalidate_place(self, path: str) -> None:
+        self._invalidate_subtree(path)
+        self._invalidate(parent(path) or ROOT)
 
-    def _touch_subtree(self, path: str, *, wakes_below: bool = True) -> None:
-        self._touch(path)
+    def _invalidate_subtree(self, path: str, *, wakes_below: bool = True) -> None:
+        self._invalidate(path)
         for each in self._below(path):
-            self._touch(each, wakes=wakes_below)
+            self._invalidate(each, wakes=wakes_below)
 
     def _below(self, path: str) -> list[str]:
         """Return the watched paths properly below a path: all that begin with it and a slash are neighbours."""
@@ -135,9 +135,9 @@ class Watches:
             last += 1
         return [each for each in self._order[first:last] if each != path]
 
-    def _touch(self, path: str, *, wakes: bool = True) -> None:
+    def _invalidate(self, path: str, *, wakes: bool = True) -> None:
         for watch in tuple(self._at.get(path, ())):
-            watch.touch(wakes=wakes)
+            watch.invalidate(wakes=wakes)
 
     def check(self) -> None:
         """Assert the invariants; for tests."""

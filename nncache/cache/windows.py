@@ -12,8 +12,8 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import count
 
-from nncache.cache.crowding import crowded_directory
-from nncache.cache.set_aside import SetAside, TwoStepWrite
+from nncache.cache.deferred_writes import DeferredWrites, TwoStepWrite
+from nncache.cache.shared_directory import shared_directory_of
 from nncache.cache.subtrees import Subtrees
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT, parent
@@ -93,9 +93,9 @@ class TwoStepWindows:
         self._names: Counter[str] = Counter()  # covered alone
         self._share = max(1, max_windows // _SHARES)
         self._by_owner: dict[str, OrderedDict[_Window, None]] = {}
-        self._aside = SetAside(max_writes=max_windows, share=self._share)
-        self._doubtful: dict[TwoStepWrite, None] = {}  # in the order in which they came
-        self.on_doubt: Callable[[], None] = _nothing  # called when a NameNode must be asked again
+        self._aside = DeferredWrites(max_writes=max_windows, share=self._share)
+        self._recheck_queue: dict[TwoStepWrite, None] = {}  # in the order in which they came
+        self.on_recheck: Callable[[], None] = _nothing  # called when a NameNode must be asked again
         self._full_until = float("-inf")
 
     def begin(self, write: TwoStepWrite, *, now: float, filters: GlobSet) -> tuple[str, ...] | None:
@@ -172,7 +172,7 @@ class TwoStepWindows:
         for owner in write.writer.owners:
             theirs = self._by_owner.get(owner, ())
             places = [window.directory for window in theirs] if len(theirs) >= self._share else []
-            if (directory := crowded_directory(places)) is not None:
+            if (directory := shared_directory_of(places)) is not None:
                 covered += self._merge(write, theirs, directory)
         if any(_is_inside(write, root) for root in covered):
             return covered
@@ -247,23 +247,23 @@ class TwoStepWindows:
             if len(unwritten) == 1:
                 self._end(unwritten[0])
 
-    def take_doubtful(self) -> list[TwoStepWrite]:
+    def take_recheck_queue(self) -> list[TwoStepWrite]:
         """Return the writes of which a NameNode must be asked again, each once."""
-        doubtful, self._doubtful = self._doubtful, {}
-        return list(doubtful)
+        recheck_queue, self._recheck_queue = self._recheck_queue, {}
+        return list(recheck_queue)
 
-    def doubt(self, write: TwoStepWrite) -> None:
+    def recheck(self, write: TwoStepWrite) -> None:
         """Have a NameNode asked (again) what the write can do."""
-        if len(self._doubtful) >= 4 * self._max_windows:  # at least half of them are over
-            pending = [each for each in self._doubtful if each in self._windows or each in self._aside]
-            self._doubtful = dict.fromkeys(pending)
-        self._doubtful[write] = None
-        self.on_doubt()
+        if len(self._recheck_queue) >= 4 * self._max_windows:  # at least half of them are over
+            pending = [each for each in self._recheck_queue if each in self._windows or each in self._aside]
+            self._recheck_queue = dict.fromkeys(pending)
+        self._recheck_queue[write] = None
+        self.on_recheck()
 
     def may_be_granted(self, path: str) -> None:
         """Take note of a change after which callers may have more rights at or below a path."""
         for write in self._aside.denied_at(path):
-            self.doubt(write)
+            self.recheck(write)
 
     def _expire(self, now: float) -> None:
         while self._ends and now >= self._ends[0][0]:

@@ -10,7 +10,7 @@ from nncache.checks.facts import Contact, Facts, Trouble
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.server_kind import ServerKind
 from nncache.net.addresses import split_address
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 
 _RIGHT: Final[Mapping[str, str]] = {
     "namenode_http": "the NameNode's HTTP address (dfs.namenode.http-address, port 9870 by default)",
@@ -148,7 +148,7 @@ def _other_port(facts: Facts, address: str) -> str:
     )
 
 
-def _is_own(contact: Contact, endpoint: Endpoint | None) -> bool:
+def _is_own(contact: Contact, endpoint: ListenAddress | None) -> bool:
     """Tell whether a connection to this address comes back to ourselves."""
     if endpoint is None or endpoint.port == 0:
         return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from nncache.checks.facts import Facts, NameNodeFound, Read
+from nncache.checks.facts import Facts, NameNodeFound, RootStatus
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.election_view import HaState, NameNode
 from nncache.hadoop.kerberos.advice import is_about_kdc
@@ -345,7 +345,7 @@ def read(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _asks_for_more(facts: Facts, found: Read) -> bool:
+def _asks_for_more(facts: Facts, found: RootStatus) -> bool:
     """Tell whether the answer of a proxy only shows who was asked for, which other checks judge."""
     if found.status == HTTPStatus.UNAUTHORIZED:
         return any(map(facts.web_wants_kerberos, facts.namenodes))

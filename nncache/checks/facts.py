@@ -9,7 +9,7 @@ from typing import Final
 from nncache.checks.subject import Subject
 from nncache.coordination.acl import Acl
 from nncache.hadoop.doas_trial import Trial
-from nncache.hadoop.election_view import Answer, HaState, NameNode
+from nncache.hadoop.election_view import HaState, NameNode, ProbeReply
 from nncache.hadoop.kerberos.advice import is_about_kdc
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
@@ -55,7 +55,7 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class RootStatus:
     """What came of one GETFILESTATUS of the root directory.
 
     Attributes:
@@ -96,7 +96,7 @@ class NameNodeFound:
         trial: whether this service may act for others, if it has to; None: not known.
     """
 
-    answer: Answer | None = None
+    answer: ProbeReply | None = None
     silence: str = ""
     named_status: int = 0
     anonymous_status: int = 0
@@ -104,7 +104,7 @@ class NameNodeFound:
     clock_ahead_s: float | None = None
     conf: Mapping[str, str] | None = None
     conf_silence: str = ""
-    read: Read = field(default_factory=Read)
+    read: RootStatus = field(default_factory=RootStatus)
     rpc_namespace: Namespace | None = None
     rpc_state: HaState | None = None
     rpc_silence: str = ""
@@ -260,7 +260,7 @@ class Facts:
     registry: RegistryFound | None = None
     stored: StoredFound | None = None
     host: HostFound = field(default_factory=HostFound)
-    through: Read | None = None
+    through: RootStatus | None = None
 
     @property
     def active(self) -> tuple[NameNode, ...]:

@@ -13,8 +13,8 @@ from nncache.checks.facts import (
     Facts,
     HostFound,
     NameNodeFound,
-    Read,
     RegistryFound,
+    RootStatus,
     StoredFound,
     ZooKeeperFound,
 )
@@ -78,7 +78,9 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
         _in_time(_zookeeper(facts, login, clock), None, THEN_S),
         _in_time(_registry(facts, login, clock), None, THEN_S),
         _in_time(_stored(facts, identity, web), StoredFound(is_slow=True), THEN_S),
-        _in_time(_through(facts, identity), Read(says=f"no answer in {THEN_S:g} s", is_slow=True), THEN_S),
+        _in_time(
+            _through(facts, identity), RootStatus(says=f"no answer in {THEN_S:g} s", is_slow=True), THEN_S
+        ),
     )
     host = replace(facts.host, ticket_left_s=_ticket_left_s(subject, identity, clock))
     return replace(
@@ -244,7 +246,7 @@ async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNode
     return StoredFound(globs=globs, broken=stored.broken, untrusted=stored.untrusted)
 
 
-async def _through(facts: Facts, identity: KerberosIdentity | None) -> Read | None:
+async def _through(facts: Facts, identity: KerberosIdentity | None) -> RootStatus | None:
     """Read through the proxy that already runs at `listen`, if one does."""
     running, subject = facts.host.users.get("listen"), facts.subject
     if running is None or running.kind is not ServerKind.PROXY or facts.lacks_login:
@@ -252,12 +254,12 @@ async def _through(facts: Facts, identity: KerberosIdentity | None) -> Read | No
     async with aiohttp.ClientSession(trust_env=False) as session:
         if identity is None:
             return await read_status(session, running.address, subject.user, path=subject.mount)
-        read = Read()
+        read = RootStatus()
         for host in _who_judges(subject):
             try:
                 field = (await identity.negotiation(host, ANSWER_S)).field
             except KerberosError as error:
-                read = Read(says=str(error))
+                read = RootStatus(says=str(error))
                 continue
             read = await read_status(
                 session, running.address, subject.user, path=subject.mount, authorization=field

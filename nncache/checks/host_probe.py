@@ -18,7 +18,7 @@ from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.server_kind import ServerKind
 from nncache.invalidation.publisher.output_stream import load_output_class
 from nncache.invalidation.stream import load_stream_class
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.server_certificate import ServerCertificate, certificate_of
 from nncache.proxy.errors import StartError
@@ -102,7 +102,7 @@ def _wrong(look: Callable[[], object]) -> str:
     return ""
 
 
-async def _bind(endpoint: Endpoint) -> str:
+async def _bind(endpoint: ListenAddress) -> str:
     """Return why an address cannot be listened on; "" if it can."""
     try:
         host, *_ = await resolved(endpoint.host, endpoint.port)
@@ -116,5 +116,5 @@ async def _bind(endpoint: Endpoint) -> str:
     return ""
 
 
-def _reached(endpoint: Endpoint) -> str:
-    return str(Endpoint(_REACHED_AT.get(endpoint.host, endpoint.host), endpoint.port))
+def _reached(endpoint: ListenAddress) -> str:
+    return str(ListenAddress(_REACHED_AT.get(endpoint.host, endpoint.host), endpoint.port))

@@ -16,11 +16,11 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from nncache.checks.facts import NameNodeFound, Read
+from nncache.checks.facts import NameNodeFound, RootStatus
 from nncache.hadoop import conf_page
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.doas_trial import Trial, try_doas
-from nncache.hadoop.election_view import Answer, HaState, NameNode
+from nncache.hadoop.election_view import HaState, NameNode, ProbeReply
 from nncache.hadoop.errors import HadoopError, KerberosError, OtherServerError, RemoteCallError
 from nncache.hadoop.jmx import (
     STARTED_QUERY,
@@ -114,7 +114,7 @@ async def read_status(
     web: NameNodeWeb = PLAIN,
     path: str = ROOT,
     authorization: str = "",
-) -> Read:
+) -> RootStatus:
     """Read the status of a directory; a cache in between takes no part in it.
 
     `authorization` is the value of that field, if it is not the session's part to log in.
@@ -126,7 +126,7 @@ async def read_status(
     if got.status and got.status != HTTPStatus.OK:
         remote = parse_remote_exception(got.body)
         says = f"{remote.exception}: {remote.message.partition(chr(10))[0]}" if remote else ""
-    return Read(
+    return RootStatus(
         status=got.status,
         says=says,
         cache_status=got.fields.get("Cache-Status", ""),
@@ -178,7 +178,7 @@ async def _edits(rpc: NameNodeRpc, found: NameNodeFound) -> NameNodeFound:
     return replace(found, edits_txid=txid)
 
 
-async def _said_of_itself(jmx: JmxClient, namenode: NameNode) -> tuple[Answer | None, str]:
+async def _said_of_itself(jmx: JmxClient, namenode: NameNode) -> tuple[ProbeReply | None, str]:
     try:
         return await jmx.ask(namenode), ""
     except HadoopError as error:

@@ -13,10 +13,10 @@ from nncache.coordination.acl import Acl
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.registry import paths
 from nncache.registry.addresses import place_of
-from nncache.registry.daemon_record import ADMIN_API, PLACE, WEBHDFS_API, Daemon
+from nncache.registry.daemon_record import ADMIN_API, PLACE, WEBHDFS_API, RegisteredDaemon
 from nncache.registry.errors import (
     InvalidRecordError,
     NoPathPermissionsError,
@@ -25,7 +25,7 @@ from nncache.registry.errors import (
     RegistryError,
 )
 from nncache.registry.operations import Registry
-from nncache.registry.record import Entry
+from nncache.registry.record import RegistryEntry
 from nncache.registry.settings import reached_at
 from nncache.registry.tree_reading import read_tree
 
@@ -75,9 +75,9 @@ async def _own(subject: Subject) -> RegistryFound:
         hosts = await resolved(host, at.port)
     except (OSError, TimeoutError):
         hosts = ()
-    daemon = Daemon(kind=subject.command, host=host, port=at.port, admin="")
+    daemon = RegisteredDaemon(kind=subject.command, host=host, port=at.port, admin="")
     path = daemon.path if at.port else ""
-    return RegistryFound(host=host, hosts=hosts, path=path, at=str(Endpoint(host, at.port)))
+    return RegistryFound(host=host, hosts=hosts, path=path, at=str(ListenAddress(host, at.port)))
 
 
 async def _acls(registry: Registry, path: str) -> dict[str, Acl]:
@@ -106,7 +106,7 @@ async def _own_record(registry: Registry, found: RegistryFound) -> RegistryFound
         return replace(found, fault=error.what)
 
 
-async def _answer(entry: Entry, user: str) -> Contact | None:
+async def _answer(entry: RegistryEntry, user: str) -> Contact | None:
     """Return what answers where a daemon serves; None if it says nowhere."""
     endpoints = (
         entry.record.external_endpoint(WEBHDFS_API),

@@ -9,7 +9,7 @@ from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.paths import ROOT
 from nncache.invalidation.settings import DIRECT, ZOOKEEPER
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 
@@ -78,10 +78,10 @@ class Subject:
         return self.settings.zookeeper if self.registers else self.zookeeper
 
     @property
-    def registers_at(self) -> Endpoint:
+    def registers_at(self) -> ListenAddress:
         """Where it listens on what its entry is named after; of the registered host, where that is another one."""
         at = self.endpoints.get("listen", self.endpoints["admin"])
-        return Endpoint(self.settings.registration.registry_host or at.host, at.port)
+        return ListenAddress(self.settings.registration.registry_host or at.host, at.port)
 
     @property
     def reads_edits(self) -> bool:
@@ -107,7 +107,7 @@ class Subject:
         return self.settings.cache.glob
 
     @property
-    def endpoints(self) -> Mapping[str, Endpoint]:
+    def endpoints(self) -> Mapping[str, ListenAddress]:
         """Where it listens, by key."""
         if isinstance(self.settings, SettingsOfPublisher):
             return {"admin": self.settings.publisher.admin_at}

@@ -221,7 +221,7 @@ CHECKS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckResult:
     """What one check has come to; `namespace` is the one that it is about, of several."""
 
     check: str
@@ -229,9 +229,9 @@ class Result:
     namespace: str = ""
 
 
-def judged(facts: Facts, namespace: str = "") -> tuple[Result, ...]:
+def judged(facts: Facts, namespace: str = "") -> tuple[CheckResult, ...]:
     """Return what each check makes of the facts, of this namespace if there are several."""
-    return tuple(Result(check.name, _findings(check, facts), namespace) for check in CHECKS)
+    return tuple(CheckResult(check.name, _findings(check, facts), namespace) for check in CHECKS)
 
 
 def _findings(check: Check, facts: Facts) -> tuple[Finding, ...]:
@@ -240,7 +240,7 @@ def _findings(check: Check, facts: Facts) -> tuple[Finding, ...]:
     return tuple(check.judge(facts))
 
 
-def exit_code(results: Iterable[Result], *, strict: bool) -> int:
+def exit_code(results: Iterable[CheckResult], *, strict: bool) -> int:
     """Return 1 if something failed (with `strict` also if there is a warning), else 0."""
     bad = {Verdict.FAILED, Verdict.WARNING} if strict else {Verdict.FAILED}
     return int(any(finding.verdict in bad for result in results for finding in result.findings))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from nncache.admin.settings import ExplainSettings, read_token
 from nncache.commands.options import given
 from nncache.errors import AdminError, ConfigurationError
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfExplain, load_settings
 from nncache.settings.forms import Form
@@ -29,7 +29,7 @@ TIMEOUT_S = 5.0
 class AdminPort:
     """Where to ask; the token, if one is needed; and who is trusted, if it is asked over TLS."""
 
-    endpoint: Endpoint
+    endpoint: ListenAddress
     token: str | None
     tls: ssl.SSLContext | None = None
 

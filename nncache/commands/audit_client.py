@@ -7,9 +7,9 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from nncache.commands.admin_client import AdminPort
-from nncache.commands.audit_questions import AuditReport, Read
+from nncache.commands.audit_questions import AuditReport, StatusReply
 from nncache.logs import one_line
-from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES, AuditOutcome
 
 TIMEOUT_S: Final = 10.0
@@ -29,28 +29,30 @@ class HttpSides:
     """
 
     admin: AdminPort
-    proxy: Endpoint
+    proxy: ListenAddress
     user: str
 
     def explain(self, path: str) -> Mapping[str, Any]:
         """Return the proxy's `/explain`; may raise AdminError."""
         return self.admin.ask("/explain?path=" + quote(path, safe="", errors="surrogateescape"))
 
-    def through_proxy(self, path: str) -> Read | None:
+    def through_proxy(self, path: str) -> StatusReply | None:
         """Read through the proxy; None: it did not answer."""
         return self._read(self.proxy, path)
 
-    def at_namenode(self, http: str, path: str) -> Read | None:
+    def at_namenode(self, http: str, path: str) -> StatusReply | None:
         """Read at the NameNode with this HTTP address; None: it did not answer."""
         return self._read(parse_endpoint("http", http), path)
 
-    def _read(self, endpoint: Endpoint, path: str) -> Read | None:
+    def _read(self, endpoint: ListenAddress, path: str) -> StatusReply | None:
         query = urlencode({"op": "GETFILESTATUS", "user.name": self.user})
         connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=TIMEOUT_S)
         try:
             connection.request("GET", f"/webhdfs/v1{quote(path, errors='surrogateescape')}?{query}")
             response = connection.getresponse()
-            return Read(response.status, response.read(), is_hit(response.getheader("Cache-Status", "")))
+            return StatusReply(
+                response.status, response.read(), is_hit(response.getheader("Cache-Status", ""))
+            )
         except (OSError, http.client.HTTPException):
             return None
         finally:
@@ -62,10 +64,10 @@ def is_hit(cache_status: str) -> bool:
     return any(part.strip() == "hit" for part in cache_status.split(";")[1:])
 
 
-def proxy_of(status: Mapping[str, Any], admin: Endpoint) -> Endpoint:
+def proxy_of(status: Mapping[str, Any], admin: ListenAddress) -> ListenAddress:
     """Return where the proxy of this `/status` serves clients; on the admin port's host if it does on all addresses."""
     listen = parse_endpoint("listen", str(status["settings"]["listen"]))
-    return Endpoint(admin.host, listen.port) if listen.host in _WILDCARDS else listen
+    return ListenAddress(admin.host, listen.port) if listen.host in _WILDCARDS else listen
 
 
 VERDICTS = {0: "right", 1: "wrong", 2: "not known"}

@@ -31,7 +31,7 @@ COMPARED: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class StatusReply:
     """A reply to GETFILESTATUS; `is_hit` says that it came from memory."""
 
     status: int
@@ -45,10 +45,10 @@ class Sides(Protocol):
     def explain(self, path: str) -> Mapping[str, Any]:
         """Return the proxy's `/explain`; may raise AdminError."""
 
-    def through_proxy(self, path: str) -> Read | None:
+    def through_proxy(self, path: str) -> StatusReply | None:
         """Read through the proxy; None: it did not answer."""
 
-    def at_namenode(self, http: str, path: str) -> Read | None:
+    def at_namenode(self, http: str, path: str) -> StatusReply | None:
         """Read at the NameNode with this HTTP address; None: it did not answer."""
 
 

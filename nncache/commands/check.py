@@ -63,7 +63,7 @@ def _run(
     """Print what is found, and exit."""
     from nncache.checks.finding import failed, ok, warning  # noqa: PLC0415 - --help loads no client
     from nncache.checks.subject import Subject  # noqa: PLC0415 - as above
-    from nncache.checks.table import SETTINGS, Result, exit_code, judged  # noqa: PLC0415 - as above
+    from nncache.checks.table import SETTINGS, CheckResult, exit_code, judged  # noqa: PLC0415 - as above
     from nncache.commands.check_wiring import as_json as rendered  # noqa: PLC0415 - as above
     from nncache.commands.check_wiring import gathered, waiting  # noqa: PLC0415 - as above
 
@@ -72,13 +72,15 @@ def _run(
         filled, mounts = _filled(form, config, given(flags))
     except ConfigurationError as error:
         wrong = tuple(failed(line, "") for line in error.lines)
-        results: tuple[Result, ...] = (Result(SETTINGS, wrong),)
+        results: tuple[CheckResult, ...] = (CheckResult(SETTINGS, wrong),)
         code = ConfigurationError.exit_code
     else:
         where = "no file" if config is None else str(config)
         ignored = unread(os.environ, {*KEYS, "config"})
         warnings = (warning(line, "unset it, and write it there") for line in ignored)
-        results = (Result(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"), *warnings)),)
+        results = (
+            CheckResult(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"), *warnings)),
+        )
         with waiting() as tell:
             for name, each in filled.items():
                 subject = Subject(each.settings, each.places, mounts.get(name, ROOT))

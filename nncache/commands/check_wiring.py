@@ -15,7 +15,7 @@ from nncache.checks.facts import Facts
 from nncache.checks.finding import Finding, Verdict
 from nncache.checks.gathering import gather
 from nncache.checks.subject import Subject
-from nncache.checks.table import Result
+from nncache.checks.table import CheckResult
 from nncache.clock import boottime
 from nncache.logs import one_line
 
@@ -51,7 +51,7 @@ _COLOURS: Final[Mapping[Verdict, str]] = {
 }
 
 
-def lines(results: Iterable[Result]) -> Iterator[tuple[str, str, str]]:
+def lines(results: Iterable[CheckResult]) -> Iterator[tuple[str, str, str]]:
     """Yield verdict, colour and the rest of each line."""
     for result in results:
         for finding in result.findings:
@@ -62,7 +62,7 @@ def lines(results: Iterable[Result]) -> Iterator[tuple[str, str, str]]:
             )
 
 
-def _of(result: Result) -> str:
+def _of(result: CheckResult) -> str:
     return f"[{result.namespace}] " if result.namespace else ""
 
 
@@ -70,13 +70,13 @@ def _sentence(finding: Finding) -> str:
     return f"{finding.text}; to do: {finding.remedy}" if finding.remedy else finding.text
 
 
-def summary(results: Sequence[Result], seconds: float) -> str:
+def summary(results: Sequence[CheckResult], seconds: float) -> str:
     """Return the last line."""
     counted = Counter(finding.verdict for result in results for finding in result.findings)
     return ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict) + f" in {seconds:.1f} s"
 
 
-def as_json(results: Sequence[Result], exit_code: int) -> str:
+def as_json(results: Sequence[CheckResult], exit_code: int) -> str:
     """Return all of it as one JSON object."""
     return json.dumps(
         {

@@ -22,7 +22,12 @@ from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.file_plan import FilePlan, plan_file
-from nncache.invalidation.filters.filter_file import BadFilterFileError, Entry, encode_filters, parse_filters
+from nncache.invalidation.filters.filter_file import (
+    BadFilterFileError,
+    FileEntry,
+    encode_filters,
+    parse_filters,
+)
 from nncache.invalidation.filters.hdfs_bulk import Done, carry_out
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters
 from nncache.invalidation.filters.quick_hdfs import quick
@@ -97,13 +102,13 @@ class FilterFiles:
         if stored.broken:
             raise FiltersError(f"filters that are broken are not in the file: {', '.join(stored.broken)}")
 
-    async def _plan(self, store: FilterStore, entries: Iterable[Entry], *, prune: bool) -> FilePlan:
+    async def _plan(self, store: FilterStore, entries: Iterable[FileEntry], *, prune: bool) -> FilePlan:
         stored = await _read_all(store)
         limits = self._settings.filters
         return plan_file(entries, stored, user=self._settings.namenodes.user, prune=prune, limits=limits)
 
 
-def read_file(file: str) -> tuple[Entry, ...]:
+def read_file(file: str) -> tuple[FileEntry, ...]:
     """Return what a file, or standard input, says; prints all that is wrong with it.
 
     Raises:

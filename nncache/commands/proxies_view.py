@@ -15,7 +15,7 @@ from nncache.registry import paths
 from nncache.registry.daemon_record import ADMIN_API, KIND, PLACE, WEBHDFS_API
 from nncache.registry.errors import PathNotFoundError
 from nncache.registry.operations import Registry
-from nncache.registry.record import Endpoint, Entry
+from nncache.registry.record import Endpoint, RegistryEntry
 from nncache.registry.tree_reading import read_tree
 from nncache.settings.commands import SettingsOfRegistry
 
@@ -80,7 +80,7 @@ def lines(found: list[Found], *, as_json: bool) -> list[str]:
     ]
 
 
-async def _found(http: aiohttp.ClientSession, entry: Entry) -> Found:
+async def _found(http: aiohttp.ClientSession, entry: RegistryEntry) -> Found:
     admin = _uris(entry.record.internal_endpoint(ADMIN_API))
     return Found(
         name=paths.name_of(entry.path),

@@ -9,9 +9,9 @@ from typing import Any, assert_never
 from nncache.logs import one_line
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.reaping import Reaping, Stays
-from nncache.registry.record import Address, Entry, EntryStatus, ServiceRecord
+from nncache.registry.record import Address, EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.record_json import encode_record
-from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
+from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
 
 
 def statuses(listed: Sequence[EntryStatus], *, as_json: bool) -> Iterator[str]:
@@ -31,7 +31,7 @@ def indented(data: bytes) -> str:
     return json.dumps(json.loads(data), indent=2)
 
 
-def found(entries: Iterable[Entry], query: EndpointQuery, *, as_json: bool) -> Iterator[str]:
+def found(entries: Iterable[RegistryEntry], query: EndpointQuery, *, as_json: bool) -> Iterator[str]:
     """Yield a line for each record: its path, and the addresses of the endpoints that match."""
     if as_json:
         yield json.dumps([{"path": entry.path, "record": _record(entry.record)} for entry in entries])
@@ -65,7 +65,7 @@ def change(event: Change, *, as_json: bool) -> str:
             return one_line(f"+ {status.path}  {what or ''}".rstrip())
         case Removed(path):
             return json.dumps({"change": "removed", "path": path}) if as_json else one_line(f"- {path}")
-        case Gap(why):
+        case WatchGap(why):
             return (
                 json.dumps({"change": "gap", "why": why}) if as_json else f"-- gap: {why}; all is read again"
             )

@@ -24,7 +24,7 @@ from nncache.invalidation.errors import (
     PublisherAwayError,
     UnknownFilterError,
 )
-from nncache.invalidation.subscriber.events import FilterModified, Position, Received, SubscriptionItem
+from nncache.invalidation.subscriber.events import FilterModified, Position, ReceivedEvents, SubscriptionItem
 from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.logs import LogSettings, set_up_logs
 from nncache.net.setting_error import SettingError
@@ -114,7 +114,7 @@ class Telling:
             case FilterModified(txid, glob_before, owner_before, glob, owner):
                 self._outage = ""
                 self._tell(Changed(txid, glob_before, owner_before, glob, owner))
-            case Received(batches):
+            case ReceivedEvents(batches):
                 self._outage = ""
                 for batch in batches:
                     for event in batch.events:

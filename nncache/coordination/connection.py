@@ -39,7 +39,7 @@ _LOGIN_AGAIN_S: Final = 5.0  # before another client tries to log in
 _SESSION_BITS: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
-class Connection:
+class ZooKeeperConnection:
     """Keeps one client connected from `start` to `close`, and takes another one when its session is past hope.
 
     Invariants:
@@ -189,7 +189,7 @@ class Connection:
     def _refused(self, why: str) -> None:
         """Say once what is wrong with the login and what to do; it may pass, so that another client tries again."""
         assert self._login is not None
-        self._login.doubt()
+        self._login.recheck()
         failure = f"the login as {self._login.who} failed: {why}"
         if failure != self._login_failure:
             _log.warning(

@@ -25,7 +25,7 @@ class Login(Protocol):
         """Return kazoo's `sasl_options` for one client."""
         ...
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Take it that a server has refused what was shown."""
 
 

@@ -57,9 +57,9 @@ class KerberosLogin:
         mechanisms.setdefault(_KERBEROS, _Kerberos)
         return {"mechanism": _KERBEROS, "login": self, "attempt": attempt}
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Have tickets got again."""
-        self._identity.doubt()
+        self._identity.recheck()
 
     def begin(self, server: Principal) -> tuple[Initiator, bytes]:
         """Return a context with this server and its first token; blocks, at most for KDC_ANSWER_S or so.
@@ -97,7 +97,7 @@ class DigestLogin:
         mechanisms.setdefault(_DIGEST, _Digest)
         return {"mechanism": _DIGEST, "login": self, "attempt": attempt}
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Do nothing: the password is read at the start."""
 
 

@@ -15,7 +15,7 @@ from kazoo.interfaces import IAsyncResult
 
 from nncache.coordination import translation
 from nncache.coordination.acl import OPEN, Acl
-from nncache.coordination.connection import Connection
+from nncache.coordination.connection import ZooKeeperConnection
 from nncache.coordination.errors import (
     ConnectionLostError,
     NodeExistsError,
@@ -26,7 +26,7 @@ from nncache.coordination.errors import (
 from nncache.coordination.login import Login
 from nncache.coordination.many_reads import AT_ONCE, Reply, send_many_reads
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.watches import Watcher, Watches, WatchHandle
+from nncache.coordination.watches import Watcher, WatchHandle, ZnodeWatches
 from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
 
 _T = TypeVar("_T")
@@ -52,14 +52,14 @@ class Session:
         login: Login | None = None,
     ) -> None:
         """Prepare a session; `log_name` tells in the log whose it is, and each connection logs in with `login`."""
-        self._connection = Connection(
+        self._connection = ZooKeeperConnection(
             settings,
             clock,
             log_name=log_name,
             on_connected=self._on_connected,
             login=login,
         )
-        self._watches = Watches(self)
+        self._watches = ZnodeWatches(self)
         self._counters = SessionStats()
         self._reads_many = True  # until a server, before ZooKeeper 3.6, has no such call
 

@@ -45,7 +45,7 @@ class WatchedPath:
         self._on_fire()
 
 
-class Watches:
+class ZnodeWatches:
     """All watches of one session.
 
     Invariants:
@@ -113,7 +113,7 @@ class Watches:
 class WatchHandle:
     """One user's look at one path; a `nncache.coordination.zookeeper.ZnodeWatch`."""
 
-    def __init__(self, watches: Watches, path: WatchedPath) -> None:
+    def __init__(self, watches: ZnodeWatches, path: WatchedPath) -> None:
         self._watches = watches
         self._path = path
         self._seen: tuple[int, int] | None = None  # the news when it was last read; None before

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, Self, cast
 
 from cachetools import LRUCache
 
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.shares import Shares, holder_of
 from nncache.net.token_bucket import TokenBucket
 
@@ -91,7 +91,7 @@ class DnsServer:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: ListenAddress,
         answering: Answering,
         per_s: float,
         clock: Callable[[], float],
@@ -109,10 +109,10 @@ class DnsServer:
         self._tcp: asyncio.Server | None = None
         self._udp: asyncio.DatagramTransport | None = None
         self.open: set[Connection] = set()
-        self._address: Endpoint | None = None
+        self._address: ListenAddress | None = None
 
     @property
-    def address(self) -> Endpoint:
+    def address(self) -> ListenAddress:
         """Where it listens, once it does."""
         assert self._address is not None, "not listening yet"
         return self._address
@@ -188,7 +188,7 @@ class DnsServer:
             datagrams.close()
             raise
         self._udp, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=datagrams)
-        self._address = Endpoint(host, port)
+        self._address = ListenAddress(host, port)
 
     def _close(self) -> None:
         if self._tcp is not None:

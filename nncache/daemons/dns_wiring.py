@@ -33,12 +33,12 @@ from nncache.errors import ConfigurationError, StartError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.registry import paths
-from nncache.registry.dns_answers import Answers, Authority
+from nncache.registry.dns_answers import DnsResponder, ZoneAuthority
 from nncache.registry.dns_zone import Zone
-from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
+from nncache.registry.tree_watch import Change, Current, Present, Removed, TreeWatch, WatchGap
 from nncache.settings.commands import SettingsOfDns
 
 
@@ -124,7 +124,7 @@ class DnsFollowing:
                         self._zone.take(path, None)
                         if seen is not None:
                             seen.discard(path)
-                    case Gap():
+                    case WatchGap():
                         self.is_current = False
                     case Current():
                         if seen is not None:
@@ -196,14 +196,14 @@ class DnsSystem:
     ) -> None:
         self._settings = settings
         self._manager = manager or ServiceManager({})
-        authority = Authority.of(
+        authority = ZoneAuthority.of(
             settings.dns.domain,
             settings.dns.dns_name_server or socket.getfqdn(),
             ttl_s=settings.dns.dns_ttl_s,
             serial=int(unix_time()),  # grows with each start
         )
         self._zone = Zone(authority.domain_bytes)
-        self._answers = Answers(self._zone, authority)
+        self._answers = DnsResponder(self._zone, authority)
         self._following = DnsFollowing(self._zone)
         self._session = Session(settings.zookeeper, clock, log_name="registry", login=login)
         self._server = DnsServer(settings.dns.listen_at, self._answers, settings.dns.dns_queries_per_s, clock)
@@ -220,7 +220,7 @@ class DnsSystem:
         )
 
     @property
-    def address(self) -> Endpoint:
+    def address(self) -> ListenAddress:
         """Where questions are answered."""
         return self._server.address
 

@@ -22,7 +22,7 @@ from nncache.invalidation.errors import (
     UnknownFilterError,
 )
 from nncache.invalidation.settings import ZOOKEEPER
-from nncache.invalidation.subscriber.events import FilterModified, Position, Received
+from nncache.invalidation.subscriber.events import FilterModified, Position, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.proxy.events.callers import Callers, NamedCallers, UnverifiedCallers, VerifiedCallers
 from nncache.proxy.events.endpoint import EventsEndpoint
@@ -135,7 +135,7 @@ class _Following:
             case FilterModified(txid, glob_before, owner_before, glob, owner):
                 after = After(txid, following.chain)
                 return Modified(after, glob_before, owner_before, glob, owner)
-            case Received(batches, through_txid):
+            case ReceivedEvents(batches, through_txid):
                 return StateChange(batches, After(through_txid, following.chain))
 
 

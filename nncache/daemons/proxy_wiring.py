@@ -35,7 +35,7 @@ from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.hottest import Hottest
 from nncache.proxy.registry_endpoint import NO_REGISTRY
 from nncache.proxy.termination.stats import NO_TERMINATION
-from nncache.registry.daemon_record import Daemon
+from nncache.registry.daemon_record import RegisteredDaemon
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
@@ -213,7 +213,7 @@ class ProxySystem:
             ("signs of life for the service manager", self._manager.beat),
         )
 
-    def _as_daemon(self) -> Daemon:
+    def _as_daemon(self) -> RegisteredDaemon:
         """Return how clients reach this proxy, once it listens."""
         federation = self._federation
         every = (self._settings,) if federation is None else tuple(federation.settings.values())

@@ -55,7 +55,7 @@ from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfPublisher
 
@@ -191,7 +191,7 @@ class PublisherSystem:
         finally:
             await self._admin.__aexit__(None, None, None)
 
-    def _made(self, admin: Endpoint) -> Publisher:
+    def _made(self, admin: ListenAddress) -> Publisher:
         settings = self._settings
         output = load_output_class(settings.publisher.output_stream)(
             OutputSetup(

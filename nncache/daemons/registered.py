@@ -10,7 +10,7 @@ from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.clients.server import Handler, Server
 from nncache.proxy.registry_endpoint import RegistryEndpoint
 from nncache.proxy.traffic import Traffic
-from nncache.registry.daemon_record import PROXY, PUBLISHER, Daemon
+from nncache.registry.daemon_record import PROXY, PUBLISHER, RegisteredDaemon
 from nncache.registry.settings import reached_at
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
@@ -43,7 +43,7 @@ class ServedRegistry:
 
 def proxy_daemon(
     settings: SettingsOfProxy, nameservices: Sequence[str], server: Server, admin_url: str
-) -> Daemon:
+) -> RegisteredDaemon:
     """Return how clients reach a proxy that listens, in front of these nameservices."""
     own = settings.registration.registry_host
     host = reached_at(own, settings.proxy.listen_at.host)
@@ -51,7 +51,7 @@ def proxy_daemon(
     if server.tls is not None and settings.proxy.tls_listen_at is not None:
         tls_host = reached_at(own, settings.proxy.tls_listen_at.host)
         urls.append(url_of("https", tls_host, server.tls.port, _WEBHDFS))
-    return Daemon(
+    return RegisteredDaemon(
         kind=PROXY,
         host=host,
         port=server.port,
@@ -61,11 +61,11 @@ def proxy_daemon(
     )
 
 
-def publisher_daemon(settings: SettingsOfPublisher, admin_url: str) -> Daemon:
+def publisher_daemon(settings: SettingsOfPublisher, admin_url: str) -> RegisteredDaemon:
     """Return how operators reach a publisher that listens."""
     admin = _reached(settings.registration.registry_host, admin_url)
     parts = urlsplit(admin)
-    return Daemon(
+    return RegisteredDaemon(
         kind=PUBLISHER,
         host=parts.hostname or "",
         port=parts.port or 0,

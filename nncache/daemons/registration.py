@@ -13,9 +13,9 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.registry.addresses import place_of
-from nncache.registry.daemon_record import PLACE, Daemon
+from nncache.registry.daemon_record import PLACE, RegisteredDaemon
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
@@ -63,7 +63,7 @@ class Registration:
         settings: RegistrySettings,
         clock: Callable[[], float],
         login: Login | None,
-        daemon: Callable[[], Daemon],
+        daemon: Callable[[], RegisteredDaemon],
     ) -> None:
         """Prepare it; `daemon` says who it is once it listens."""
         self._zookeeper = zookeeper
@@ -157,7 +157,7 @@ class Registration:
             return False
         return True
 
-    def _see_rival(self, daemon: Daemon, found: ServiceRecord | None) -> None:
+    def _see_rival(self, daemon: RegisteredDaemon, found: ServiceRecord | None) -> None:
         """Log that another daemon has replaced the entry, once for each record of it."""
         if found is None or not self._has_bound or found == self._rival:
             return
@@ -187,4 +187,4 @@ async def _found(registry: Registry, path: str) -> ServiceRecord | None:
 
 def url_of(scheme: str, host: str, port: int, path: str = "/") -> str:
     """Return a URL; an IPv6 address gets its brackets."""
-    return f"{scheme}://{Endpoint(host, port)}{path}"
+    return f"{scheme}://{ListenAddress(host, port)}{path}"

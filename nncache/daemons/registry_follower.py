@@ -11,7 +11,7 @@ from nncache.coordination.task_group import run_all
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.proxy.registry_waits import Followed
 from nncache.registry import paths
-from nncache.registry.tree_watch import LOOK_S, Current, Gap, Present, Removed, TreeWatch
+from nncache.registry.tree_watch import LOOK_S, Current, Present, Removed, TreeWatch, WatchGap
 
 _log = logging.getLogger(__name__)
 
@@ -57,16 +57,16 @@ class RegistryFollower:
         is_whole = False  # whether all changes since were reported
         async for change in self._tree.changes():
             match change:
-                case Gap():
+                case WatchGap():
                     self.gaps += 1
                     is_whole = False
                 case Current() if not is_whole:
                     is_whole = True
-                    followed.touched(_EVERYTHING)
+                    followed.invalidated(_EVERYTHING)
                 case Present(status=status) if is_whole:
-                    followed.touched(status.path)
+                    followed.invalidated(status.path)
                 case Removed(path=path) if is_whole:
-                    followed.touched(path)
+                    followed.invalidated(path)
                 case _:
                     pass
 
@@ -75,7 +75,7 @@ class RegistryFollower:
         while True:
             await asyncio.sleep(LOOK_S)
             if was_connected and not session.is_connected:
-                followed.touched(_EVERYTHING)
+                followed.invalidated(_EVERYTHING)
             was_connected = session.is_connected
             if self._session() is not session:
                 raise RegistryUnavailableError("the session with ZooKeeper is another one")

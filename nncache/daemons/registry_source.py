@@ -10,15 +10,15 @@ from nncache.admin.registry_page import (
     CONTENT_TYPE,
     HEADERS,
     EntryShown,
-    Place,
+    PageLocation,
     entry_page,
     found_page,
     problem_page,
 )
 from nncache.daemons.registry_follower import RegistryFollower
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
+from nncache.proxy.registry_request import RegistryRequest
 from nncache.proxy.registry_waits import Followed, RegistryPage
-from nncache.proxy.registry_wish import RegistryWish
 from nncache.registry import paths
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import (
@@ -30,7 +30,7 @@ from nncache.registry.errors import (
 )
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import Slices, apart
-from nncache.registry.record import Entry, EntryStatus
+from nncache.registry.record import EntryStatus, RegistryEntry
 from nncache.registry.record_json import encode_record
 from nncache.registry.targets import (
     METRICS_API,
@@ -59,15 +59,17 @@ class ZooKeeperRegistry:
         """Tell of each change; see RegistrySource."""
         await self._follower.run(followed)
 
-    async def page(self, wish: RegistryWish) -> RegistryPage:
+    async def page(self, registry_request: RegistryRequest) -> RegistryPage:
         """Return what is asked for; see RegistrySource."""
-        if not wish.is_html:
+        if not registry_request.is_html:
             with _translated():
-                return await _page(self._connected(), wish)
-        place = Place(path=paths.path_of(*paths.elements_of(wish.path)), depth=wish.depth)
+                return await _page(self._connected(), registry_request)
+        place = PageLocation(
+            path=paths.path_of(*paths.elements_of(registry_request.path)), depth=registry_request.depth
+        )
         try:
             with _translated():
-                return await _html(self._connected(), place, wish)
+                return await _html(self._connected(), place, registry_request)
         except ClientError as error:
             return _as_html(problem_page(place, str(error)), error.status, error.reason)
 
@@ -96,13 +98,17 @@ def _as_html(body: bytes, status: int = 200, reason: str = "OK", read_bytes: int
     return RegistryPage(body, CONTENT_TYPE, status, reason, fields, read_bytes)
 
 
-async def _html(registry: Registry, place: Place, wish: RegistryWish) -> RegistryPage:
+async def _html(registry: Registry, place: PageLocation, registry_request: RegistryRequest) -> RegistryPage:
     """Return the page of an entry, or of all records below it that are searched for."""
-    if wish.reads_many:
-        entries = await _found(registry, replace(wish, limit=wish.limit + 1), wish.find)
-        is_more = len(entries) > wish.limit
-        return _as_html(found_page(place, entries[: wish.limit], query=wish.find, is_more=is_more))
-    path = paths.readable(wish.path)
+    if registry_request.reads_many:
+        entries = await _found(
+            registry, replace(registry_request, limit=registry_request.limit + 1), registry_request.find
+        )
+        is_more = len(entries) > registry_request.limit
+        return _as_html(
+            found_page(place, entries[: registry_request.limit], query=registry_request.find, is_more=is_more)
+        )
+    path = paths.readable(registry_request.path)
     status = await registry.stat(path)
     record, fault = None, ""
     try:
@@ -111,40 +117,49 @@ async def _html(registry: Registry, place: Place, wish: RegistryWish) -> Registr
         pass
     except InvalidRecordError as error:
         fault = error.what
-    below = await _right_below(registry, path, replace(wish, limit=wish.limit + 1))
+    below = await _right_below(registry, path, replace(registry_request, limit=registry_request.limit + 1))
     shown = EntryShown(
         status=status,
         record=record,
         fault=fault,
-        below=below[: wish.limit],
-        is_more=len(below) > wish.limit,
+        below=below[: registry_request.limit],
+        is_more=len(below) > registry_request.limit,
     )
     return _as_html(entry_page(place, shown), read_bytes=status.size_bytes)
 
 
-async def _right_below(registry: Registry, path: str, wish: RegistryWish) -> tuple[EntryStatus, ...]:
-    names = [name for name in await registry.list(path) if name > paths.name_of(wish.after)]
-    return await registry.stat_all([paths.below(path, name) for name in names[: wish.limit]])
+async def _right_below(
+    registry: Registry, path: str, registry_request: RegistryRequest
+) -> tuple[EntryStatus, ...]:
+    names = [name for name in await registry.list(path) if name > paths.name_of(registry_request.after)]
+    return await registry.stat_all([paths.below(path, name) for name in names[: registry_request.limit]])
 
 
-async def _page(registry: Registry, wish: RegistryWish) -> RegistryPage:
-    if wish.is_prometheus:
-        return RegistryPage(await _targets(await _found(registry, wish, f"api={METRICS_API}")))
-    if wish.find is not None or wish.is_recursive:
-        return RegistryPage(await _records(await _found(registry, wish, wish.find)))
-    if wish.is_list:
-        statuses = await _right_below(registry, paths.readable(wish.path), wish)
+async def _page(registry: Registry, registry_request: RegistryRequest) -> RegistryPage:
+    if registry_request.is_prometheus:
+        return RegistryPage(await _targets(await _found(registry, registry_request, f"api={METRICS_API}")))
+    if registry_request.find is not None or registry_request.is_recursive:
+        return RegistryPage(await _records(await _found(registry, registry_request, registry_request.find)))
+    if registry_request.is_list:
+        statuses = await _right_below(registry, paths.readable(registry_request.path), registry_request)
         return RegistryPage(_json({"entries": list(map(_status, statuses))}))
-    entry = await registry.read(wish.path)
+    entry = await registry.read(registry_request.path)
     size = entry.status.size_bytes
     return RegistryPage(await apart(size, encode_record, entry.record), read_bytes=size)
 
 
-async def _found(registry: Registry, wish: RegistryWish, query: str | None) -> tuple[Entry, ...]:
+async def _found(
+    registry: Registry, registry_request: RegistryRequest, query: str | None
+) -> tuple[RegistryEntry, ...]:
     """Return the records that are asked for, those alone that a query matches."""
     wanted = None if query is None else _parsed(query)
     reading = await read_tree(
-        registry, wish.path, wanted, after=wish.after, limit=wish.limit, most_bytes=MOST_BYTES
+        registry,
+        registry_request.path,
+        wanted,
+        after=registry_request.after,
+        limit=registry_request.limit,
+        most_bytes=MOST_BYTES,
     )
     return reading.entries
 
@@ -156,7 +171,7 @@ def _parsed(query: str) -> EndpointQuery:
         raise ClientError(f"find: {query[:64]}: {error}") from error
 
 
-async def _targets(entries: Iterable[Entry]) -> bytes:
+async def _targets(entries: Iterable[RegistryEntry]) -> bytes:
     """Return a document of what Prometheus scrapes, written a slice at a time."""
     texts, slices = list[bytes](), Slices()
     for entry in entries:
@@ -165,7 +180,7 @@ async def _targets(entries: Iterable[Entry]) -> bytes:
     return b"[%s]" % b",".join(texts)
 
 
-async def _records(entries: Iterable[Entry]) -> bytes:
+async def _records(entries: Iterable[RegistryEntry]) -> bytes:
     """Return a document of these records, written a slice at a time."""
     texts, slices = list[bytes](), Slices()
     for entry in entries:

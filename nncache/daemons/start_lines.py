@@ -8,7 +8,7 @@ from nncache.daemons.namespace_log import do_named
 from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.invalidation.settings import ZOOKEEPER
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.proxy.settings import ProxySettings
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 def _served_at(proxy: ProxySettings, port: int) -> str:
     """Return the addresses for clients; those with TLS are named as such."""
-    plain = str(Endpoint(proxy.listen_at.host, port))
+    plain = str(ListenAddress(proxy.listen_at.host, port))
     return f"{plain} and with TLS on {proxy.tls_listen}" if proxy.tls_listen else plain
 
 

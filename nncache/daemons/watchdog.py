@@ -62,7 +62,7 @@ class ThreadTimes:
     waited_s: float
 
 
-class Held(NamedTuple):
+class LoopStall(NamedTuple):
     """How long the loop has been held.
 
     Attributes:
@@ -74,7 +74,7 @@ class Held(NamedTuple):
     by_code_s: float
 
 
-_NOT_HELD: Final = Held(0.0, 0.0)
+_NOT_HELD: Final = LoopStall(0.0, 0.0)
 
 
 class Peak:
@@ -115,7 +115,7 @@ class Lateness:
         self._waited_s = times.waited_s  # at the last look before it
         self._late_s = 0.0  # the next one, at the last look
 
-    def look(self, now: float, times: "ThreadTimes", beaten_at: float) -> "Held":
+    def look(self, now: float, times: "ThreadTimes", beaten_at: float) -> "LoopStall":
         """Return for how long the next beat has been held back; 0 if it is not due yet."""
         late_s = now - self._looked_at - LOOK_S
         used_s = times.ran_s - self._times.ran_s
@@ -124,7 +124,7 @@ class Lateness:
         self._excused_s += max(0.0, late_s - used_s)
         self._looked_at, self._times = now, times
         self._late_s = now - beaten_at - BEAT_S
-        return Held(max(0.0, self._late_s - self._excused_s), self.by_code_s(times))
+        return LoopStall(max(0.0, self._late_s - self._excused_s), self.by_code_s(times))
 
     def by_code_s(self, times: "ThreadTimes") -> float:
         """Return for how much of the time up to the last look code is to blame, by times that may be later ones."""
@@ -182,7 +182,7 @@ class Watchdog:
             by_code_s = lateness.by_code_s(times)
             held = lateness.look(now, times, self._beaten_at)
             if held.for_s <= HELD_S:
-                self._held = Held(self._held.for_s, by_code_s)
+                self._held = LoopStall(self._held.for_s, by_code_s)
                 self._end(now)
             elif self._holder:
                 self._stalled_s += held.for_s - self._held.for_s

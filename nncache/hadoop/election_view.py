@@ -92,7 +92,7 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ProbeReply:
     """What a NameNode says of itself."""
 
     state: HaState
@@ -138,7 +138,7 @@ class Probe:
 class _Seen:
     """What is known of one NameNode."""
 
-    answer: Answer | None = None  # None: it counts as unreachable
+    answer: ProbeReply | None = None  # None: it counts as unreachable
     was_asked: bool = False  # it has answered, or failed to, at least once
     asked_at: float = float("-inf")  # when the question was sent that `answer` answers
     failures: int = 0  # probes without an answer since the last answer
@@ -246,7 +246,9 @@ class ElectionView:
             default=0,
         )
 
-    def answered(self, namenode: NameNode, asked_at: float, answer: Answer, *, others_had: int = 0) -> None:
+    def answered(
+        self, namenode: NameNode, asked_at: float, answer: ProbeReply, *, others_had: int = 0
+    ) -> None:
         """Take the answer to a question that was sent at `asked_at`; an answer out of order is ignored.
 
         `others_had` is what `last_txid_of_others` said then.
@@ -269,7 +271,7 @@ class ElectionView:
         self._decide()
 
     @staticmethod
-    def _claim(seen: _Seen, asked_at: float, answer: Answer) -> Claim | None:
+    def _claim(seen: _Seen, asked_at: float, answer: ProbeReply) -> Claim | None:
         if answer.state is not HaState.ACTIVE:
             return None
         return claim_after(
@@ -338,7 +340,7 @@ class ElectionView:
         return self._latest is not None and self._seen[self._latest.namenode].answer is not None
 
 
-def _is_same_life(active: Active, namenode: NameNode, answer: Answer) -> bool:
+def _is_same_life(active: Active, namenode: NameNode, answer: ProbeReply) -> bool:
     return (
         active.namenode == namenode
         and active.started_ms == answer.started_ms

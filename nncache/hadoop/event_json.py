@@ -15,13 +15,13 @@ from typing import Final, TypeVar
 
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.events import (
-    AclEntry,
     AclKind,
     AclScope,
     Append,
     Close,
     Create,
     Event,
+    FileAclEntry,
     MetadataKind,
     MetadataUpdate,
     Rename,
@@ -171,7 +171,7 @@ def _many(key: str, attribute: str, form: _Form) -> _Field:
     return _Field(key, attribute, write, read)
 
 
-def _form(made_of: type[Event | AclEntry | XAttr], *spelled: _Field) -> _Form:
+def _form(made_of: type[Event | FileAclEntry | XAttr], *spelled: _Field) -> _Form:
     defaults = {field.name: field.default for field in fields(made_of) if field.default is not MISSING}
     return _Form(made_of, spelled, defaults)
 
@@ -185,7 +185,7 @@ _GROUP: Final = _plain("groupName", "group", _text)
 _PERMS: Final = _Field("perms", "permission", _write_mode, _mode)
 
 _ACL: Final = _form(
-    AclEntry,
+    FileAclEntry,
     _word("scope", "scope", AclScope),
     _word("type", "kind", AclKind),
     _plain("name", "name", _text),

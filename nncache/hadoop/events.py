@@ -49,7 +49,7 @@ class XAttrNamespace(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AclEntry:
+class FileAclEntry:
     """One entry of an ACL."""
 
     scope: AclScope
@@ -125,7 +125,7 @@ class MetadataUpdate:
     owner: str = ""  # OWNER; "" = not changed
     group: str = ""  # OWNER; "" = not changed
     permission: int = 0  # PERMS
-    acls: tuple[AclEntry, ...] = ()  # ACLS: the full new list
+    acls: tuple[FileAclEntry, ...] = ()  # ACLS: the full new list
     xattrs: tuple[XAttr, ...] = ()  # XATTRS
     xattrs_removed: bool = False  # XATTRS
 

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from nncache.hadoop.election_view import Answer, HaState, Journal
+from nncache.hadoop.election_view import HaState, Journal, ProbeReply
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.namespace import Namespace
 
@@ -82,9 +82,9 @@ class Status:
 
     def answer(
         self, started_ms: int, namespace: Namespace | None = None, journal: Journal | None = None
-    ) -> Answer:
+    ) -> ProbeReply:
         """Put it together with what else the same process said."""
-        return Answer(
+        return ProbeReply(
             state=self.state,
             started_ms=started_ms,
             transition_ms=self.transition_ms,

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from nncache.hadoop.election_view import Answer, Journal, NameNode
+from nncache.hadoop.election_view import Journal, NameNode, ProbeReply
 from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError, TlsError
 from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
@@ -90,7 +90,7 @@ class JmxClient:
             NameNode, tuple[int, Namespace]
         ] = {}  # what each said, in which life of its process
 
-    async def ask(self, namenode: NameNode) -> Answer:
+    async def ask(self, namenode: NameNode) -> ProbeReply:
         """Ask when its process started, what it is, how far its log has come, and when it started again.
 
         Only the same start before and after shows that one process said all this, and only the order shows that

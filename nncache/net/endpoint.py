@@ -7,7 +7,7 @@ from nncache.net.setting_error import SettingError
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ListenAddress:
     """Where a socket listens. A bracketed IPv6 host is kept without its brackets."""
 
     host: str
@@ -17,7 +17,7 @@ class Endpoint:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def parse_endpoint(key: str, value: str) -> Endpoint:
+def parse_endpoint(key: str, value: str) -> ListenAddress:
     """Read `host:port`; port 0 lets the system choose.
 
     Raises:
@@ -30,4 +30,4 @@ def parse_endpoint(key: str, value: str) -> Endpoint:
     digits = port.isascii() and port.isdecimal()
     if not colon or not is_host or not digits or int(port) > MAX_PORT:
         raise SettingError(key, value, "must be host:port with a port from 0 to 65535")
-    return Endpoint(name, int(port))
+    return ListenAddress(name, int(port))

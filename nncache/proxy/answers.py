@@ -18,10 +18,10 @@ from nncache.proxy.cache_status import (
     shows_path,
 )
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
-from nncache.proxy.clients.conditional_reply import as_wished
+from nncache.proxy.clients.conditional_reply import with_conditions
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.conditional import Wish
+from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
 from nncache.proxy.headers import HIT, replayed_headers, reply_headers
 from nncache.proxy.messages import Header, Headers
@@ -84,13 +84,13 @@ class Answers:
                 self.hit_memory.remember(request, answer.hit, body, until=until)
         return response
 
-    def wished(
-        self, exchange: Exchange, reading: Reading, waited: Waited, wish: Wish, *, is_secure: bool
+    def with_conditions(
+        self, exchange: Exchange, reading: Reading, waited: Waited, conditions: Conditions, *, is_secure: bool
     ) -> RawResponse:
         """Make the reply to a request with conditions, which may have been held."""
         made = WAITED_HIT if waited.was_held else HIT
         response = self._reply(exchange, reading, waited, made, is_secure=is_secure)
-        return as_wished(response, wish, applied_s=waited.applied_s)
+        return with_conditions(response, conditions, applied_s=waited.applied_s)
 
     def failed(self, exchange: Exchange, error: ProxyError, why: ForwardReason, adds: Headers) -> RawResponse:
         """Make the reply to a request that was to be forwarded."""

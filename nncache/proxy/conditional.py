@@ -30,7 +30,7 @@ _TAG_BYTES: Final = 135
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Conditions:
     """The conditions of a request with such a field.
 
     Attributes:
@@ -65,7 +65,7 @@ def etag_of(body: bytes) -> bytes:
     return b'"%b"' % hashlib.blake2b(body, digest_size=16).hexdigest().encode("ascii")
 
 
-def wish_of(headers: Headers, *, max_wait_s: float) -> Wish | None:
+def conditions_of(headers: Headers, *, max_wait_s: float) -> Conditions | None:
     """Read a request's fields; None if it has no `If-None-Match`, and no `Prefer` with a wait.
 
     Of several waits the first counts (RFC 7240, section 2); one that is no number of seconds counts as none.
@@ -87,7 +87,9 @@ def wish_of(headers: Headers, *, max_wait_s: float) -> Wish | None:
     if known is None and wait is None:
         return None
     kept_bytes += _TAG_BYTES * len(known or ())
-    return Wish(None if known is None else frozenset(known), min(wait or 0, int(max_wait_s)), kept_bytes)
+    return Conditions(
+        None if known is None else frozenset(known), min(wait or 0, int(max_wait_s)), kept_bytes
+    )
 
 
 def _add_tags(known: set[bytes], value: bytes) -> None:

@@ -13,8 +13,8 @@ from typing import Final
 
 from cachetools import LRUCache
 
+from nncache.cache.deferred_writes import Writer
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.set_aside import Writer
 from nncache.hadoop.calls import Call
 from nncache.hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
 from nncache.hadoop.errors import CallerRefusedError
@@ -23,7 +23,7 @@ from nncache.hadoop.paths import ROOT, Ancestors, ancestors, exceeds_limits
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.net.http_failure import why_unanswered
 from nncache.proxy.log_throttle import ThrottledLog
-from nncache.proxy.ports import Clock, NameNodeQueries, Right
+from nncache.proxy.ports import Clock, NameNodeQueries, WriteRight
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class _Shared:
 
     def __init__(self) -> None:
         self.asked = 0  # how often it was sent
-        self.answer: tuple[Right, str | None] | None = None  # to the last; None: there is none
+        self.answer: tuple[WriteRight, str | None] | None = None  # to the last; None: there is none
         self.lock = asyncio.Lock()
 
 
@@ -134,12 +134,12 @@ class PathProbe:
         watch = watches.add(path, _nothing)
         try:
             while True:
-                touches = watch.touches
+                invalidations = watch.invalidations
                 try:
                     existing = await self._look_twice(path, writer)
                 except CallerRefusedError:
                     existing = ExistingPath(may_write=False)
-                if existing.can_be_made or watch.touches == touches:
+                if existing.can_be_made or watch.invalidations == invalidations:
                     return existing
         finally:
             watches.remove(watch)
@@ -159,16 +159,16 @@ class PathProbe:
             not writer.appends
         ):  # FSDirWriteFileOp.startFile: the right to write the nearest ancestor that exists
             right, topmost = await self._look_above(path, writer.user)
-            if right is Right.DENIED:
+            if right is WriteRight.DENIED:
                 return ExistingPath(may_write=False)
         if await self._queries.is_directory(path, writer.user):
             return ExistingPath(is_directory=True)
         # ... and the file itself, if it is there. FSDirAppendOp.appendFile: the file alone.
         right = await self._queries.may_write(path, writer.user)
-        may_write = right is not Right.DENIED and not (writer.appends and right is Right.MISSING)
+        may_write = right is not WriteRight.DENIED and not (writer.appends and right is WriteRight.MISSING)
         return ExistingPath(topmost_missing=topmost, may_write=may_write)
 
-    async def _look_above(self, path: str, user: RpcUser | None) -> tuple[Right, str | None]:
+    async def _look_above(self, path: str, user: RpcUser | None) -> tuple[WriteRight, str | None]:
         """Find the nearest ancestor that exists: the right to write it, and the topmost that is missing.
 
         A flood into one directory has one question under way.
@@ -184,12 +184,12 @@ class PathProbe:
                 shared.answer = await self._ask_above(above, user)
             return shared.answer
 
-    async def _ask_above(self, above: Ancestors, user: RpcUser | None) -> tuple[Right, str | None]:
+    async def _ask_above(self, above: Ancestors, user: RpcUser | None) -> tuple[WriteRight, str | None]:
         """Ask it. An ancestor of what exists exists, so O(log depth) questions are enough."""
         topmost: str | None = None
         right = await self._queries.may_write(above[0], user)
-        is_there = right in {Right.GRANTED, Right.DENIED}
-        if not is_there and (right is Right.MISSING or not await self._queries.exists(above[0], user)):
+        is_there = right in {WriteRight.GRANTED, WriteRight.DENIED}
+        if not is_there and (right is WriteRight.MISSING or not await self._queries.exists(above[0], user)):
             low, high = 1, len(above) - 1  # the root exists
             while low < high:
                 middle = (low + high) // 2

@@ -28,7 +28,7 @@ from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.conditional import Wish, wish_of
+from nncache.proxy.conditional import Conditions, conditions_of
 from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
 from nncache.proxy.held_requests import HeldRequest, LetGo
@@ -240,30 +240,35 @@ class FrontEnd:
             asked=request.get(ASKED),
             lease=reading.lease,
         )
-        wish, is_secure = wish_of(request.raw_headers, max_wait_s=self._max_wait_s), is_over_tls(request)
-        if wish is None:
+        conditions, is_secure = (
+            conditions_of(request.raw_headers, max_wait_s=self._max_wait_s),
+            is_over_tls(request),
+        )
+        if conditions is None:
             answer = await self._answer(read)
             if not isinstance(answer, PassOn):
                 return self.answers.plain(request, exchange, reading, answer, is_secure=is_secure)
         else:
-            held = HeldRequest.of(request, self.answers, self.traffic, exchange, reading, wish)
-            waited = await self._wait(read, wish, request, held)
+            held = HeldRequest.of(request, self.answers, self.traffic, exchange, reading, conditions)
+            waited = await self._wait(read, conditions, request, held)
             if waited is None:
                 return LetGo()
             exchange.started += waited.held_s  # what is timed is the work
             answer = waited.answer
             if not isinstance(answer, PassOn):
-                return self.answers.wished(exchange, reading, waited, wish, is_secure=is_secure)
+                return self.answers.with_conditions(
+                    exchange, reading, waited, conditions, is_secure=is_secure
+                )
         call = parse_call(head.method, head.target)
         return await self._pass_on(request, exchange, head, call, answer.why, adds)
 
     async def _wait(
-        self, read: Read, wish: Wish, request: web.BaseRequest, held: HeldRequest | None
+        self, read: Read, conditions: Conditions, request: web.BaseRequest, held: HeldRequest | None
     ) -> Waited | None:
         client = getattr(request, "protocol", None)
         try:
             client = client if isinstance(client, OneTaskHandler) else None
-            return await self.waits.answer(read, wish, client, held)
+            return await self.waits.answer(read, conditions, client, held)
         except ClientGoneError:
             raise
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded

@@ -12,7 +12,7 @@ from aiohttp import HttpVersion11, web
 from nncache.proxy.answers import Answers
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.conditional import Wish
+from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.reading import Reading
 from nncache.proxy.traffic import Exchange, Result, Traffic
@@ -74,14 +74,14 @@ class HeldRequest:
         traffic: Traffic,
         exchange: Exchange,
         reading: Reading,
-        wish: Wish,
+        conditions: Conditions,
         lets_go: LetsGo,
     ) -> None:
         self._answers = answers
         self._traffic = traffic
         self._exchange = exchange
         self._reading = reading
-        self._wish = wish
+        self._wish = conditions
         self._lets_go: LetsGo | None = lets_go
         self._client: Holder | None = None  # holds it
         self._wait: KeptWait | None = None
@@ -94,13 +94,13 @@ class HeldRequest:
         traffic: Traffic,
         exchange: Exchange,
         reading: Reading,
-        wish: Wish,
+        conditions: Conditions,
     ) -> "HeldRequest | None":
         """Return one, unless the request is served on a connection that cannot let go of it."""
         connection = getattr(request, "protocol", None)
         if not isinstance(connection, LetsGo) or request.version != HttpVersion11 or not request.keep_alive:
             return None
-        return cls(answers, traffic, exchange, reading, wish, connection)
+        return cls(answers, traffic, exchange, reading, conditions, connection)
 
     def keep(self, wait: KeptWait) -> bool:
         """Have it held, if its connection can let go of it still."""
@@ -135,7 +135,7 @@ class HeldRequest:
         exchange = self._exchange
         exchange.started += waited.held_s  # what is timed is the work
         try:
-            response = self._answers.wished(
+            response = self._answers.with_conditions(
                 exchange, self._reading, waited, self._wish, is_secure=client.is_over_tls
             )
         except Exception:  # noqa: BLE001 - the last line of defence: logged, counted, answered

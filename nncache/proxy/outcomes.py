@@ -12,7 +12,7 @@ from nncache.cache.decisions import (
     Unauthenticated,
     Unchanged,
 )
-from nncache.cache.entries import Kind, Ticket
+from nncache.cache.entries import EntryKind, Ticket
 from nncache.cache.replies import Reply
 from nncache.proxy.credentials import Credential, proven_for_s
 from nncache.proxy.headers import replayed_headers
@@ -45,11 +45,11 @@ def outcome_of(
         return Failed()
     match admission:
         case Admission.MISSING:
-            return _known(reply, Kind.MISSING, proven)
+            return _known(reply, EntryKind.MISSING, proven)
         case Admission.DIRECTORY:
-            return _known(reply, Kind.DIRECTORY, proven)
+            return _known(reply, EntryKind.DIRECTORY, proven)
         case Admission.ASK_WHETHER_CLOSED:
-            known = _known(reply, Kind.FILE, proven)
+            known = _known(reply, EntryKind.FILE, proven)
             if unchanged is None or not unchanged.finds_unchanged(known.reply):
                 return None
             return Unchanged(
@@ -68,10 +68,10 @@ def file_outcome(reply: UpstreamReply, credential: Credential | None, *, is_clos
         return Failed()
     if not is_closed:
         return OpenFile(replied_at=reply.replied_at, term=reply.term, proven_for_s=proven)
-    return _known(reply, Kind.FILE, proven)
+    return _known(reply, EntryKind.FILE, proven)
 
 
-def _known(reply: UpstreamReply, kind: Kind, proven_for_s: float) -> Known:
+def _known(reply: UpstreamReply, kind: EntryKind, proven_for_s: float) -> Known:
     headers = replayed_headers(reply.headers) if reply.replayed is None else reply.replayed
     kept = Reply(reply.status, headers, reply.body)
     return Known(

@@ -48,7 +48,7 @@ class Streamer(Protocol):
         ...
 
 
-class Right(Enum):
+class WriteRight(Enum):
     """What a NameNode says of a caller who would write a path."""
 
     GRANTED = auto()
@@ -82,7 +82,7 @@ class NameNodeQueries(ClosedFiles, Protocol):
         """Say whether the active NameNode knows the path as a directory; None asks as the service."""
         ...
 
-    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+    async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
         """Say whether the caller may write the path."""
         ...
 

@@ -22,7 +22,7 @@ from nncache.net.token_bucket import TokenBucket
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Handler
-from nncache.proxy.conditional import Wish, etag_of, wish_of
+from nncache.proxy.conditional import Conditions, conditions_of, etag_of
 from nncache.proxy.counted_answer import counted_answer
 from nncache.proxy.errors import (
     ClientGoneError,
@@ -31,11 +31,11 @@ from nncache.proxy.errors import (
     RegistryUnavailableError,
     TooManyRequestsError,
 )
+from nncache.proxy.fair_limiter import FairLimiter
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
-from nncache.proxy.registry_turns import RegistryTurns
+from nncache.proxy.registry_request import RegistryRequest, is_registry, read_registry_request
 from nncache.proxy.registry_waits import Followed, RegistryPage, RegistryWaits
-from nncache.proxy.registry_wish import RegistryWish, is_registry, read_registry_wish
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.wait_groups import WaitEnd
 
@@ -63,7 +63,7 @@ AGAIN_S: Final = 5.0
 
 _ALLOW: Final = b"GET, HEAD"
 _METHODS: Final = frozenset({"GET", "HEAD"})
-_NO_WISH: Final = Wish(None, 0)
+_NO_CONDITIONS: Final = Conditions(None, 0)
 _FIELDS: Final[Headers] = (
     (b"Cache-Control", b"no-cache"),
     (b"Vary", b"Accept"),
@@ -98,7 +98,7 @@ class RegistrySource(Protocol):
     def gaps(self) -> int:
         """How often changes may have been missed since the start, so that everything was read again."""
 
-    async def page(self, wish: RegistryWish) -> RegistryPage:
+    async def page(self, registry_request: RegistryRequest) -> RegistryPage:
         """Return what is asked for.
 
         Raises:
@@ -153,7 +153,7 @@ class RegistryEndpoint:
         self._limits = limits
         self._max_wait_s = max_wait_s
         self._buckets: LRUCache[str, TokenBucket] = LRUCache(CLIENTS)  # by address
-        self._turns = RegistryTurns()  # of those who ask about subtrees
+        self._turns = FairLimiter()  # of those who ask about subtrees
         self._waits = RegistryWaits(self._page, source.page)
         self._answers: Counter[RegistryAnswer] = Counter(dict.fromkeys(RegistryAnswer, 0))
 
@@ -219,12 +219,12 @@ class RegistryEndpoint:
         if request.method not in _METHODS:
             raise MethodNotAllowedError("the registry is read with GET; it is written with nncache registry")
         headers = tuple(request.raw_headers)
-        wish = read_registry_wish(request.raw_path, headers)
-        want = wish_of(headers, max_wait_s=self._max_wait_s) or _NO_WISH
+        registry_request = read_registry_request(request.raw_path, headers)
+        want = conditions_of(headers, max_wait_s=self._max_wait_s) or _NO_CONDITIONS
         holder = holder_of(exchange.peer)
-        self._admit(holder, MANY if wish.reads_many else 1.0)
+        self._admit(holder, MANY if registry_request.reads_many else 1.0)
         client = request.protocol if isinstance(request.protocol, OneTaskHandler) else None
-        waited = await self._waits.answer(wish, want, holder, client)
+        waited = await self._waits.answer(registry_request, want, holder, client)
         exchange.started += waited.held_s  # what is timed is the work
         if isinstance(waited.said, ProxyError):
             raise waited.said
@@ -263,11 +263,11 @@ class RegistryEndpoint:
             bucket = self._buckets[holder] = TokenBucket(PER_S, BURST, self._traffic.clock())
         return bucket
 
-    async def _page(self, wish: RegistryWish, holder: str) -> RegistryPage:
-        if not wish.reads_many:
-            return await self._source.page(wish)
+    async def _page(self, registry_request: RegistryRequest, holder: str) -> RegistryPage:
+        if not registry_request.reads_many:
+            return await self._source.page(registry_request)
         async with self._turns.turn(holder):
-            return await self._source.page(wish)
+            return await self._source.page(registry_request)
 
 
 def _kind_of(status: int) -> RegistryAnswer:

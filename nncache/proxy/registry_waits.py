@@ -13,9 +13,9 @@ from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 from nncache.net.shares import Shares
-from nncache.proxy.conditional import Wish
+from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, ProxyError
-from nncache.proxy.registry_wish import MAX_PATH, RegistryWish
+from nncache.proxy.registry_request import MAX_PATH, RegistryRequest
 from nncache.proxy.wait_groups import Client, WaitEnd, Woken, wake
 
 HELD: Final = 1_000
@@ -53,13 +53,13 @@ class RegistryPage:
 class Followed(Protocol):
     """Receives changes."""
 
-    def touched(self, path: str | None) -> None:
+    def invalidated(self, path: str | None) -> None:
         """An entry may have changed, been made or removed; None: any."""
 
 
 Said: TypeAlias = RegistryPage | ProxyError
-Read: TypeAlias = Callable[[RegistryWish], Awaitable[RegistryPage]]
-ReadFor: TypeAlias = Callable[[RegistryWish, str], Awaitable[RegistryPage]]
+Read: TypeAlias = Callable[[RegistryRequest], Awaitable[RegistryPage]]
+ReadFor: TypeAlias = Callable[[RegistryRequest, str], Awaitable[RegistryPage]]
 """For a client address."""
 
 
@@ -82,29 +82,39 @@ class _Group:
 
     Attributes:
         needs: counts up with each touch, when changes are no longer reported, and with each member whose time is over.
-        touches: counts up with each touch.
+        invalidations: counts up with each touch.
         asked: `needs` when the registry was last read for them.
         said: what was found then.
         holder: who began a group about a subtree.
         place: the path in the index, and whether what is below it concerns the group as well.
     """
 
-    __slots__ = ("asked", "holder", "members", "needs", "place", "reading", "said", "touches", "waiting")
+    __slots__ = (
+        "asked",
+        "holder",
+        "invalidations",
+        "members",
+        "needs",
+        "place",
+        "reading",
+        "said",
+        "waiting",
+    )
 
     def __init__(self, holder: str, place: tuple[str, bool]) -> None:
         self.holder = holder
         self.place = place
         self.members = 0
         self.needs = 0
-        self.touches = 0
+        self.invalidations = 0
         self.asked = 0
         self.said: Said = ProxyError("not read yet")
         self.reading = asyncio.Lock()
         self.waiting: dict[Woken, None] = {}
 
-    def touch(self) -> None:
+    def invalidate(self) -> None:
         self.needs += 1
-        self.touches += 1
+        self.invalidations += 1
         self.wake_all()
 
     def wake_all(self) -> None:
@@ -113,7 +123,7 @@ class _Group:
 
 
 class RegistryWaits:
-    """All requests that are held. `touched` has to be called for each change, from when `is_wanted` is set on.
+    """All requests that are held. `invalidated` has to be called for each change, from when `is_wanted` is set on.
 
     Invariants:
         R1  Each change that is reported after a member came touches its group if it can concern it.
@@ -128,7 +138,7 @@ class RegistryWaits:
         self._again = again
         self._shares = Shares(HELD)
         self._trees = Shares(TREES)
-        self._groups: dict[RegistryWish, _Group] = {}
+        self._groups: dict[RegistryRequest, _Group] = {}
         self._places: dict[tuple[str, bool], dict[_Group, None]] = {}  # the same groups, by `place`
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
         self._tree_reading = asyncio.Lock()
@@ -161,15 +171,15 @@ class RegistryWaits:
                 group.needs += 1  # so that it is read for them, also if changes are reported again by then
                 group.wake_all()
 
-    def touched(self, path: str | None) -> None:
+    def invalidated(self, path: str | None) -> None:
         """See Followed."""
         if path is None:
             for group in self._groups.values():
-                group.touch()
+                group.invalidate()
             return
         for place in _places_of(path):
             for group in self._places.get(place, ()):
-                group.touch()
+                group.invalidate()
 
     async def unused_for(self, seconds: float) -> None:
         """Return when no request was held for so long; changes need not be reported until one is held."""
@@ -184,12 +194,12 @@ class RegistryWaits:
             await asyncio.sleep(seconds / 8)
 
     async def answer(
-        self, wish: RegistryWish, want: Wish, holder: str, client: Client | None
+        self, registry_request: RegistryRequest, want: Conditions, holder: str, client: Client | None
     ) -> RegistryWaited:
         """Answer a request: at once, or when there is something else to say than what the client has.
 
         Args:
-            wish: the query.
+            registry_request: the query.
             want: what it has, and how long it would wait.
             holder: whose share it takes.
             client: its connection, if that says when it is lost.
@@ -198,27 +208,29 @@ class RegistryWaits:
             ClientGoneError: the client left.
         """
         if want.wait_s <= 0 or not self._holds():
-            return RegistryWaited(said=await _said(self._first(wish, holder)))
-        group = self._enter(wish, holder)
+            return RegistryWaited(said=await _said(self._first(registry_request, holder)))
+        group = self._enter(registry_request, holder)
         if group is None:
             self.not_admitted += 1
-            return RegistryWaited(said=await _said(self._first(wish, holder)))
+            return RegistryWaited(said=await _said(self._first(registry_request, holder)))
         try:
-            return await self._hold(group, wish, want, holder, client)
+            return await self._hold(group, registry_request, want, holder, client)
         finally:
-            self._leave(wish, group, holder)
+            self._leave(registry_request, group, holder)
 
-    def _enter(self, wish: RegistryWish, holder: str) -> _Group | None:
+    def _enter(self, registry_request: RegistryRequest, holder: str) -> _Group | None:
         """Return the group, of which the request is a member now; None: too many are held."""
-        group = self._groups.get(wish)
+        group = self._groups.get(registry_request)
         if not self._shares.take(holder):
             return None
         if group is None:
-            if _costs_much(wish) and not self._takes_tree(holder):
+            if _costs_much(registry_request) and not self._takes_tree(holder):
                 self._shares.give_back(holder)
                 return None
-            is_about_below = wish.is_list or wish.is_html or wish.reads_many
-            group = self._groups[wish] = _Group(holder, (wish.path, is_about_below))
+            is_about_below = (
+                registry_request.is_list or registry_request.is_html or registry_request.reads_many
+            )
+            group = self._groups[registry_request] = _Group(holder, (registry_request.path, is_about_below))
             self._places.setdefault(group.place, {})[group] = None
         group.members += 1
         self.is_wanted.set()
@@ -227,35 +239,40 @@ class RegistryWaits:
     def _takes_tree(self, holder: str) -> bool:
         return self._trees.held(holder) < TREES_OF_ONE and self._trees.take(holder)
 
-    def _leave(self, wish: RegistryWish, group: _Group, holder: str) -> None:
+    def _leave(self, registry_request: RegistryRequest, group: _Group, holder: str) -> None:
         self._shares.give_back(holder)
         group.members -= 1
         if not group.members:
-            del self._groups[wish]
+            del self._groups[registry_request]
             at_place = self._places[group.place]
             del at_place[group]
             if not at_place:
                 del self._places[group.place]
-            if _costs_much(wish):
+            if _costs_much(registry_request):
                 self._trees.give_back(group.holder)
 
     async def _hold(
-        self, group: _Group, wish: RegistryWish, want: Wish, holder: str, client: Client | None
+        self,
+        group: _Group,
+        registry_request: RegistryRequest,
+        want: Conditions,
+        holder: str,
+        client: Client | None,
     ) -> RegistryWaited:
         loop = asyncio.get_running_loop()
         began = loop.time()
         deadline = began + want.wait_s
-        seen, held_s, was_held, leaves = group.touches, 0.0, False, False
-        said = await _said(self._first(wish, holder))
+        seen, held_s, was_held, leaves = group.invalidations, 0.0, False, False
+        said = await _said(self._first(registry_request, holder))
         while self._holds() and not (leaves or loop.time() >= deadline or _is_met(said, want)):
             leaves = await self._wait(group, seen, deadline, client)
             if leaves and (client is None or client.transport is None):
                 self.ended[WaitEnd.ABANDONED] += 1
                 raise ClientGoneError("the client left while it was waiting")
-            was_held, seen = True, group.touches
+            was_held, seen = True, group.invalidations
             if leaves or loop.time() >= deadline:
                 group.needs += 1
-            said = await self._read_for_all(group, wish)
+            said = await self._read_for_all(group, registry_request)
             held_s = loop.time() - began
         end = WaitEnd.UNCHANGED if loop.time() >= deadline else WaitEnd.CUT_SHORT
         if _is_met(said, want):
@@ -267,7 +284,7 @@ class RegistryWaits:
 
     async def _wait(self, group: _Group, seen: int, deadline: float, client: Client | None) -> bool:
         """Wait until there may be a change since `seen`, the time is over, or the client leaves: then it is true."""
-        if group.touches != seen or not self._holds():
+        if group.invalidations != seen or not self._holds():
             return False
         if client is not None and client.transport is None:
             return True
@@ -285,31 +302,31 @@ class RegistryWaits:
             if client is not None:
                 client.on_lost = None
 
-    async def _read_for_all(self, group: _Group, wish: RegistryWish) -> Said:
+    async def _read_for_all(self, group: _Group, registry_request: RegistryRequest) -> Said:
         """Return what is found after all that the group needs now; who comes second takes what the first has read."""
         need = group.needs
         async with group.reading:
             if group.asked < need:
-                if _costs_much(wish):
-                    group.said = await self._read_tree(group, wish)
+                if _costs_much(registry_request):
+                    group.said = await self._read_tree(group, registry_request)
                 else:
                     async with self._reading:
-                        group.said = await self._read(group, wish)
+                        group.said = await self._read(group, registry_request)
             return group.said
 
-    async def _read(self, group: _Group, wish: RegistryWish) -> Said:
+    async def _read(self, group: _Group, registry_request: RegistryRequest) -> Said:
         needs = group.needs
-        said = await _said(self._again(wish))
+        said = await _said(self._again(registry_request))
         group.asked = needs
         return said
 
-    async def _read_tree(self, group: _Group, wish: RegistryWish) -> Said:
+    async def _read_tree(self, group: _Group, registry_request: RegistryRequest) -> Said:
         loop = asyncio.get_running_loop()
         async with self._tree_reading:
             if self._holds():
                 await asyncio.sleep(self._rest_until - loop.time())
             began = loop.time()
-            said = await self._read(group, wish)
+            said = await self._read(group, registry_request)
             self._rest_until = loop.time() + REST * (loop.time() - began)
             return said
 
@@ -321,7 +338,7 @@ async def _said(page: Awaitable[RegistryPage]) -> Said:
         return error
 
 
-def _is_met(said: Said, want: Wish) -> bool:
+def _is_met(said: Said, want: Conditions) -> bool:
     """Whether the client would not wait any longer for another answer."""
     match said:
         case RegistryPage(body=body, status=status):
@@ -332,9 +349,9 @@ def _is_met(said: Said, want: Wish) -> bool:
             return True
 
 
-def _costs_much(wish: RegistryWish) -> bool:
+def _costs_much(registry_request: RegistryRequest) -> bool:
     """Whether few such questions are held: about subtrees, and for pages, of which one record has many by `limit`."""
-    return wish.reads_many or wish.is_html
+    return registry_request.reads_many or registry_request.is_html
 
 
 def _places_of(path: str) -> Iterator[tuple[str, bool]]:

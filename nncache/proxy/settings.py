@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
@@ -151,16 +151,16 @@ class ProxySettings:
                 )
 
     @property
-    def listen_at(self) -> Endpoint:
+    def listen_at(self) -> ListenAddress:
         """Where clients are served."""
         return parse_endpoint("listen", self.listen)
 
     @property
-    def tls_listen_at(self) -> Endpoint | None:
+    def tls_listen_at(self) -> ListenAddress | None:
         """Where clients are served over TLS; None: nowhere."""
         return parse_endpoint("tls_listen", self.tls_listen) if self.tls_listen else None
 
     @property
-    def admin_at(self) -> Endpoint:
+    def admin_at(self) -> ListenAddress:
         """Where the admin pages are."""
         return parse_endpoint("admin", self.admin)

@@ -16,7 +16,7 @@ from nncache.cache.decisions import Reason
 from nncache.cache.watches import Watch
 from nncache.proxy.cache_status import shows_path
 from nncache.proxy.clients.cached_reply import body_of
-from nncache.proxy.conditional import Wish
+from nncache.proxy.conditional import Conditions
 from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, Read, ReadAnswer
 
 Woken: TypeAlias = asyncio.Future[bool]
@@ -82,18 +82,18 @@ class Waited:
 
 
 def outcome(
-    answer: ReadAnswer, read: Read, wish: Wish, spent_s: float, *, was_held: bool, is_shared: bool
+    answer: ReadAnswer, read: Read, conditions: Conditions, spent_s: float, *, was_held: bool, is_shared: bool
 ) -> tuple[WaitEnd, Waited]:
     """Say how a wait ended that took so long since it began."""
     if not read.is_admitted:
         end = WaitEnd.EXPIRED
-    elif is_met(answer, read, wish):
+    elif is_met(answer, read, conditions):
         end = WaitEnd.CHANGED
     else:
-        end = WaitEnd.UNCHANGED if spent_s >= wish.wait_s else WaitEnd.CUT_SHORT
+        end = WaitEnd.UNCHANGED if spent_s >= conditions.wait_s else WaitEnd.CUT_SHORT
     return end, Waited(
         answer=answer,
-        applied_s=wish.wait_s if end in _GRANTED else None,
+        applied_s=conditions.wait_s if end in _GRANTED else None,
         was_held=was_held,
         held_s=spent_s if was_held else 0.0,
         is_shared=is_shared,
@@ -115,14 +115,14 @@ class Round:
 
     Attributes:
         number: of the rounds of its group, from 1.
-        touches: of the group's watch when it began.
+        invalidations: of the group's watch when it began.
     """
 
-    __slots__ = ("answer", "number", "touches")
+    __slots__ = ("answer", "invalidations", "number")
 
-    def __init__(self, number: int, touches: int) -> None:
+    def __init__(self, number: int, invalidations: int) -> None:
         self.number = number
-        self.touches = touches
+        self.invalidations = invalidations
         self.answer: asyncio.Future[ReadAnswer] = asyncio.get_running_loop().create_future()
 
 
@@ -142,6 +142,7 @@ class KeptWait:
         "_let_look",
         "_timer",
         "began",
+        "conditions",
         "deadline",
         "entered",
         "group",
@@ -152,14 +153,13 @@ class KeptWait:
         "read",
         "request",
         "was_held",
-        "wish",
     )
 
     def __init__(
         self,
         group: "Group",
         read: Read,
-        wish: Wish,
+        conditions: Conditions,
         request: Keepable,
         *,
         entered: int,
@@ -170,7 +170,7 @@ class KeptWait:
         """Begin; `let_look` is called when it has left or is over."""
         self.group = group
         self.read = read
-        self.wish = wish
+        self.conditions = conditions
         self.request = request
         self.entered = entered
         self.began = began
@@ -256,10 +256,10 @@ class Group:
         self.said: Said | None = None
 
     @property
-    def touches(self) -> int:
+    def invalidations(self) -> int:
         """How often the path may have changed."""
         assert self.watch is not None
-        return self.watch.touches
+        return self.watch.invalidations
 
     def queue_up(self, wait: KeptWait) -> None:
         """Have one look, once."""
@@ -297,21 +297,21 @@ def key_of(read: Read) -> GroupKey:
     return GroupKey(read.plain.as_requested, read.caller, credential)
 
 
-def kept_bytes_of(read: Read, wish: Wish) -> int:
+def kept_bytes_of(read: Read, conditions: Conditions) -> int:
     """Return what is kept of a request while it is held."""
-    return wish.kept_bytes + _PATHS * len(read.head.target)
+    return conditions.kept_bytes + _PATHS * len(read.head.target)
 
 
-def is_met(answer: ReadAnswer, read: Read, wish: Wish) -> bool:
+def is_met(answer: ReadAnswer, read: Read, conditions: Conditions) -> bool:
     """Whether the answer is one for which the client would not wait any longer."""
     match answer:
         case FromMemory(hit):
             reply = hit.entry.reply
-            return wish.is_met(reply.status, body_of(reply, read.plain.as_requested))
+            return conditions.is_met(reply.status, body_of(reply, read.plain.as_requested))
         case Collapsed(known):
-            return wish.is_met(known.reply.status, body_of(known.reply, read.plain.as_requested))
+            return conditions.is_met(known.reply.status, body_of(known.reply, read.plain.as_requested))
         case FromNameNode(reply=said):
-            return wish.is_met(said.status, said.body)
+            return conditions.is_met(said.status, said.body)
         case _:
             return False
 

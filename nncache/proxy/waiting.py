@@ -23,8 +23,9 @@ from nncache.cache.decisions import Reason
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.cache_status import Bypass, ForwardReason
-from nncache.proxy.conditional import Wish
+from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ClientGoneError, NoActiveNameNodeError, ProxyError
+from nncache.proxy.paced_work import PacedWork
 from nncache.proxy.ports import Clock, Fetcher
 from nncache.proxy.reads import (
     Collapsed,
@@ -37,7 +38,6 @@ from nncache.proxy.reads import (
     Reads,
     Unanswered,
 )
-from nncache.proxy.turns import Turns
 from nncache.proxy.wait_groups import (
     MAX_KEPT_BYTES,
     Client,
@@ -100,8 +100,8 @@ class Waits:
         self._shares = Shares(max_waiters)
         self._groups: dict[GroupKey, Group] = {}
         self._of_tokens: dict[str, set[Group]] = {}  # of those whose token the proxy believes
-        self._turns = Turns(self._serve, AT_A_TURN)  # groups with something to do for those who are kept
-        self._lapses = Turns(self._end_lapsed, AT_A_TURN)  # groups in which credentials may have ended
+        self._turns = PacedWork(self._serve, AT_A_TURN)  # groups with something to do for those who are kept
+        self._lapses = PacedWork(self._end_lapsed, AT_A_TURN)  # groups in which credentials may have ended
         self._is_stopping = False
         self.waiting = 0  # held now
         self.kept_bytes = 0  # of those, and of those who ask for the first time
@@ -126,13 +126,13 @@ class Waits:
             self._lapses.add(group)
 
     async def answer(
-        self, read: Read, wish: Wish, client: Client | None, request: Keepable | None = None
+        self, read: Read, conditions: Conditions, client: Client | None, request: Keepable | None = None
     ) -> Waited | None:
         """Answer a read: at once, or when there is something else to say than what the client knows.
 
         Args:
             read: is answered.
-            wish: what to wait for, and how long.
+            conditions: what to wait for, and how long.
             client: its connection, if that says when it is lost.
             request: is kept without a task if it can be.
 
@@ -142,9 +142,9 @@ class Waits:
         Raises:
             ClientGoneError: the client left.
         """
-        if wish.wait_s <= 0 or read.refresh or self._is_stopping or not self._is_followed(read):
+        if conditions.wait_s <= 0 or read.refresh or self._is_stopping or not self._is_followed(read):
             return Waited(answer=await self._reads.answer(read))
-        kept_bytes = kept_bytes_of(read, wish)
+        kept_bytes = kept_bytes_of(read, conditions)
         if kept_bytes > MAX_KEPT_BYTES or not self._shares.take(holder_of(read.head.peer)):
             self.not_admitted += 1
             return Waited(answer=await self._reads.answer(read))
@@ -152,11 +152,11 @@ class Waits:
         self.kept_bytes += kept_bytes
         is_kept = False
         try:
-            is_kept = request is not None and self._keep(group, read, wish, request)
-            return None if is_kept else await self._hold(group, read, wish, client)
+            is_kept = request is not None and self._keep(group, read, conditions, request)
+            return None if is_kept else await self._hold(group, read, conditions, client)
         finally:
             if not is_kept:
-                self._leave(group, read, wish)
+                self._leave(group, read, conditions)
 
     def _is_followed(self, read: Read) -> bool:
         """Whether each change of the path will be seen."""
@@ -173,8 +173,8 @@ class Waits:
         group.members += 1
         return group
 
-    def _leave(self, group: Group, read: Read, wish: Wish) -> None:
-        self.kept_bytes -= kept_bytes_of(read, wish)
+    def _leave(self, group: Group, read: Read, conditions: Conditions) -> None:
+        self.kept_bytes -= kept_bytes_of(read, conditions)
         self._shares.give_back(holder_of(read.head.peer))
         group.members -= 1
         if not group.members:
@@ -187,21 +187,21 @@ class Waits:
                 if not ours:
                     del self._of_tokens[group.key.credential]
 
-    def _deadline(self, read: Read, wish: Wish, began: float) -> float:
+    def _deadline(self, read: Read, conditions: Conditions, began: float) -> float:
         """Return the event loop's time at which a wait is over, with its time or what let the client in."""
         left_s = inf if read.lease is None else read.lease.ends_at - self._clock()
-        return began + min(wish.wait_s, left_s)
+        return began + min(conditions.wait_s, left_s)
 
-    async def _hold(self, group: Group, read: Read, wish: Wish, client: Client | None) -> Waited:
+    async def _hold(self, group: Group, read: Read, conditions: Conditions, client: Client | None) -> Waited:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        deadline = self._deadline(read, wish, began)
-        entered, seen, is_shared, was_held = group.rounds, group.touches, False, False
+        deadline = self._deadline(read, conditions, began)
+        entered, seen, is_shared, was_held = group.rounds, group.invalidations, False, False
         answer = await self._asked(read)
         again = replace(read, asked=None)
         is_over = self._is_stopping
-        while not (is_over or is_met(answer, read, wish)) and (
-            group.touches != seen or is_sure(answer, self._cache.term)  # touched: it is put again
+        while not (is_over or is_met(answer, read, conditions)) and (
+            group.invalidations != seen or is_sure(answer, self._cache.term)  # touched: it is put again
         ):
             leaves = await self._wait(group, again, seen, deadline, client)
             if leaves and (client is None or client.transport is None):
@@ -215,16 +215,23 @@ class Waits:
             if not (is_shared and again.is_admitted):
                 # From memory it is answered in this turn of the loop, or asked for once more.
                 is_shared = False
-                seen, answer = group.touches, await self._reads.answer(again)
+                seen, answer = group.invalidations, await self._reads.answer(again)
             is_over |= not again.is_admitted
-        return self._ended(answer, read, wish, began, was_held=was_held, is_shared=is_shared)
+        return self._ended(answer, read, conditions, began, was_held=was_held, is_shared=is_shared)
 
     def _ended(
-        self, answer: ReadAnswer, read: Read, wish: Wish, began: float, *, was_held: bool, is_shared: bool
+        self,
+        answer: ReadAnswer,
+        read: Read,
+        conditions: Conditions,
+        began: float,
+        *,
+        was_held: bool,
+        is_shared: bool,
     ) -> Waited:
         """Say how a wait ended, and count it if there was one."""
         spent_s = asyncio.get_running_loop().time() - began
-        end, waited = outcome(answer, read, wish, spent_s, was_held=was_held, is_shared=is_shared)
+        end, waited = outcome(answer, read, conditions, spent_s, was_held=was_held, is_shared=is_shared)
         if was_held:
             self.ended[end] += 1
         return waited
@@ -236,7 +243,7 @@ class Waits:
 
         A client that has closed its half may still read an answer, or be gone: it is answered at once.
         """
-        if group.touches != seen or self._is_stopping or not read.is_admitted:
+        if group.invalidations != seen or self._is_stopping or not read.is_admitted:
             return False
         loop = asyncio.get_running_loop()
         woken: Woken = loop.create_future()
@@ -259,12 +266,12 @@ class Waits:
         under_way = group.round
         if under_way is None or under_way.number <= entered:
             under_way = self._begin(group, read)
-        return under_way.touches, await asyncio.shield(under_way.answer)
+        return under_way.invalidations, await asyncio.shield(under_way.answer)
 
     def _begin(self, group: Group, read: Read, *, is_past_cache: bool = False) -> Round:
         """Put a question for all of the group; `is_past_cache`: to the NameNode itself, since the cache fails."""
         group.rounds += 1
-        this = group.round = Round(group.rounds, group.touches)
+        this = group.round = Round(group.rounds, group.invalidations)
         self._put(read, partial(self._is_answered, group, this), is_past_cache=is_past_cache)
         return this
 
@@ -307,7 +314,7 @@ class Waits:
             group.round = None
         this.answer.set_result(answer)
         if group.said is None and (to := group.split_off(this.number)):
-            group.said = Said(answer, this.touches, to)
+            group.said = Said(answer, this.invalidations, to)
         self._let_look(group)
 
     async def _asked(self, read: Read) -> ReadAnswer:
@@ -324,33 +331,33 @@ class Waits:
 
     # -- requests that are kept without a task -------------------------------------------------------
 
-    def _keep(self, group: Group, read: Read, wish: Wish, request: Keepable) -> bool:
+    def _keep(self, group: Group, read: Read, conditions: Conditions, request: Keepable) -> bool:
         """Keep a request, if its connection lets go of it, and put its first question."""
         began = asyncio.get_running_loop().time()
         wait = KeptWait(
             group,
             read,
-            wish,
+            conditions,
             request,
             entered=group.rounds,
             began=began,
-            deadline=self._deadline(read, wish, began),
+            deadline=self._deadline(read, conditions, began),
             let_look=self._let_one_look,
         )
         if not request.keep(wait):
             wait.release()
             return False
-        self._put(read, partial(self._has_asked, wait, group.touches), is_past_cache=False)
+        self._put(read, partial(self._has_asked, wait, group.invalidations), is_past_cache=False)
         return True
 
     def _has_asked(self, wait: KeptWait, seen: int, answer: ReadAnswer) -> None:
         """Answer one whose own question is answered, or let it wait. Never raises."""
-        group, read, wish, wait.is_asking = wait.group, wait.read, wait.wish, False
+        group, read, conditions, wait.is_asking = wait.group, wait.read, wait.conditions, False
         try:
-            is_over = wait.is_gone or wait.is_over or self._is_stopping or is_met(answer, read, wish)
-            waits = not is_over and (group.touches != seen or is_sure(answer, self._cache.term))
+            is_over = wait.is_gone or wait.is_over or self._is_stopping or is_met(answer, read, conditions)
+            waits = not is_over and (group.invalidations != seen or is_sure(answer, self._cache.term))
             was_held = wait.was_held and not wait.is_gone
-            waited = self._ended(answer, read, wish, wait.began, was_held=was_held, is_shared=False)
+            waited = self._ended(answer, read, conditions, wait.began, was_held=was_held, is_shared=False)
         except Exception:  # noqa: BLE001 - FailToNameNode: what was answered is passed on
             self._note_error(read)
             waits, waited = False, Waited(answer=answer)
@@ -359,11 +366,13 @@ class Waits:
             group.kept[wait] = None
             wait.was_held = True
             self.waiting += 1
-            if group.touches != seen or not read.is_admitted:  # a change beside the question: it is put again
+            if (
+                group.invalidations != seen or not read.is_admitted
+            ):  # a change beside the question: it is put again
                 self._let_one_look(wait)
             return
         wait.release()
-        self._leave(group, read, wish)
+        self._leave(group, read, conditions)
         if wait.is_gone and wait.was_held:
             self.ended[WaitEnd.ABANDONED] += 1
         if not wait.is_gone:
@@ -429,18 +438,18 @@ class Waits:
         answer, seen = said.answer, said.seen
         match answer:
             case FromMemory(hit) if self._cache.is_good(hit, self._clock()):
-                seen = group.touches
+                seen = group.invalidations
             case (
                 FromMemory() | Collapsed() | NotAdmitted()
             ):  # of another request; the next time it is its own
                 group.queue.append(wait)
                 return
         is_over = wait.is_over or self._is_stopping or asyncio.get_running_loop().time() >= wait.deadline
-        if not (is_over or is_met(answer, wait.read, wait.wish)) and (
-            group.touches != seen or is_sure(answer, self._cache.term)
+        if not (is_over or is_met(answer, wait.read, wait.conditions)) and (
+            group.invalidations != seen or is_sure(answer, self._cache.term)
         ):
             wait.is_queued = False
-            if group.touches != seen:  # a change beside the question: it is put again
+            if group.invalidations != seen:  # a change beside the question: it is put again
                 group.queue_up(wait)
             return
         del group.kept[wait]
@@ -448,7 +457,7 @@ class Waits:
         self._forget(wait)
         is_shared = not isinstance(answer, FromMemory)
         wait.request.answered(
-            self._ended(answer, wait.read, wait.wish, wait.began, was_held=True, is_shared=is_shared)
+            self._ended(answer, wait.read, wait.conditions, wait.began, was_held=True, is_shared=is_shared)
         )
 
     def _end_lapsed(self, group: Group, most: int) -> int:
@@ -470,9 +479,9 @@ class Waits:
         self.waiting -= 1
         wait.is_asking = wait.is_over = True
         if wait.read.as_of_now() is None:
-            self._has_asked(wait, group.touches, NotAdmitted())
+            self._has_asked(wait, group.invalidations, NotAdmitted())
         else:
-            self._put(wait.read, partial(self._has_asked, wait, group.touches), is_past_cache=False)
+            self._put(wait.read, partial(self._has_asked, wait, group.invalidations), is_past_cache=False)
 
     def _note_error(self, read: Read) -> None:
         self.errors += 1
@@ -480,7 +489,7 @@ class Waits:
 
     def _forget(self, wait: KeptWait) -> None:
         self.waiting -= 1
-        self._leave(wait.group, wait.read, wait.wish)
+        self._leave(wait.group, wait.read, wait.conditions)
 
 
 def _stopped() -> Unanswered:

@@ -25,8 +25,8 @@ from typing import Final
 from aiohttp import web
 
 from nncache.cache.clock_eviction import Caller
+from nncache.cache.deferred_writes import TwoStepWrite, Writer
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.set_aside import TwoStepWrite, Writer
 from nncache.hadoop.calls import Call
 from nncache.hadoop.change import EverythingUnknown, Footprint
 from nncache.hadoop.effects import (
@@ -96,10 +96,10 @@ class Writes:
         self._txid_failures = 0  # questions for the last transaction id without an answer
         self._tasks = tasks
         self._asking: asyncio.Task[None] | None = None  # what asks again
-        self._doubts = 0  # how often the cache wanted something asked again
+        self._rechecks = 0  # how often the cache wanted something asked again
         self._query_timeout_s = query_timeout_s
         self._is_stopped = False
-        cache.windows.on_doubt = self._on_doubt
+        cache.windows.on_recheck = self._on_recheck
         self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
 
     @property
@@ -143,7 +143,7 @@ class Writes:
         """Take what the call makes stale: forget it, and wait for the events that tell the rest. Never raises."""
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1
-        doubts = self._doubts
+        rechecks = self._rechecks
         try:
             for name in cancelled_by(call):  # also if it is refused: it may have been cancelled elsewhere
                 is_certain = outcome is not CallOutcome.UNDONE
@@ -155,7 +155,7 @@ class Writes:
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not take the changes of a write")
         try:
-            if self._doubts != doubts and self._asking is not None:  # some second step may succeed now
+            if self._rechecks != rechecks and self._asking is not None:  # some second step may succeed now
                 await asyncio.wait({self._asking}, timeout=self._query_timeout_s)
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not wait for what is asked about two-step writes", is_under_way=True)
@@ -226,8 +226,8 @@ class Writes:
 
     # -- what is asked again -------------------------------------------------------------------------
 
-    def _on_doubt(self) -> None:
-        self._doubts += 1
+    def _on_recheck(self) -> None:
+        self._rechecks += 1
         if self._asking is None and not self._is_stopped:
             self._asking = self._tasks.create_task(self._ask_again())
 
@@ -240,7 +240,7 @@ class Writes:
     async def _ask_again(self) -> None:
         """Ask what the cache wants to know of two-step writes, one after the other, until it knows."""
         try:
-            while writes := self._cache.windows.take_doubtful():
+            while writes := self._cache.windows.take_recheck_queue():
                 for write in writes:
                     await self._ask_about(write)
         except Exception:  # noqa: BLE001 - FailToNameNode: all is forwarded for as long as any of these may last
@@ -259,10 +259,10 @@ class Writes:
             return
         existing = await self._path_probe.probe_write(write.path, write.writer, is_held=False)
         if not existing.is_known:
-            self._cache.windows.doubt(write)
+            self._cache.windows.recheck(write)
             return
         known = write.known(existing.topmost_missing, has_right=existing.can_be_made)
-        self._cache.answer_doubt(write, known, self._clock())
+        self._cache.answer_recheck(write, known, self._clock())
 
 
 def _writer_of(head: RequestHead, call: Call, user: RpcUser | None) -> Writer:

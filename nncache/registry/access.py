@@ -23,7 +23,7 @@ HOME_RIGHTS: Final = Right.CREATE | Right.READ | Right.DELETE
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ZooKeeperIdentity:
     """An identity of ZooKeeper, such as sasl and yarn@EXAMPLE.COM."""
 
     scheme: str
@@ -37,7 +37,7 @@ class Account:
         return AclEntry(self.scheme, self.id, rights)
 
 
-def parse_account(text: str, realm: str) -> Account:
+def parse_account(text: str, realm: str) -> ZooKeeperIdentity:
     """Read scheme:id; an id that ends in @ gets the realm.
 
     Raises:
@@ -50,10 +50,10 @@ def parse_account(text: str, realm: str) -> Account:
         if not realm:
             raise ValueError("ends in @, so the realm is needed: registry_realm must be given")
         name += realm
-    return Account(scheme, name)
+    return ZooKeeperIdentity(scheme, name)
 
 
-def digest_account(user: str, password: str) -> Account:
+def digest_account(user: str, password: str) -> ZooKeeperIdentity:
     """Return the identity of a client that knows this password (ZooKeeper's DigestAuthenticationProvider).
 
     Raises:
@@ -62,7 +62,7 @@ def digest_account(user: str, password: str) -> Account:
     if not user or not password or ":" in user + password:
         raise ValueError("an accessor needs an id and a password, neither empty nor with a colon")
     digest = hashlib.sha1(f"{user}:{password}".encode()).digest()  # noqa: S324 - ZooKeeper's own scheme
-    return Account("digest", f"{user}:{base64.b64encode(digest).decode()}")
+    return ZooKeeperIdentity("digest", f"{user}:{base64.b64encode(digest).decode()}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class AccessPolicy:
         realm: of users.
     """
 
-    system: tuple[Account, ...] | None = None
+    system: tuple[ZooKeeperIdentity, ...] | None = None
     realm: str = ""
 
     @property
@@ -88,7 +88,7 @@ class AccessPolicy:
             return OPEN
         return (READABLE, *(account.entry(ALL) for account in self.system))
 
-    def entry_acl(self, accessors: Iterable[Account] = ()) -> Acl:
+    def entry_acl(self, accessors: Iterable[ZooKeeperIdentity] = ()) -> Acl:
         """Return the ACL of an entry that this client makes."""
         if self.system is None:
             return OPEN
@@ -100,9 +100,9 @@ class AccessPolicy:
             return OPEN
         return (*self.system_acl(), self.user_account(user).entry(HOME_RIGHTS))
 
-    def user_account(self, user: str) -> Account:
+    def user_account(self, user: str) -> ZooKeeperIdentity:
         """Return a user's identity."""
-        return Account("sasl", f"{user}@{self.realm}" if self.realm else user)
+        return ZooKeeperIdentity("sasl", f"{user}@{self.realm}" if self.realm else user)
 
     def faults(self, path: str, acl: Acl) -> Iterator[str]:
         """Yield what is wrong with the ACL of an entry; nothing where the registry is open."""

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.registry.record import Address
 
 MAX_PORT: Final = 65535
@@ -20,7 +20,7 @@ _HOST: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServiceAddress:
     """Where an address of an endpoint is.
 
     Attributes:
@@ -36,7 +36,7 @@ class Place:
     @property
     def authority(self) -> str:
         """Return host:port."""
-        return str(Endpoint(str(self.host), self.port))
+        return str(ListenAddress(str(self.host), self.port))
 
 
 def split_uri(uri: str) -> SplitResult | None:
@@ -49,7 +49,7 @@ def split_uri(uri: str) -> SplitResult | None:
     return parts
 
 
-def place_of(address: Address) -> Place | None:
+def place_of(address: Address) -> ServiceAddress | None:
     """Return where an address is; None if it has no host that DNS could name, or no port."""
     uri = address.get("uri")
     if uri:
@@ -66,7 +66,7 @@ def place_of(address: Address) -> Place | None:
     if not 0 < port <= MAX_PORT:
         return None
     named = host_of(host)
-    return None if named is None else Place(named, port, scheme, path)
+    return None if named is None else ServiceAddress(named, port, scheme, path)
 
 
 def host_of(text: str) -> str | IPv4Address | IPv6Address | None:

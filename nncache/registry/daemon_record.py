@@ -27,7 +27,7 @@ _NO_LABEL: Final = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Daemon:
+class RegisteredDaemon:
     """One of our daemons, as clients reach it.
 
     Attributes:

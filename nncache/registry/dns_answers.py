@@ -86,7 +86,7 @@ _TYPES: Final = {kind: rdtype for rdtype, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Authority:
+class ZoneAuthority:
     """What the zone says of itself.
 
     Attributes:
@@ -102,7 +102,7 @@ class Authority:
     serial: int
 
     @classmethod
-    def of(cls, domain: str, name_server: str, *, ttl_s: int, serial: int) -> "Authority":
+    def of(cls, domain: str, name_server: str, *, ttl_s: int, serial: int) -> "ZoneAuthority":
         """Make one of names as they are written; both are whole names, with a dot at the end or without."""
         return cls(domain=name_of(domain), name_server=name_of(name_server), ttl_s=ttl_s, serial=serial)
 
@@ -121,10 +121,10 @@ class _Reply:
     is_truncated: bool
 
 
-class Answers:
+class DnsResponder:
     """Answers from one zone, and counts the answers."""
 
-    def __init__(self, zone: Zone, authority: Authority) -> None:
+    def __init__(self, zone: Zone, authority: ZoneAuthority) -> None:
         self._zone = zone
         self._authority = authority
         self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(
@@ -177,7 +177,7 @@ class Answers:
         return _Reply(made[_ID_BYTES:], to_text(answer.rcode()), is_truncated)
 
 
-def answer_to(zone: Zone, authority: Authority, query: Message, most: int = TCP_BYTES) -> Message:
+def answer_to(zone: Zone, authority: ZoneAuthority, query: Message, most: int = TCP_BYTES) -> Message:
     """Return the answer to a query; of more bytes than `most` it need not be whole."""
     if query.opcode() != QUERY:
         return _refusal(query, NOTIMP)
@@ -205,7 +205,7 @@ def answer_to(zone: Zone, authority: Authority, query: Message, most: int = TCP_
 class _Filling:
     """Puts into an answer what the zone has."""
 
-    def __init__(self, zone: Zone, authority: Authority, answer: Message, most: int) -> None:
+    def __init__(self, zone: Zone, authority: ZoneAuthority, answer: Message, most: int) -> None:
         self._zone = zone
         self._authority = authority
         self._answer = answer

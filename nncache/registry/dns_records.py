@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from nncache.registry import paths
-from nncache.registry.addresses import Place, ip_of, place_of
+from nncache.registry.addresses import ServiceAddress, ip_of, place_of
 from nncache.registry.dns_names import TCP, Labels, below, container_names_of, label_of, names_of, service_of
 from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.record import YARN_COMPONENT, YARN_IP, Endpoint, ServiceRecord
@@ -107,7 +107,7 @@ def _records(names: _Found, record: ServiceRecord) -> Iterator[ResourceRecord]:
                     yield each, place.host
 
 
-def _endpoints(record: ServiceRecord) -> Iterator[tuple[Endpoint, tuple[Place, ...], bool]]:
+def _endpoints(record: ServiceRecord) -> Iterator[tuple[Endpoint, tuple[ServiceAddress, ...], bool]]:
     """Yield each endpoint with its places, and whether it is external."""
     left = MAX_ADDRESSES
     for number, endpoint in enumerate(islice(record.endpoints, MAX_ADDRESSES)):
@@ -118,7 +118,7 @@ def _endpoints(record: ServiceRecord) -> Iterator[tuple[Endpoint, tuple[Place, .
 
 
 def _of_service(
-    name: Labels, label: str, names: _Found, places: tuple[Place, ...], text: Text
+    name: Labels, label: str, names: _Found, places: tuple[ServiceAddress, ...], text: Text
 ) -> Iterator[ResourceRecord]:
     """Yield SRV, and what DNS-SD has beside it, at one name."""
     service = below(name, label, TCP)
@@ -138,7 +138,7 @@ def _name_of_address(own: Labels, host: IPv4Address | IPv6Address) -> Labels:
     return below(own, host.exploded.replace(".", "-").replace(":", "-"))
 
 
-def _text(endpoint: Endpoint, places: tuple[Place, ...]) -> Text:
+def _text(endpoint: Endpoint, places: tuple[ServiceAddress, ...]) -> Text:
     """Return what SRV cannot say: the API, and scheme and path where they are those of all addresses."""
     values = {
         "api": {endpoint.api},

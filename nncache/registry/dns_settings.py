@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 from nncache.registry.names import fault_of_label
 
@@ -74,12 +74,12 @@ class DnsSettings:
             raise SettingError("dns_queries_per_s", self.dns_queries_per_s, "must be more than 0")
 
     @property
-    def listen_at(self) -> Endpoint:
+    def listen_at(self) -> ListenAddress:
         """Where it answers."""
         return parse_endpoint("dns_listen", self.dns_listen)
 
     @property
-    def admin_at(self) -> Endpoint:
+    def admin_at(self) -> ListenAddress:
         """Where the admin pages are."""
         return parse_endpoint("admin", self.admin)
 

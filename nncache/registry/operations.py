@@ -19,7 +19,7 @@ from nncache.coordination.errors import (
 )
 from nncache.coordination.zookeeper import ANY_VERSION, Create, Delete, Operation, SetData, Znode, ZooKeeper
 from nncache.registry import paths
-from nncache.registry.access import AccessPolicy, Account, digest_account
+from nncache.registry.access import AccessPolicy, ZooKeeperIdentity, digest_account
 from nncache.registry.errors import (
     FileAlreadyExistsError,
     NoChildrenForEphemeralsError,
@@ -32,7 +32,7 @@ from nncache.registry.errors import (
 )
 from nncache.registry.limits import check_record
 from nncache.registry.pacing import Pace, apart
-from nncache.registry.record import Entry, EntryStatus, ServiceRecord
+from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.record_json import encode_record, parse_record
 
 MOST_TRIES: Final = 20
@@ -59,7 +59,7 @@ class Registry:
         self.root = root
         self.access = access
         self._accessors: dict[
-            str, Account
+            str, ZooKeeperIdentity
         ] = {}  # that entries made from now on may be written by, by their id
 
     async def mknode(self, path: str, *, create_parents: bool = False) -> bool:
@@ -156,12 +156,12 @@ class Registry:
         """
         return (await self.read(path)).record
 
-    async def read(self, path: str) -> Entry:
+    async def read(self, path: str) -> RegistryEntry:
         """Return the entry at a path, with its record. Raises as `resolve`."""
         wanted = paths.readable(path)
         znode = await self._get(wanted)
         record = await apart(len(znode.data), parse_record, wanted, znode.data)
-        return Entry(status_of(wanted, znode), record)
+        return RegistryEntry(status_of(wanted, znode), record)
 
     async def stat(self, path: str) -> EntryStatus:
         """Return what is known of an entry. Raises PathNotFoundError."""
@@ -267,7 +267,7 @@ class Registry:
 
     async def _commit(self, operations: Sequence[Operation]) -> None:
         if self._pace is not None:
-            await self._pace.turn()
+            await self._pace.wait()
         await self.zookeeper.commit(operations)
 
     async def _get(self, path: str) -> Znode:

@@ -59,7 +59,7 @@ class Pace:
         self._clock = clock
         self._sleep = sleep
 
-    async def turn(self) -> None:
+    async def wait(self) -> None:
         """Return when one more change may begin."""
         now = self._clock()
         wait_s = self._bucket.ready_at(1.0) - now

@@ -22,7 +22,7 @@ _APPLICATION: Final = re.compile(r"(?:application|appattempt|container)(?:_e\d+)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptEntry:
     """An entry that matches and stays."""
 
     path: str
@@ -34,7 +34,7 @@ class PurgePlan:
     """What to delete, from the bottom up; and what matches and stays."""
 
     delete: tuple[str, ...]
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptEntry, ...]
 
 
 def application_of(yarn_id: str) -> str | None:
@@ -96,7 +96,7 @@ def _plan(
     broken = set(unreadable)
     ordered = sorted({*entries, *broken}, key=elements_of)  # what is below an entry follows it
     doomed: set[str] = set()
-    kept: list[Kept] = []
+    kept: list[KeptEntry] = []
     for place, path in enumerate(ordered):
         record = entries.get(path)
         if path in doomed or record is None or not goes(record):
@@ -107,7 +107,7 @@ def _plan(
             doomed.update(below)
         else:
             why = "cannot be read" if blocker in broken else otherwise
-            kept.append(Kept(path, f"{blocker}, which is below it, {why}"))
+            kept.append(KeptEntry(path, f"{blocker}, which is below it, {why}"))
     return PurgePlan(tuple(sorted(doomed, key=lambda path: (-path.count("/"), path))), tuple(kept))
 
 

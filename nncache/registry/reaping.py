@@ -20,10 +20,10 @@ from nncache.registry.limits import PERMANENT
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import at_once
 from nncache.registry.purge_plan import application_of, plan_reaping
-from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, Entry, EntryStatus, ServiceRecord
-from nncache.registry.resource_manager import Active, ResourceManagers
+from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, EntryStatus, RegistryEntry, ServiceRecord
+from nncache.registry.resource_manager import ActiveResourceManager, ResourceManagers
 from nncache.registry.tree_reading import read_tree
-from nncache.registry.yarn_states import Answer, Ask, Ended, Runs, Terms, Verdict, judge
+from nncache.registry.yarn_states import HasEnded, PageNeeded, RmAnswer, Runs, Terms, Verdict, judge
 
 AT_ONCE: Final = 4
 """Questions to the ResourceManager that are under way."""
@@ -93,7 +93,7 @@ async def reap(
         return None if owner is None else verdicts[owner]
 
     unreadable = [broken.path for broken in reading.unreadable]
-    plan = plan_reaping(reading.records, unreadable, lambda record: isinstance(why_of(record), Ended))
+    plan = plan_reaping(reading.records, unreadable, lambda record: isinstance(why_of(record), HasEnded))
     stays = [Stays(broken.path, f"it cannot be read: {broken.why}") for broken in reading.unreadable]
     stays += [
         Stays(entry.path, verdict.why, isinstance(verdict, Runs))
@@ -102,7 +102,7 @@ async def reap(
     ]
     stays += [Stays(each.path, each.why) for each in plan.kept]
     kept = {each.path: each for each in stays}
-    was: dict[str, Entry | EntryStatus] = {status.path: status for status in reading.bare}
+    was: dict[str, RegistryEntry | EntryStatus] = {status.path: status for status in reading.bare}
     was.update((entry.path, entry) for entry in reading.entries)
     gone: list[Reaped] = []
     for path in plan.delete:
@@ -121,7 +121,7 @@ def _owner_of(record: ServiceRecord) -> Owner | None:
 
 
 async def _verdicts(
-    managers: ResourceManagers, active: Active, owners: set[Owner], terms: Terms
+    managers: ResourceManagers, active: ActiveResourceManager, owners: set[Owner], terms: Terms
 ) -> Mapping[Owner, Verdict]:
     """Ask about all of them; each page is asked for once."""
     of_one: dict[str, list[Owner]] = {}  # by application: what is asked about one serves the next
@@ -129,7 +129,7 @@ async def _verdicts(
         of_one.setdefault(application_of(owner[1]) or "", []).append(owner)
 
     async def found(some: list[Owner]) -> dict[Owner, Verdict]:
-        answers: dict[str, Answer] = {}
+        answers: dict[str, RmAnswer] = {}
         return {owner: await _verdict(managers, active, owner, answers, terms) for owner in some}
 
     verdicts: dict[Owner, Verdict] = {}
@@ -139,23 +139,27 @@ async def _verdicts(
 
 
 async def _verdict(
-    managers: ResourceManagers, active: Active, owner: Owner, answers: dict[str, Answer], terms: Terms
+    managers: ResourceManagers,
+    active: ActiveResourceManager,
+    owner: Owner,
+    answers: dict[str, RmAnswer],
+    terms: Terms,
 ) -> Verdict:
     policy, yarn_id = owner
-    while isinstance(step := judge(policy, yarn_id, active.manager, answers, terms), Ask):
+    while isinstance(step := judge(policy, yarn_id, active.manager, answers, terms), PageNeeded):
         answers[step.page] = await managers.ask(active.url, step.page)
     return step
 
 
-async def _delete(registry: Registry, was: Entry | EntryStatus) -> str:
+async def _delete(registry: Registry, was: RegistryEntry | EntryStatus) -> str:
     """Delete an entry if it still is what was read; return why it stays, empty if it is gone.
 
     Its version alone does not tell it from one that another client has made in its place since it was read. Looking
     again leaves of that time the moment of one call of ZooKeeper.
     """
-    status = was.status if isinstance(was, Entry) else was
+    status = was.status if isinstance(was, RegistryEntry) else was
     try:
-        now = await (registry.read if isinstance(was, Entry) else registry.stat)(status.path)
+        now = await (registry.read if isinstance(was, RegistryEntry) else registry.stat)(status.path)
         if _alone(now) != _alone(was):
             return _CHANGED
         await registry.delete(status.path, version=status.version)
@@ -170,8 +174,8 @@ async def _delete(registry: Registry, was: Entry | EntryStatus) -> str:
     return ""
 
 
-def _alone(entry: Entry | EntryStatus) -> Entry | EntryStatus:
+def _alone(entry: RegistryEntry | EntryStatus) -> RegistryEntry | EntryStatus:
     """Return an entry without the number of entries below it, which are deleted first."""
-    if isinstance(entry, Entry):
+    if isinstance(entry, RegistryEntry):
         return replace(entry, status=replace(entry.status, children=0))
     return replace(entry, children=0)

@@ -111,7 +111,7 @@ class EntryStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegistryEntry:
     """An entry with its record."""
 
     status: EntryStatus

@@ -19,7 +19,7 @@ from nncache.hadoop.errors import KerberosError
 from nncache.net.http_failure import why_unanswered
 from nncache.registry.errors import ResourceManagerError
 from nncache.registry.pacing import at_once
-from nncache.registry.yarn_states import INFO, Answer, Doubt, Manager, Reply, Unanswered, manager_of
+from nncache.registry.yarn_states import INFO, Manager, RmAnswer, RmReply, RmUnanswered, Undecided, manager_of
 
 TIMEOUT_S: Final = 10.0
 """For an answer; one under load takes seconds."""
@@ -33,7 +33,7 @@ _REDIRECTED: Final = "/metrics"
 
 
 @dataclass(frozen=True, slots=True)
-class Active:
+class ActiveResourceManager:
     """The active ResourceManager.
 
     Attributes:
@@ -72,7 +72,7 @@ class ResourceManagers:
         self._tls = tls
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
 
-    async def find(self) -> Active:
+    async def find(self) -> ActiveResourceManager:
         """Return the active one: of those that are known, else the one that a standby names.
 
         Raises:
@@ -90,50 +90,50 @@ class ResourceManagers:
             raise ResourceManagerError(several, "all say that they are the active ResourceManager")
         return found[0]
 
-    async def see_unchanged(self, active: Active) -> None:
+    async def see_unchanged(self, active: ActiveResourceManager) -> None:
         """Return if it has been active all the time since it was found.
 
         Raises:
             ResourceManagerError: it has not, or does not answer.
         """
         now = manager_of(await self.ask(active.url, INFO))
-        if isinstance(now, Doubt):
+        if isinstance(now, Undecided):
             raise ResourceManagerError(active.url, now.why)
         if not now.is_active or now.started_on != active.manager.started_on:
             raise ResourceManagerError(active.url, "it was restarted, or became standby, while it was asked")
 
-    async def ask(self, url: str, page: str) -> Answer:
+    async def ask(self, url: str, page: str) -> RmAnswer:
         """Return what the one at `url` answers for a page below /ws/v1/cluster."""
         try:
             async with self._get(url, page) as reply:
                 if reply.status in range(HTTPStatus.MULTIPLE_CHOICES, HTTPStatus.BAD_REQUEST):
-                    return Unanswered(f"{url} is no active ResourceManager: it answers with {reply.status}")
+                    return RmUnanswered(f"{url} is no active ResourceManager: it answers with {reply.status}")
                 body = bytearray()
                 async for chunk in reply.content.iter_any():
                     body += chunk
                     if len(body) > MAX_REPLY_BYTES:
-                        return Unanswered(f"{url} answers with more than {MAX_REPLY_BYTES} bytes")
-                return Reply(reply.status, bytes(body), _time_of(reply.headers.get("Date", "")))
+                        return RmUnanswered(f"{url} answers with more than {MAX_REPLY_BYTES} bytes")
+                return RmReply(reply.status, bytes(body), _time_of(reply.headers.get("Date", "")))
         except KerberosError as error:
-            return Unanswered(str(error))
+            return RmUnanswered(str(error))
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is one
-            return Unanswered(f"{url} does not answer: {why_unanswered(error)}")
+            return RmUnanswered(f"{url} does not answer: {why_unanswered(error)}")
 
-    async def _look(self, urls: Sequence[str]) -> tuple[list[Active], list[str]]:
+    async def _look(self, urls: Sequence[str]) -> tuple[list[ActiveResourceManager], list[str]]:
         """Return which are active, and what is to be said of the others."""
-        found: list[Active] = []
+        found: list[ActiveResourceManager] = []
         complaints: list[str] = []
         for url, answer in zip(urls, await at_once(self._information, urls), strict=True):
             manager = manager_of(answer)
-            if isinstance(manager, Doubt):
+            if isinstance(manager, Undecided):
                 complaints.append(f"{url} ({manager.why})")
             elif manager.is_active:
-                found.append(Active(url, manager))
+                found.append(ActiveResourceManager(url, manager))
             else:
                 complaints.append(f"{url} (it is not active)")
         return found, complaints
 
-    async def _information(self, url: str) -> Answer:
+    async def _information(self, url: str) -> RmAnswer:
         return await self.ask(url, INFO)
 
     async def _redirect(self, url: str) -> str:

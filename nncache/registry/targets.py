@@ -11,7 +11,7 @@ from typing import Any, Final
 from nncache.registry.addresses import place_of
 from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.paths import name_of
-from nncache.registry.record import Address, Entry
+from nncache.registry.record import Address, RegistryEntry
 
 METRICS_API: Final = "org.prometheus.metrics"
 """The `api` of an endpoint with metrics; its addresses are URIs, or hosts with ports."""
@@ -19,7 +19,7 @@ METRICS_API: Final = "org.prometheus.metrics"
 _SCHEMES: Final = frozenset({"", "http", "https"})
 
 
-def targets_of(entry: Entry) -> Iterator[dict[str, Any]]:
+def targets_of(entry: RegistryEntry) -> Iterator[dict[str, Any]]:
     """Yield a group of targets for each address of an endpoint of METRICS_API, `MAX_ADDRESSES` at most."""
     addresses = (
         address

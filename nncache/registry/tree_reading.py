@@ -23,7 +23,7 @@ from nncache.registry.errors import (
 )
 from nncache.registry.operations import Registry, status_of
 from nncache.registry.pacing import Slices, apart, at_once
-from nncache.registry.record import Entry, EntryStatus, ServiceRecord, Unreadable
+from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord, Unreadable
 from nncache.registry.record_json import parse_record
 
 PER_CALL: Final = 100
@@ -48,7 +48,7 @@ class TreeReading:
         unreadable: whose record is broken, or whose children this client may not list, or are too deep to be read.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[RegistryEntry, ...] = ()
     bare: tuple[EntryStatus, ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
 
@@ -178,7 +178,7 @@ async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
 
 
 async def _reading(walk: _Walk, top: str, after: str, limit: int | None) -> TreeReading:
-    entries: list[Entry] = []
+    entries: list[RegistryEntry] = []
     bare: list[EntryStatus] = []
     broken: list[Unreadable] = list(walk.unread)
     query, slices = walk.query, Slices()
@@ -199,5 +199,5 @@ async def _reading(walk: _Walk, top: str, after: str, limit: int | None) -> Tree
             broken.append(Unreadable(path, error.what))
         else:
             if query is None or query.matches_record(record):
-                entries.append(Entry(status_of(path, znode), record))
+                entries.append(RegistryEntry(status_of(path, znode), record))
     return TreeReading(tuple(entries), () if query is not None else tuple(bare), tuple(broken))

@@ -57,7 +57,7 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class WatchGap:
     """The connection was lost: entries may have come and gone unseen. What has changed follows, then Current."""
 
     why: str
@@ -68,7 +68,7 @@ class Current:
     """Everything that was there when it was read has been reported."""
 
 
-Change: TypeAlias = Present | Removed | Gap | Current
+Change: TypeAlias = Present | Removed | WatchGap | Current
 
 
 class WatchedTree(Protocol):
@@ -170,7 +170,7 @@ class TreeWatch:
             if self._session.connection_id != self._connection or loop.time() - read_at >= REREAD_S:
                 if self._connection and self._session.connection_id != self._connection:
                     is_current = False
-                    yield Gap("the connection to ZooKeeper was lost")
+                    yield WatchGap("the connection to ZooKeeper was lost")
                 self._connection, read_at = self._session.connection_id, loop.time()
                 self._all_again()
             while self._news.paths:

@@ -43,7 +43,7 @@ _MS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RmReply:
     """An answer of the ResourceManager.
 
     Attributes:
@@ -56,13 +56,13 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class RmUnanswered:
     """There was no answer, or none from an active ResourceManager."""
 
     why: str
 
 
-Answer: TypeAlias = Reply | Unanswered
+RmAnswer: TypeAlias = RmReply | RmUnanswered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class HasEnded:
     """It has ended."""
 
     why: str
@@ -108,17 +108,17 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class Undecided:
     """Nothing proves that it has ended."""
 
     why: str
 
 
-Verdict: TypeAlias = Ended | Runs | Doubt
+Verdict: TypeAlias = HasEnded | Runs | Undecided
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PageNeeded:
     """This page must be read first; below /ws/v1/cluster."""
 
     page: str
@@ -130,21 +130,21 @@ class _Attempt:
     state: str  # empty where the release has none
 
 
-def manager_of(answer: Answer) -> Manager | Doubt:
+def manager_of(answer: RmAnswer) -> Manager | Undecided:
     """Return what `INFO` of a server says."""
-    if isinstance(answer, Unanswered):
-        return Doubt(answer.why)
+    if isinstance(answer, RmUnanswered):
+        return Undecided(answer.why)
     info = _part(answer, "clusterInfo")
     state, started_on = info.get("haState"), info.get("startedOn")
     if answer.status != HTTPStatus.OK or not isinstance(state, str) or type(started_on) is not int:
-        return Doubt(f"it is no ResourceManager: its page {INFO} has status {answer.status}")
+        return Undecided(f"it is no ResourceManager: its page {INFO} has status {answer.status}")
     active_s = max(0, answer.at_ms - started_on) / _MS
     return Manager(is_active=state == ACTIVE, started_on=started_on, active_s=active_s)
 
 
 def judge(
-    policy: str, yarn_id: str, manager: Manager, answers: Mapping[str, Answer], terms: Terms
-) -> Verdict | Ask:
+    policy: str, yarn_id: str, manager: Manager, answers: Mapping[str, RmAnswer], terms: Terms
+) -> Verdict | PageNeeded:
     """Return whether what `policy` names, of this id, has ended.
 
     Args:
@@ -155,40 +155,44 @@ def judge(
         terms: what the operator has decided.
     """
     if policy not in _IDS:
-        return Doubt(f"its yarn:persistence is {policy!r}, which must be one of permanent, {', '.join(_IDS)}")
+        return Undecided(
+            f"its yarn:persistence is {policy!r}, which must be one of permanent, {', '.join(_IDS)}"
+        )
     found = _IDS[policy].fullmatch(yarn_id)
     if found is None:
-        return Doubt(f"its yarn:id is {yarn_id!r}, which is no id that goes with yarn:persistence {policy}")
+        return Undecided(
+            f"its yarn:id is {yarn_id!r}, which is no id that goes with yarn:persistence {policy}"
+        )
     application = f"application_{found['timestamp']}_{found['number']}"
     of_application = _of_application(application, int(found["timestamp"]), manager, answers, terms)
     if policy == APPLICATION or not isinstance(of_application, Runs):
         return of_application
     page = f"/apps/{application}/appattempts"
     if page not in answers:
-        return Ask(page)
+        return PageNeeded(page)
     attempts = _attempts(answers[page], application)
-    if isinstance(attempts, Doubt):
+    if isinstance(attempts, Undecided):
         return attempts
     if policy == APPLICATION_ATTEMPT:
         return _of_attempt(yarn_id, int(found["attempt"]), attempts)
     attempt = int(found["attempt"])
     if attempt not in attempts:
-        return Doubt(f"the ResourceManager does not know attempt {attempt} of {application}")
+        return Undecided(f"the ResourceManager does not know attempt {attempt} of {application}")
     page = f"{page}/{attempts[attempt].id}/containers/{yarn_id}"
     if page not in answers:
-        return Ask(page)
+        return PageNeeded(page)
     return _of_container(yarn_id, of_application, answers[page], manager, terms)
 
 
 def _of_application(
-    application: str, timestamp: int, manager: Manager, answers: Mapping[str, Answer], terms: Terms
-) -> Verdict | Ask:
+    application: str, timestamp: int, manager: Manager, answers: Mapping[str, RmAnswer], terms: Terms
+) -> Verdict | PageNeeded:
     page = f"/apps/{application}"
     if page not in answers:
-        return Ask(page)
+        return PageNeeded(page)
     answer = answers[page]
-    if isinstance(answer, Unanswered):
-        return Doubt(answer.why)
+    if isinstance(answer, RmUnanswered):
+        return Undecided(answer.why)
     if _is_unknown(answer):
         return _of_forgotten(application, timestamp, manager, terms)
     described = _part(answer, "app")
@@ -196,19 +200,19 @@ def _of_application(
     if answer.status != HTTPStatus.OK or described.get("id") != application:
         return _odd(application, answer)
     if described.get("clusterId") != manager.started_on:
-        return Doubt("another ResourceManager has answered than the one that was found to be active")
+        return Undecided("another ResourceManager has answered than the one that was found to be active")
     if state in _ENDED:
-        return Ended(f"{application} is {state}")
+        return HasEnded(f"{application} is {state}")
     if state in _APPLICATION_RUNS:
         return Runs(f"{application} is {state}")
-    return Doubt(f"{application} is in the unknown state {state!r}")
+    return Undecided(f"{application} is in the unknown state {state!r}")
 
 
 def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Terms) -> Verdict:
     """Judge what the ResourceManager does not know: it may be of another cluster, or have ended long ago."""
     unknown = f"the ResourceManager does not know {application}"
     if timestamp not in terms.forgotten:
-        return Doubt(
+        return Undecided(
             f"{unknown}: it ended long ago, or is of another cluster; if ids with {timestamp} are of this cluster, "
             f"add {timestamp} to yarn_forgotten"
         )
@@ -218,14 +222,16 @@ def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Ter
 def _settled(why: str, manager: Manager, terms: Terms) -> Verdict:
     """Return that it has ended, unless the ResourceManager has been active for too short a time to know everything."""
     if manager.active_s < terms.settle_s:
-        return Doubt(f"{why}, but it has been active for {manager.active_s:.0f} of {terms.settle_s:g} s only")
-    return Ended(why)
+        return Undecided(
+            f"{why}, but it has been active for {manager.active_s:.0f} of {terms.settle_s:g} s only"
+        )
+    return HasEnded(why)
 
 
-def _attempts(answer: Answer, application: str) -> Mapping[int, _Attempt] | Doubt:
+def _attempts(answer: RmAnswer, application: str) -> Mapping[int, _Attempt] | Undecided:
     """Return an application's attempts by their numbers."""
-    if isinstance(answer, Unanswered):
-        return Doubt(answer.why)
+    if isinstance(answer, RmUnanswered):
+        return Undecided(answer.why)
     listed = _part(answer, "appAttempts").get("appAttempt")
     if answer.status != HTTPStatus.OK or not isinstance(listed, list):
         return _odd(f"the attempts of {application}", answer)
@@ -243,46 +249,46 @@ def _of_attempt(yarn_id: str, number: int, attempts: Mapping[int, _Attempt]) -> 
     """Judge an attempt; one that another has followed has ended, whatever is still known of it."""
     later = next((each for other, each in sorted(attempts.items()) if other > number), None)
     if later is not None:
-        return Ended(f"{later.id} has followed {yarn_id}")
+        return HasEnded(f"{later.id} has followed {yarn_id}")
     if number not in attempts:
-        return Doubt(f"the ResourceManager does not know {yarn_id}")
+        return Undecided(f"the ResourceManager does not know {yarn_id}")
     state = attempts[number].state
     if state in _ENDED:
-        return Ended(f"{yarn_id} is {state}")
+        return HasEnded(f"{yarn_id} is {state}")
     if state in _ATTEMPT_RUNS:
         return Runs(f"{yarn_id} is {state}")
-    return Doubt(f"{yarn_id} is in the unknown state {state!r}")
+    return Undecided(f"{yarn_id} is in the unknown state {state!r}")
 
 
 def _of_container(
-    container: str, of_application: Runs, answer: Answer, manager: Manager, terms: Terms
+    container: str, of_application: Runs, answer: RmAnswer, manager: Manager, terms: Terms
 ) -> Verdict:
     """Judge a container of an attempt that is known: those that are complete are forgotten at once."""
-    if isinstance(answer, Unanswered):
-        return Doubt(answer.why)
+    if isinstance(answer, RmUnanswered):
+        return Undecided(answer.why)
     if _is_unknown(answer):
         why = f"{container} is no live container, while {of_application.why}"
         if not of_application.why.endswith(_RUNNING):
-            return Doubt(f"{why}: its containers may be handed over to the next attempt")
+            return Undecided(f"{why}: its containers may be handed over to the next attempt")
         return _settled(why, manager, terms)
     described = _part(answer, "container") or _document(answer)  # Hadoop 3.5.0; 3.4.1
     if answer.status != HTTPStatus.OK or described.get("containerId") != container:
         return _odd(container, answer)
     state = _text(described.get("containerState"))
     if state == _CONTAINER_ENDED:
-        return Ended(f"{container} is {state}")
+        return HasEnded(f"{container} is {state}")
     if state in _CONTAINER_RUNS:
         return Runs(f"{container} is {state}")
-    return Doubt(f"{container} is in the unknown state {state!r}")
+    return Undecided(f"{container} is in the unknown state {state!r}")
 
 
-def _odd(what: str, answer: Reply) -> Doubt:
+def _odd(what: str, answer: RmReply) -> Undecided:
     said = _text(_part(answer, "RemoteException").get("message"))
     says = f"asked for {what}, the ResourceManager answers with status {answer.status}"
-    return Doubt(f"{says}: {said}" if said else f"{says}, and not with what it was asked for")
+    return Undecided(f"{says}: {said}" if said else f"{says}, and not with what it was asked for")
 
 
-def _is_unknown(answer: Reply) -> bool:
+def _is_unknown(answer: RmReply) -> bool:
     """Whether the ResourceManager itself says that it does not know it; a 404 of another server proves nothing."""
     is_missing = answer.status == HTTPStatus.NOT_FOUND
     return is_missing and _part(answer, "RemoteException").get("exception") == "NotFoundException"
@@ -292,13 +298,13 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _part(answer: Reply, name: str) -> Mapping[str, Any]:
+def _part(answer: RmReply, name: str) -> Mapping[str, Any]:
     """Return an object of the answer's JSON; empty if there is none."""
     part = _document(answer).get(name)
     return part if isinstance(part, dict) else {}
 
 
-def _document(answer: Reply) -> Mapping[str, Any]:
+def _document(answer: RmReply) -> Mapping[str, Any]:
     try:
         document = json.loads(answer.body)
     except (ValueError, RecursionError):

@@ -13,8 +13,8 @@ import pytest
 
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
-from nncache.admin.server import Action, AdminServer, Answer, Page, as_json, daemon_pages
-from nncache.net.endpoint import Endpoint
+from nncache.admin.server import Action, AdminServer, Page, PageContent, as_json, daemon_pages
+from nncache.net.endpoint import ListenAddress
 from nncache.proxy.clients import tls_listener
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
 from nncache.testbed.certificates import Authority
@@ -31,16 +31,16 @@ LONG = b"GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LONG_BODY = bytes(32 << 20)
 
 
-class Scene:
+class Fixture:
     """A server, and clients that a test lets do what they like."""
 
     def __init__(self, *, max_connections: int, lifetime_s: float) -> None:
         pages = (
             Page("/health", "the process lives", lambda _: as_json({"alive": True})),
-            Page("/long", "more than anybody reads", lambda _: Answer(LONG_BODY, "text/plain")),
+            Page("/long", "more than anybody reads", lambda _: PageContent(LONG_BODY, "text/plain")),
         )
         self.server = AdminServer(
-            Endpoint("127.0.0.1", 0),
+            ListenAddress("127.0.0.1", 0),
             pages,
             lambda: "",
             max_connections=max_connections,
@@ -67,11 +67,11 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(
+async def fixture(
     *, max_connections: int = MAX_CONNECTIONS, lifetime_s: float = HANG_S
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[Fixture]:
     """Start a server on a port of its own; no connection of it ends by itself unless a lifetime is given."""
-    made = Scene(max_connections=max_connections, lifetime_s=lifetime_s)
+    made = Fixture(max_connections=max_connections, lifetime_s=lifetime_s)
     async with asyncio.timeout(HANG_S), made.server:
         with made.clients:
             yield made
@@ -86,7 +86,7 @@ async def said(client: Client) -> bytes:
 
 async def test_a_connection_beyond_the_bound_is_closed_at_once() -> None:
     """It is counted, nothing is logged (conftest.py), and a place that is given back is taken again."""
-    async with scene(max_connections=8) as s:
+    async with fixture(max_connections=8) as s:
         silent = [await s.connect() for _ in range(4)]
         await until(lambda: s.open == 4)
         assert await said(await s.connect()) == b""
@@ -98,7 +98,7 @@ async def test_a_connection_beyond_the_bound_is_closed_at_once() -> None:
 
 async def test_the_bound_holds_in_a_burst() -> None:
     """C1: the event loop may ask for many protocols before it connects the first of them."""
-    async with scene() as s:
+    async with fixture() as s:
         crowd = await asyncio.gather(*(s.connect() for _ in range(100)))
         await until(lambda: s.open + s.refused == len(crowd))
         assert s.open <= MAX_CONNECTIONS
@@ -111,7 +111,7 @@ async def test_the_bound_holds_in_a_burst() -> None:
 
 async def test_a_client_that_never_reads_is_ended() -> None:
     """C2: an answer that nobody takes has no deadline of its own, however many are asked for."""
-    async with scene(lifetime_s=0.2) as s:
+    async with fixture(lifetime_s=0.2) as s:
         for _ in range(3):
             _, writer = await s.connect()
             cast(asyncio.ReadTransport, writer.transport).pause_reading()
@@ -128,7 +128,7 @@ def is_cut(writer: asyncio.StreamWriter) -> bool:
 
 async def test_a_client_that_says_nothing_is_ended() -> None:
     """C2: neither before its first request nor within a head is there another deadline."""
-    async with scene(lifetime_s=0.2) as s:
+    async with fixture(lifetime_s=0.2) as s:
         clients = [await s.connect(sent) for sent in (b"", b"GET /hea")]
         assert [await said(client) for client in clients] == [b"", b""]
         await until(lambda: s.open == 0)
@@ -136,7 +136,7 @@ async def test_a_client_that_says_nothing_is_ended() -> None:
 
 async def test_a_connection_carries_one_request() -> None:
     """One request every few seconds, or a hundred at once, keep no place; nor do those for pages that there are not."""
-    async with scene() as s:
+    async with fixture() as s:
         for asked, status in ((HEALTH, b"200"), (HEALTH.replace(b"/health", b"/none"), b"404")):
             answer = await said(await s.connect(asked))
             assert answer.startswith(b"HTTP/1.1 " + status)
@@ -208,7 +208,7 @@ async def serving(authority: Authority) -> AsyncIterator[tuple[AdminServer, Serv
         *daemon_pages(lambda: Awake(True), "it is awake", lambda: b"naps_total 1\n"),
         ACTION,
     )
-    async with AdminServer(Endpoint("127.0.0.1", 0), pages, str, access=access) as server:
+    async with AdminServer(ListenAddress("127.0.0.1", 0), pages, str, access=access) as server:
         yield server, certificate
 
 
@@ -255,7 +255,7 @@ async def test_handshakes_under_way_have_a_bound(tmp_path: Path) -> None:
     issued = Authority(tmp_path).issue("admin")
     certificate = ServerCertificate(CertificateFiles(certificate=str(issued.chain), key=str(issued.key)))
     connections = Connections(asyncio.Protocol, max_connections=8, lifetime_s=LIFETIME_S)
-    async with listening(connections, certificate, Endpoint("127.0.0.1", 0)) as at:
+    async with listening(connections, certificate, ListenAddress("127.0.0.1", 0)) as at:
         async with asyncio.timeout(HANG_S):
             silent = [await asyncio.open_connection(at.host, at.port) for _ in range(8)]
             assert await silent[-1][0].read() == b""

@@ -19,14 +19,14 @@ from nncache.admin.proxy_pages import (
 )
 from nncache.admin.server import AdminServer
 from nncache.hadoop.change import Touched
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from tests.proxy.doubles import FakeClock, make_cache
 
 READY = ProxyReadiness(is_listening=True, active="nn1:9870", is_gate_open=True, gate="open")
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A server whose sources the test sets."""
 
     readiness: ProxyReadiness = READY
@@ -47,13 +47,13 @@ class Scene:
 
 def admin_server(sources: ProxySources) -> AdminServer:
     """Return a server of these pages."""
-    return AdminServer(Endpoint("127.0.0.1", 0), proxy_pages(sources), lambda: sources.readiness().state)
+    return AdminServer(ListenAddress("127.0.0.1", 0), proxy_pages(sources), lambda: sources.readiness().state)
 
 
 @asynccontextmanager
-async def scene(explain: Callable[[str], object] | None = None) -> AsyncIterator[Scene]:
+async def fixture(explain: Callable[[str], object] | None = None) -> AsyncIterator[Fixture]:
     """Start a server on a port of its own."""
-    made = Scene()
+    made = Fixture()
 
     def note(path: str) -> object:
         made.explained.append(path)
@@ -84,7 +84,7 @@ async def scene(explain: Callable[[str], object] | None = None) -> AsyncIterator
 )
 async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: int, reason: str) -> None:
     """A closed gate does not make it unready (calls are forwarded), but the page says why it is closed."""
-    async with scene() as s:
+    async with fixture() as s:
         s.readiness = readiness
         answered, _, text = await s.get("/ready")
         assert answered == status
@@ -102,7 +102,7 @@ async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: 
 
 async def test_explain_asks_for_the_canonical_path() -> None:
     """Any spelling of a path is explained as the one entry that it is."""
-    async with scene() as s:
+    async with fixture() as s:
         status, _, text = await s.get("/explain?path=//w//f/")
         assert (status, json.loads(text)) == (200, {"path": "/w/f"})
         assert s.explained == ["/w/f"]
@@ -111,7 +111,7 @@ async def test_explain_asks_for_the_canonical_path() -> None:
 @pytest.mark.parametrize("query", ["", "?path=", "?path=w/f", "?path=/a%00b"])
 async def test_explain_says_what_it_needs(query: str) -> None:
     """No path, a relative one, or none at all."""
-    async with scene() as s:
+    async with fixture() as s:
         status, _, text = await s.get(f"/explain{query}")
         assert status == 400
         assert "/explain?path=/an/absolute/path" in json.loads(text)["error"]
@@ -123,11 +123,11 @@ async def test_the_caches_own_explanation_is_json() -> None:
     clock = FakeClock()
     cache = make_cache(clock)
     cache.apply(Touched("/w/f"), clock(), 101)
-    async with scene(lambda path: cache.explain(path, clock())) as s:
+    async with fixture(lambda path: cache.explain(path, clock())) as s:
         status, _, text = await s.get("/explain?path=/w/f")
-        told = json.loads(text)
+        reported = json.loads(text)
         assert status == 200
-        assert (told["path"], told["answer"], told["entry"], told["gate_open"]) == (
+        assert (reported["path"], reported["answer"], reported["entry"], reported["gate_open"]) == (
             "/w/f",
             "miss",
             None,
@@ -137,7 +137,7 @@ async def test_the_caches_own_explanation_is_json() -> None:
 
 async def test_what_shows_paths_and_users_is_for_operators() -> None:
     """ProvenGrant has one exception: an operator of this proxy. A page led here by another name has none."""
-    async with scene() as s, aiohttp.ClientSession() as session:
+    async with fixture() as s, aiohttp.ClientSession() as session:
         async with session.get(f"{s.url}/explain?path=/w", headers={"Host": "rebound.example"}) as reply:
             assert reply.status == 403
         assert not s.explained
@@ -211,7 +211,7 @@ def test_what_cannot_be_purged_is_refused(query: dict[str, str], error: str) -> 
 
 async def test_the_status_is_for_operators() -> None:
     """It names paths and users."""
-    async with scene() as s, aiohttp.ClientSession() as session:
+    async with fixture() as s, aiohttp.ClientSession() as session:
         assert json.loads((await s.get("/status"))[2]) == {"hottest": []}
         async with session.get(f"{s.url}/status", headers={"Host": "rebound.example"}) as reply:
             assert reply.status == 403
@@ -222,7 +222,7 @@ async def test_the_status_is_for_operators() -> None:
 )
 async def test_a_sample_is_bounded(query: str, number: int) -> None:
     """Of all, or of a filter."""
-    async with scene() as s:
+    async with fixture() as s:
         status, _, text = await s.get(f"/sample{query}")
         assert (status, len(json.loads(text)["paths"])) == (200, number)
 
@@ -239,7 +239,7 @@ async def test_a_sample_is_bounded(query: str, number: int) -> None:
 )
 async def test_a_sample_of_nothing_is_refused(query: str, error: str) -> None:
     """With what would be right."""
-    async with scene() as s:
+    async with fixture() as s:
         status, _, text = await s.get(f"/sample{query}")
         assert status == 400
         assert error in json.loads(text)["error"]
@@ -248,7 +248,7 @@ async def test_a_sample_of_nothing_is_refused(query: str, error: str) -> None:
 async def test_a_sample_is_for_operators() -> None:
     """It names paths."""
     async with (
-        scene() as s,
+        fixture() as s,
         aiohttp.ClientSession() as session,
         session.get(f"{s.url}/sample", headers={"Host": "rebound.example"}) as reply,
     ):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
-from nncache.admin.server import Answer
+from nncache.admin.server import PageContent
 
 READY = PublisherReadiness(
     is_publishing=True,
@@ -19,7 +19,7 @@ READY = PublisherReadiness(
 WAITING = replace(READY, is_publishing=False)
 
 
-def shown(readiness: PublisherReadiness, link: str) -> Answer:
+def shown(readiness: PublisherReadiness, link: str) -> PageContent:
     """Return what a page shows."""
     filters: Mapping[str, object] = {"published": [{"name": "a"}], "broken": {"b": "no glob"}}
     sources = PublisherSources(

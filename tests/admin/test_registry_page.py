@@ -15,7 +15,7 @@ from nncache.admin.registry_page import (
     MOST_FIELDS,
     MOST_SHOWN,
     EntryShown,
-    Place,
+    PageLocation,
     entry_page,
     found_page,
     problem_page,
@@ -23,16 +23,16 @@ from nncache.admin.registry_page import (
 from nncache.admin.status_page import digest_of
 from nncache.registry.record import (
     Endpoint,
-    Entry,
     EntryStatus,
+    RegistryEntry,
     ServiceRecord,
     host_port_endpoint,
     uri_endpoint,
 )
-from tests.registry.worlds import WEBHDFS
+from tests.registry.samples import WEBHDFS
 
 HOST = "http://proxy"
-SERVICES = Place(path="/services", depth=0)
+SERVICES = PageLocation(path="/services", depth=0)
 MARKUP = """</style></title>"'><script>owned()</script><img src=x onerror=owned()>{0}{x}%s&lt;"""
 
 
@@ -77,7 +77,7 @@ class Read(HTMLParser):
 
 
 def shown(
-    record: ServiceRecord | None, *below: EntryStatus, place: Place = SERVICES, **other: object
+    record: ServiceRecord | None, *below: EntryStatus, place: PageLocation = SERVICES, **other: object
 ) -> Read:
     """Return the page of an entry."""
     about = status(place.path, children=len(below))
@@ -131,13 +131,13 @@ def test_all_of_a_record_is_text(text: str) -> None:
         internal=(uri_endpoint("a", "p", "u"),) * 3,
     )
     element = text.replace("/", "")
-    place = Place(path=f"/{element}", depth=0)
+    place = PageLocation(path=f"/{element}", depth=0)
     page, expected = (
         shown(record, status(f"{at.path}/{name}"), place=at, is_more=True)
         for record, at, name in ((hostile, place, element), (tame, SERVICES, "x"))
     )
     found, expected_found = (
-        Read(found_page(at, [Entry(status(f"/{name}"), record)], query=query, is_more=True))
+        Read(found_page(at, [RegistryEntry(status(f"/{name}"), record)], query=query, is_more=True))
         for record, at, name, query in ((hostile, place, element, text), (tame, SERVICES, "x", "x=y"))
     )
     problem, expected_problem = Read(problem_page(place, text)), Read(problem_page(SERVICES, "p"))
@@ -189,7 +189,7 @@ def test_what_is_not_is_text(uri: str) -> None:
 def test_links_lead_to_entries_wherever_the_page_is(base: str, path: str, depth: int) -> None:
     """Relative ones, so that a gateway may give it another path."""
     child = f"{path.rstrip('/')}/x"
-    page = shown(None, status(child), place=Place(path=path, depth=depth))
+    page = shown(None, status(child), place=PageLocation(path=path, depth=depth))
     root = base[: base.index("/v1/registry")] + "/v1/registry"
     led = [unquote(urljoin(HOST + base, each)).rstrip("/") for each in page.links if each[0] not in "#?d"]
     above = ["/".join(path.split("/")[:count]).rstrip("/") for count in range(1, path.count("/") + 2)]
@@ -224,7 +224,10 @@ def test_what_is_too_much_is_left_out_and_said() -> None:
     assert f"{MOST_FIELDS}: " not in shown(ServiceRecord(external=(wide,))).text
     several = Read(
         found_page(
-            SERVICES, [Entry(status("/a"), ServiceRecord(external=(many,) * 9))], query=None, is_more=False
+            SERVICES,
+            [RegistryEntry(status("/a"), ServiceRecord(external=(many,) * 9))],
+            query=None,
+            is_more=False,
         )
     )
     assert len(several.other_links) == IN_SHORT
@@ -238,8 +241,11 @@ def test_a_moment_that_is_none_is_shown_as_it_is() -> None:
 
 def test_what_was_found_is_listed_by_page() -> None:
     """With a link to what comes after."""
-    entries = [Entry(status("/services/a"), WEBHDFS), Entry(status("/services/b"), ServiceRecord(external=(Endpoint(
-        api="x", protocol="p", address_type="uri"),)))]  # fmt: skip
+    without_address = ServiceRecord(external=(Endpoint(api="x", protocol="p", address_type="uri"),))
+    entries = [
+        RegistryEntry(status("/services/a"), WEBHDFS),
+        RegistryEntry(status("/services/b"), without_address),
+    ]
     page = Read(found_page(SERVICES, entries, query="api=org.apache.hadoop.webhdfs", is_more=True))
     assert page.other_links == ["http://h:1/webhdfs/v1"]
     assert "?find=api%3Dorg.apache.hadoop.webhdfs&after=%2Fservices%2Fb" in page.links
@@ -252,7 +258,7 @@ def test_what_was_found_is_listed_by_page() -> None:
     assert "?after=%2Fservices%2Fa" in shown(None, status("/services/a"), is_more=True).links
 
 
-def test_nothing_is_loaded_from_elsewhere_and_the_style_alone_is_allowed() -> None:
+def test_the_policy_allows_the_own_style_and_nothing_else() -> None:
     """The policy allows no script at all."""
     page = shown(WEBHDFS, status("/services/a"))
     assert "script" not in page.elements

@@ -12,9 +12,9 @@ import aiohttp
 import pytest
 
 from nncache.admin.access import Access
-from nncache.admin.server import Action, AdminServer, Answer, Page, as_json, daemon_pages
+from nncache.admin.server import Action, AdminServer, Page, PageContent, as_json, daemon_pages
 from nncache.admin.status_page import StatusPage
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from tests.patience import HANG_S
 from tests.proxy.wire import until
 
@@ -38,7 +38,7 @@ class Awake:
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A daemon as the test sets it."""
 
     is_awake: bool = True
@@ -52,7 +52,7 @@ class Scene:
             Page("/dreams?of=sheep", "what it <dreams> of", self._dreams),
         )
 
-    def _dreams(self, query: Mapping[str, str]) -> Answer:
+    def _dreams(self, query: Mapping[str, str]) -> PageContent:
         self.asked.append(dict(query))
         return as_json({"of": query.get("of")})
 
@@ -63,10 +63,10 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
+async def fixture() -> AsyncIterator[Fixture]:
     """Start a server on a port of its own."""
-    made = Scene()
-    server = AdminServer(Endpoint("127.0.0.1", 0), made.pages(), lambda: "a <state>", title="sleeper")
+    made = Fixture()
+    server = AdminServer(ListenAddress("127.0.0.1", 0), made.pages(), lambda: "a <state>", title="sleeper")
     async with server:
         made.url = f"http://{server.address}"
         yield made
@@ -74,7 +74,7 @@ async def scene() -> AsyncIterator[Scene]:
 
 async def test_no_page_names_a_library_or_its_version() -> None:
     """Also one that is not there, and the reply to what is no request."""
-    async with scene() as daemon, aiohttp.ClientSession() as session:
+    async with fixture() as daemon, aiohttp.ClientSession() as session:
         for path in ("/health", "/", "/nothing"):
             async with session.get(daemon.url + path) as reply:
                 assert reply.headers["Server"] == "nncache"
@@ -88,7 +88,7 @@ async def test_no_page_names_a_library_or_its_version() -> None:
 
 async def test_health_says_that_the_process_lives() -> None:
     """Whatever else is wrong: a restart would not help."""
-    async with scene() as s:
+    async with fixture() as s:
         s.is_awake = False
         status, kind, text = await s.get("/health")
         assert (status, json.loads(text)) == (200, {"alive": True})
@@ -98,7 +98,7 @@ async def test_health_says_that_the_process_lives() -> None:
 @pytest.mark.parametrize(("is_awake", "status"), [(True, 200), (False, 503)])
 async def test_ready_shows_all_that_readiness_says(is_awake: bool, status: int) -> None:
     """Status for a load balancer, fields for people."""
-    async with scene() as s:
+    async with fixture() as s:
         s.is_awake = is_awake
         answered, _, text = await s.get("/ready")
         said = {"ready": is_awake, "reason": "" if is_awake else "asleep"}
@@ -108,7 +108,7 @@ async def test_ready_shows_all_that_readiness_says(is_awake: bool, status: int) 
 
 async def test_metrics_are_what_the_renderer_says() -> None:
     """In the Prometheus text format."""
-    async with scene() as s:
+    async with fixture() as s:
         assert await s.get("/metrics") == (
             200,
             "text/plain; version=0.0.4; charset=utf-8",
@@ -118,7 +118,7 @@ async def test_metrics_are_what_the_renderer_says() -> None:
 
 async def test_a_page_of_a_daemons_own_gets_the_query() -> None:
     """It is at the link's path, with or without a query."""
-    async with scene() as s:
+    async with fixture() as s:
         assert json.loads((await s.get("/dreams?of=a%2Fb"))[2]) == {"of": "a/b"}
         assert json.loads((await s.get("/dreams"))[2]) == {"of": None}
         assert s.asked == [{"of": "a/b"}, {}]
@@ -126,7 +126,7 @@ async def test_a_page_of_a_daemons_own_gets_the_query() -> None:
 
 async def test_the_index_leads_to_every_page() -> None:
     """And says, escaped, who it is and in what state."""
-    async with scene() as s:
+    async with fixture() as s:
         status, kind, text = await s.get("/")
         assert status == 200
         assert kind.startswith("text/html")
@@ -140,7 +140,7 @@ async def test_the_index_leads_to_every_page() -> None:
 
 async def test_there_are_no_other_pages() -> None:
     """And nothing can be changed here."""
-    async with scene() as s:
+    async with fixture() as s:
         assert (await s.get("/dream"))[0] == 404
         async with aiohttp.ClientSession() as session, session.post(s.url + "/ready") as reply:
             assert reply.status == 405
@@ -148,8 +148,8 @@ async def test_there_are_no_other_pages() -> None:
 
 async def test_silent_connections_are_bounded_and_take_no_files() -> None:
     """Those beyond the bound are closed at once, counted, and a page is served again when one has gone."""
-    made = Scene()
-    server = AdminServer(Endpoint("127.0.0.1", 0), made.pages(), lambda: "", max_connections=8)
+    made = Fixture()
+    server = AdminServer(ListenAddress("127.0.0.1", 0), made.pages(), lambda: "", max_connections=8)
     async with server, contextlib.AsyncExitStack() as stack:
         silent = []
         for _ in range(8):
@@ -170,9 +170,9 @@ async def test_silent_connections_are_bounded_and_take_no_files() -> None:
 async def test_pages_for_operators_are_refused_to_others() -> None:
     """The others are for probes as well."""
     token = "0123456789abcdef"
-    made = Scene()
+    made = Fixture()
     pages = [replace(page, is_for_operators="dreams" in page.link) for page in made.pages()]
-    where = Endpoint("127.0.0.1", 0)
+    where = ListenAddress("127.0.0.1", 0)
     called: list[tuple[str, str, int]] = []
 
     def note(*call: str | int) -> None:
@@ -214,9 +214,9 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
 async def test_what_went_wrong_is_told_to_operators_alone() -> None:
     """A remote exception may name a path, a user, an address; a stranger gets a status and a word."""
     token = {"Authorization": "Bearer 0123456789abcdef"}
-    made = Scene(is_awake=False)
+    made = Fixture(is_awake=False)
     access = Access("127.0.0.1", "0123456789abcdef")
-    where = Endpoint("127.0.0.1", 0)
+    where = ListenAddress("127.0.0.1", 0)
     async with (
         AdminServer(where, made.pages(), lambda: "of /secret, as joe", access=access) as server,
         aiohttp.ClientSession() as session,
@@ -236,21 +236,21 @@ async def test_what_went_wrong_is_told_to_operators_alone() -> None:
 
 async def test_a_taken_port_is_an_error_at_the_start() -> None:
     """Two daemons with one admin port: the second one does not start, and leaves nothing behind."""
-    async with scene() as s:
+    async with fixture() as s:
         port = int(s.url.rpartition(":")[2])
         with pytest.raises(OSError, match="address already in use"):
-            await AdminServer(Endpoint("127.0.0.1", port), s.pages(), lambda: "").__aenter__()
+            await AdminServer(ListenAddress("127.0.0.1", port), s.pages(), lambda: "").__aenter__()
 
 
 async def test_what_changes_something_takes_a_post_of_an_operator() -> None:
     """A link, an image or another site's form does nothing."""
     done: list[tuple[dict[str, str], str]] = []
 
-    def act(query: Mapping[str, str], peer: str) -> Answer:
+    def act(query: Mapping[str, str], peer: str) -> PageContent:
         done.append((dict(query), peer))
         return as_json({"done": True}, status=202)
 
-    server = AdminServer(Endpoint("127.0.0.1", 0), (Action("/wake", act),), lambda: "")
+    server = AdminServer(ListenAddress("127.0.0.1", 0), (Action("/wake", act),), lambda: "")
     async with server, aiohttp.ClientSession() as session:
         url = f"http://{server.address}/wake?who=joe"
         for method in ("GET", "HEAD", "PUT"):
@@ -268,10 +268,10 @@ async def test_what_changes_something_takes_a_post_of_an_operator() -> None:
 
 async def test_operators_have_the_status_page_for_an_index() -> None:
     """With the state as text and links to all pages; others have the plain index, without the state."""
-    scene = Scene()
+    fixture = Fixture()
     server = AdminServer(
-        Endpoint("127.0.0.1", 0),
-        scene.pages(),
+        ListenAddress("127.0.0.1", 0),
+        fixture.pages(),
         lambda: "it <dreams>",
         status_page=StatusPage("proxy.html"),
     )

@@ -62,7 +62,7 @@ def test_the_port_is_served_over_tls_with_a_certificate(tmp_path: Path) -> None:
     assert access_of(tls(Authority(tmp_path)), "h").scheme == "https"
 
 
-def test_a_certificate_that_cannot_be_used_is_refused_with_its_key(tmp_path: Path) -> None:
+def test_an_unusable_certificate_is_refused_with_its_key(tmp_path: Path) -> None:
     """One file without the other; a key that others may read; a file that is none."""
     settings = tls(Authority(tmp_path))
     with pytest.raises(SettingError, match=r"^admin_tls_key: none: must be a PEM file"):

@@ -7,7 +7,7 @@ from nncache.advisor.figures import Bracket, Counts, at_median_and_peak, figures
 from nncache.advisor.replay import CHANGES, COUNTED
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Fetch, Known
-from nncache.cache.entries import Kind
+from nncache.cache.entries import EntryKind
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.replies import Reply
 from nncache.cache.settings import CacheSettings
@@ -77,8 +77,8 @@ def test_the_median_gap_is_known_to_the_power_of_two() -> None:
     assert every((0, 1), (3, 4)) == 6.0
 
 
-@pytest.mark.parametrize("kind", [Kind.MISSING, Kind.FILE])
-def test_bytes_are_those_that_the_cache_counts(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [EntryKind.MISSING, EntryKind.FILE])
+def test_bytes_are_those_that_the_cache_counts(kind: EntryKind) -> None:
     """Within a tenth, without the answers to repeated requests, which a shell holds: docs/sizing.md."""
     cache = MetadataCache(CacheSettings(glob=("/data/*/*",)))
     cache.open_stream(1)
@@ -88,13 +88,13 @@ def test_bytes_are_those_that_the_cache_counts(kind: Kind) -> None:
         for number in range(files):
             decision = cache.lookup(f"/data/d{directory:04}/name-{number:04}", Caller("ann"), 0.0)
             assert isinstance(decision, Fetch)
-            body = b"" if kind is Kind.MISSING else b"x" * 270 + str(directory * files + number).encode()
-            status = 404 if kind is Kind.MISSING else 200
+            body = b"" if kind is EntryKind.MISSING else b"x" * 270 + str(directory * files + number).encode()
+            status = 404 if kind is EntryKind.MISSING else 200
             known = Known(reply=Reply(status, (), body), kind=kind, replied_at=0.0, term=1)
             cache.conclude(decision.ticket, known)
     taken = cache.store.bytes - before
     entries = directories * files
     counts = row(1, entries, entries, 0, entries, 0, entries, directories, directories, 0, 9 * entries)
     (found,) = figures_of({0: ONE}, [counts])
-    forecast = found.memory.low if kind is Kind.MISSING else found.memory.high
+    forecast = found.memory.low if kind is EntryKind.MISSING else found.memory.high
     assert forecast == pytest.approx(taken, rel=0.1)

@@ -5,7 +5,7 @@ import pytest
 from nncache.advisor.footprints import EVENTS, Kind, Mark, marks_of
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Fetch, Known, Serve
-from nncache.cache.entries import Kind as Of
+from nncache.cache.entries import EntryKind as Of
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.replies import Reply
 from nncache.cache.settings import CacheSettings

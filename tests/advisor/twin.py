@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from nncache.advisor.footprints import EVENTS, SOURCE
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Denied, Fetch, Known, OpenFile, Outcome, Serve, Unchanged
-from nncache.cache.entries import Kind
+from nncache.cache.entries import EntryKind
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.replies import Reply
 from nncache.cache.settings import CacheSettings
@@ -189,7 +189,7 @@ class CacheTwin:
         self._globs = GlobSet({glob: glob for glob in globs})
         self._cache = MetadataCache(CacheSettings(glob=tuple(globs)))
         self._cache.open_stream(1)
-        self._kinds: dict[str, Kind | None] = {}
+        self._kinds: dict[str, EntryKind | None] = {}
         self._is_gone_below: dict[str, bool] = {}  # by the path with all below it of which that was said
         self._versions: Counter[str] = Counter()  # of a path's status
         self._open_until: dict[str, float] = {}
@@ -217,7 +217,7 @@ class CacheTwin:
             return Denied(), 1
         kind = self._kind(path)
         reply = Reply(200, (), f"{kind} {path} {self._versions[path]}".encode())
-        if kind is not Kind.FILE:
+        if kind is not EntryKind.FILE:
             return Known(reply=reply, kind=kind, replied_at=now, term=1), 1
         if decision.ticket.finds_unchanged(reply):
             return Unchanged(reply=reply, replied_at=now, term=1), 1
@@ -225,19 +225,19 @@ class CacheTwin:
             return OpenFile(replied_at=now, term=1), 2
         return Known(reply=reply, kind=kind, replied_at=now, term=1), 2
 
-    def _known(self, path: str) -> Kind | None:
+    def _known(self, path: str) -> EntryKind | None:
         """Return what a path is, as far as the log has said it."""
         if path in self._kinds:
             return self._kinds[path]
         above = parent(path)
         while above is not None:
             if above in self._is_gone_below:
-                return Kind.MISSING if self._is_gone_below[above] else None
+                return EntryKind.MISSING if self._is_gone_below[above] else None
             above = parent(above)
         return None
 
-    def _kind(self, path: str) -> Kind:
-        return self._known(path) or (Kind.FILE if self._is_low else Kind.MISSING)
+    def _kind(self, path: str) -> EntryKind:
+        return self._known(path) or (EntryKind.FILE if self._is_low else EntryKind.MISSING)
 
     def opened(self, path: str) -> None:
         """Take note of an OPEN: the file is complete."""
@@ -246,9 +246,9 @@ class CacheTwin:
     def change(self, one: Happened) -> None:
         """Apply what a command changes."""
         now = one.at / 1000
-        is_there = self._known(one.path) in {None, Kind.DIRECTORY}
+        is_there = self._known(one.path) in {None, EntryKind.DIRECTORY}
         if one.cmd == "mkdirs" and is_there and not self._is_low:
-            self._made(one.path, Kind.DIRECTORY)
+            self._made(one.path, EntryKind.DIRECTORY)
             return
         for event in EVENTS[one.cmd]:
             for change in changes_of_event(at_paths(event, one)):
@@ -264,11 +264,11 @@ class CacheTwin:
             case "create" | "append":
                 if one.cmd == "create":
                     self._changed_below(one.path, is_gone=False)
-                self._made(one.path, Kind.FILE)
+                self._made(one.path, EntryKind.FILE)
                 is_marker = one.path.rpartition("/")[2].startswith("_")
                 self._open_until[one.path] = now + (600 if self._is_low and not is_marker else 0)
             case "mkdirs":
-                self._made(one.path, Kind.DIRECTORY)
+                self._made(one.path, EntryKind.DIRECTORY)
             case "delete":
                 self._changed_below(one.path, is_gone=True)
             case "rename":
@@ -278,18 +278,18 @@ class CacheTwin:
             case _:
                 pass
 
-    def _made(self, path: str, kind: Kind | None) -> None:
+    def _made(self, path: str, kind: EntryKind | None) -> None:
         self._kinds[path] = kind
         above = parent(path)
-        if above is not None and self._known(above) is Kind.MISSING:
-            self._kinds[above] = Kind.DIRECTORY
+        if above is not None and self._known(above) is EntryKind.MISSING:
+            self._kinds[above] = EntryKind.DIRECTORY
 
     def _changed_below(self, path: str, *, is_gone: bool) -> None:
         for table in (self._kinds, self._open_until, self._is_gone_below):
             for each in [each for each in table if each == path or each.startswith(f"{path}/")]:
                 del table[each]
         self._is_gone_below[path] = is_gone
-        self._kinds[path] = Kind.MISSING if is_gone else None
+        self._kinds[path] = EntryKind.MISSING if is_gone else None
 
 
 def at_paths(event: Event, one: Happened) -> Event:

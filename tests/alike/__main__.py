@@ -25,7 +25,7 @@ def main(*, requests: int, seed: int, first: int) -> None:
             progress=lambda so_far: bar.update(task, completed=so_far.requests),
         )
     click.echo(figures.line())
-    for step in figures.told:
+    for step in figures.reported:
         click.echo(f"  {step}")
     for what in figures.shortfalls(requests=requests):
         click.echo(f"FALLS SHORT: {what}")

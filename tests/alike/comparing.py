@@ -34,7 +34,7 @@ _AGE: Final = re.compile(rb"\r\nAge: \d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Comparison:
     """What became of one conversation.
 
     Attributes:
@@ -299,7 +299,7 @@ def bring(event: Event, side: Side) -> None:
             side.cache.open_stream(TERM)
 
 
-async def _hold(conversation: Conversation) -> Outcome:
+async def _hold(conversation: Conversation) -> Comparison:
     async with Side(is_quick=True) as quick, Side(is_quick=False) as ordinary:
         talk, held, difference = _Talk(quick, ordinary), 0, ""
         for step in conversation:
@@ -309,7 +309,7 @@ async def _hold(conversation: Conversation) -> Outcome:
                 break
         at_the_end = await talk.end()
         plain = quick.upstream.plain_answered
-        return Outcome(
+        return Comparison(
             requests=talk.requests,
             quick=quick.fast_path.stats().hits,
             plain=plain,
@@ -329,7 +329,7 @@ class _Loop(VirtualLoop):
         return super().time()
 
 
-def hold(conversation: Conversation) -> Outcome:
+def hold(conversation: Conversation) -> Comparison:
     """Hold a conversation with a new server of each kind."""
     with _short_patience(), asyncio.Runner(loop_factory=_Loop) as runner:
         return runner.run(_hold(conversation))

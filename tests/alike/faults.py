@@ -347,7 +347,7 @@ def main(name: str, requests: int) -> int:
     signal.alarm(_PATIENCE_S)
     figures = run.compare(requests=requests, seed=1)
     sys.stdout.write(f"{figures.line()}\n{figures.difference or 'no difference'}\n")
-    for step in figures.told:
+    for step in figures.reported:
         sys.stdout.write(f"  {step}\n")
     return not figures.difference
 

@@ -14,9 +14,9 @@ from nncache.hadoop.calls import PREFIX, parse_call
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.ports import Right
+from nncache.proxy.ports import WriteRight
 from nncache.proxy.upstream.pool import NameNodeProtocol
-from tests.alike.replies import CUT_BEFORE, DELAYS_S, Answer, manner_of
+from tests.alike.replies import CUT_BEFORE, DELAYS_S, HttpReply, manner_of
 from tests.alike.wire import Wire
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, NAMENODE, OTHER_NAMENODE, TERM
 from tests.proxy.wire import FakePool
@@ -121,7 +121,7 @@ class ScriptedNameNodes:
         if has_body and not is_body_read:
             wire.end()
 
-    def _answer_to(self, method: str, target: str) -> Answer:
+    def _answer_to(self, method: str, target: str) -> HttpReply:
         """Say what is so now; what changes something has changed it by then."""
         call = parse_call(method, target)
         if not call.is_read and call.path is not None:
@@ -129,16 +129,16 @@ class ScriptedNameNodes:
         has_no_body = method == "HEAD"
         user = target.partition("user.name=")[2].partition("&")[0]
         if method == "GET" and user in self.locked_out:
-            return Answer(403, b"Forbidden", DENIED, has_no_body=has_no_body)
+            return HttpReply(403, b"Forbidden", DENIED, has_no_body=has_no_body)
         path = unquote(target.partition("?")[0].removeprefix(PREFIX))
         status = self.statuses.get(path)
         if method == "GET" and status is None and (_is_status(method, target) or "op=LISTSTATUS" in target):
-            return Answer(404, b"Not Found", render_missing(path))
+            return HttpReply(404, b"Not Found", render_missing(path))
         if _is_status(method, target) and status is not None:
-            return Answer(200, b"OK", status)
+            return HttpReply(200, b"OK", status)
         if "op=CREATE" in target or "op=APPEND" in target or "op=OPEN" in target:
-            return Answer(307, b"TEMPORARY_REDIRECT", b"", has_no_body=has_no_body)
-        return Answer(200, b"OK", b'{"version":%d}' % self.version, has_no_body=has_no_body)
+            return HttpReply(307, b"TEMPORARY_REDIRECT", b"", has_no_body=has_no_body)
+        return HttpReply(200, b"OK", b'{"version":%d}' % self.version, has_no_body=has_no_body)
 
     # ---- what is asked over RPC ---------------------------------------------------------------------
 
@@ -161,10 +161,10 @@ class ScriptedNameNodes:
         """Nothing is known as one."""
         return False
 
-    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+    async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
         """Say so of all that is known."""
         await self._asked("may write", path, caller, of=path)
-        return Right.GRANTED if path in self.statuses else Right.MISSING
+        return WriteRight.GRANTED if path in self.statuses else WriteRight.MISSING
 
     async def last_txid(self, namenode: NameNode) -> int:
         """A number."""

@@ -23,7 +23,7 @@ _STATUSES_OF_A_MANNER: Final = 10  # one question in so many for a status is ans
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpReply:
     """What is so."""
 
     status: int
@@ -51,16 +51,16 @@ class Answer:
 Pieces: TypeAlias = Iterator[bytes | None]
 """What is sent at a time; None: the connection ends."""
 
-Manner: TypeAlias = Callable[[Answer], Pieces]
+Manner: TypeAlias = Callable[[HttpReply], Pieces]
 
 
-def _counted(answer: Answer, *, more: bytes = b"", body: bytes | None = None) -> tuple[bytes, bytes]:
+def _counted(answer: HttpReply, *, more: bytes = b"", body: bytes | None = None) -> tuple[bytes, bytes]:
     body = answer.body if body is None else body
     head = b"%b%b%bContent-Length: %d\r\n\r\n" % (answer.line, answer.fields, more, len(body))
     return head, b"" if answer.has_no_body else body
 
 
-def _chunked(answer: Answer, *parts: bytes, trailer: bytes = b"") -> tuple[bytes, ...]:
+def _chunked(answer: HttpReply, *parts: bytes, trailer: bytes = b"") -> tuple[bytes, ...]:
     head = b"%bTransfer-Encoding: chunked\r\n%b\r\n" % (answer.line, answer.fields)
     if answer.has_no_body:
         return (head,)
@@ -68,33 +68,33 @@ def _chunked(answer: Answer, *parts: bytes, trailer: bytes = b"") -> tuple[bytes
     return (head, *chunks, b"0\r\n%b\r\n" % trailer)
 
 
-def whole(answer: Answer) -> Pieces:
+def whole(answer: HttpReply) -> Pieces:
     """In one piece."""
     yield b"".join(_counted(answer))
 
 
-def _in_two(answer: Answer) -> Pieces:
+def _in_two(answer: HttpReply) -> Pieces:
     yield from filter(None, _counted(answer))
 
 
-def _in_three(answer: Answer) -> Pieces:
+def _in_three(answer: HttpReply) -> Pieces:
     text = b"".join(_counted(answer))
     yield from (text[:20], text[20:-1], text[-1:])
 
 
-def _chunked_whole(answer: Answer) -> Pieces:
+def _chunked_whole(answer: HttpReply) -> Pieces:
     yield b"".join(_chunked(answer, answer.body[:7], answer.body[7:]))
 
 
-def _chunked_in_pieces(answer: Answer) -> Pieces:
+def _chunked_in_pieces(answer: HttpReply) -> Pieces:
     yield from _chunked(answer, answer.body[:3], answer.body[3:])
 
 
-def _with_a_trailer(answer: Answer) -> Pieces:
+def _with_a_trailer(answer: HttpReply) -> Pieces:
     yield b"".join(_chunked(answer, answer.body, trailer=b"X-Trailer: 1\r\n"))
 
 
-def _large(answer: Answer) -> Pieces:
+def _large(answer: HttpReply) -> Pieces:
     head, body = _counted(answer, body=_LARGE)
     yield head + body[:1000]
     if not answer.has_no_body:
@@ -102,11 +102,11 @@ def _large(answer: Answer) -> Pieces:
         yield body[30_000:]
 
 
-def _large_chunked(answer: Answer) -> Pieces:
+def _large_chunked(answer: HttpReply) -> Pieces:
     yield from _chunked(answer, _LARGE[:9000], _LARGE[9000:18_000], _LARGE[18_000:])
 
 
-def _longest(answer: Answer) -> Pieces:
+def _longest(answer: HttpReply) -> Pieces:
     body = b'"' + b"y" * (MAX_BYTES - 2) + b'"'
     head, body = _counted(answer, body=body)
     yield head + body[:100]
@@ -114,110 +114,112 @@ def _longest(answer: Answer) -> Pieces:
         yield body[100:]
 
 
-def _many_pieces(answer: Answer) -> Pieces:
+def _many_pieces(answer: HttpReply) -> Pieces:
     text = b"".join(_counted(answer))
     step = len(text) // 40 + 1
     yield from (text[at : at + step] for at in range(0, len(text), step))
 
 
-def _standby(_: Answer) -> Pieces:
+def _standby(_: HttpReply) -> Pieces:
     yield STANDBY_REPLY
 
 
-def _cut_before(_: Answer) -> Pieces:
+def _cut_before(_: HttpReply) -> Pieces:
     yield None
 
 
-def _cut_in_head(answer: Answer) -> Pieces:
+def _cut_in_head(answer: HttpReply) -> Pieces:
     yield _counted(answer)[0][:-7]
     yield None
 
 
-def _cut_in_body(answer: Answer) -> Pieces:
+def _cut_in_body(answer: HttpReply) -> Pieces:
     yield b"".join(_counted(answer))[:-1]
     yield None
 
 
-def _cut_in_chunks(answer: Answer) -> Pieces:
+def _cut_in_chunks(answer: HttpReply) -> Pieces:
     yield b"".join(_chunked(answer, answer.body, b" ")[:-1])
     yield None
 
 
-def _ends_with_it(answer: Answer) -> Pieces:
+def _ends_with_it(answer: HttpReply) -> Pieces:
     yield b"".join(_counted(answer))
     yield None
 
 
-def _says_close(answer: Answer) -> Pieces:
+def _says_close(answer: HttpReply) -> Pieces:
     yield b"".join(_counted(answer, more=b"Connection: close\r\n"))
     yield None
 
 
-def _to_the_end(answer: Answer) -> Pieces:
+def _to_the_end(answer: HttpReply) -> Pieces:
     yield b"%b%b\r\n" % (answer.line, answer.fields) + (b"" if answer.has_no_body else answer.body)
     yield None
 
 
-def _no_json(answer: Answer) -> Pieces:
+def _no_json(answer: HttpReply) -> Pieces:
     head, body = _counted(answer)
     head = head.replace(b"application/json", b"text/html;charset=utf-8")
     yield head + body[:3]
     yield body[3:]
 
 
-def _no_json_cut(answer: Answer) -> Pieces:
+def _no_json_cut(answer: HttpReply) -> Pieces:
     head, body = _counted(answer)
     yield head.replace(b"application/json", b"text/plain") + body[:3]
     yield None
 
 
-def _with_charset(answer: Answer) -> Pieces:
+def _with_charset(answer: HttpReply) -> Pieces:
     yield b"".join(_counted(answer)).replace(b"application/json", b"application/json;charset=utf-8")
 
 
-def _spelled_oddly(answer: Answer) -> Pieces:
+def _spelled_oddly(answer: HttpReply) -> Pieces:
     text = b"".join(_counted(answer))
     yield text.replace(b"Content-Length: ", b"content-length:").replace(b"Pragma: ", b"Pragma:  ")
 
 
-def _spelled_in_capitals(answer: Answer) -> Pieces:
+def _spelled_in_capitals(answer: HttpReply) -> Pieces:
     text = b"".join(_counted(answer, more=b"X-Odd: a, b;  c=\t1\r\n"))
     yield text.replace(b"Content-Length", b"CONTENT-LENGTH").replace(b"Pragma", b"PRAGMA")
 
 
-def _with_fields_of_the_connection(answer: Answer) -> Pieces:
+def _with_fields_of_the_connection(answer: HttpReply) -> Pieces:
     yield b"".join(
         _counted(answer, more=b"Keep-Alive: timeout=5\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\n")
     )
 
 
-def _with_a_number_twice(answer: Answer) -> Pieces:
+def _with_a_number_twice(answer: HttpReply) -> Pieces:
     head, body = _counted(answer)
     yield head[:-2] + b"Content-Length: %d\r\n\r\n" % len(answer.body) + body
 
 
-def _with_too_much(answer: Answer) -> Pieces:
+def _with_too_much(answer: HttpReply) -> Pieces:
     yield b"".join(_counted(answer)) + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
-def _after_another_line(answer: Answer) -> Pieces:
+def _after_another_line(answer: HttpReply) -> Pieces:
     yield b"HTTP/1.1 102 Processing\r\n\r\n"
     yield b"".join(_counted(answer))
 
 
-def _unavailable(answer: Answer) -> Pieces:
-    yield b"".join(_counted(Answer(503, b"Service Unavailable", answer.body, has_no_body=answer.has_no_body)))
+def _unavailable(answer: HttpReply) -> Pieces:
+    yield b"".join(
+        _counted(HttpReply(503, b"Service Unavailable", answer.body, has_no_body=answer.has_no_body))
+    )
 
 
-def _no_reason(answer: Answer) -> Pieces:
+def _no_reason(answer: HttpReply) -> Pieces:
     yield b"".join(_counted(answer)).replace(b" %b\r\n" % answer.reason, b" \r\n", 1)
 
 
-def _no_content(_: Answer) -> Pieces:
+def _no_content(_: HttpReply) -> Pieces:
     yield b"HTTP/1.1 204 No Content\r\nX-Odd: 1\r\n\r\n"
 
 
-def _no_http(_: Answer) -> Pieces:
+def _no_http(_: HttpReply) -> Pieces:
     yield b"no HTTP\r\n\r\n"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from tests.alike.comparing import Outcome, hold
+from tests.alike.comparing import Comparison, hold
 from tests.alike.drawing import draw
 from tests.alike.steps import Conversation
 from tests.quiet import be_quiet
@@ -32,7 +32,7 @@ class Figures:
         fills: of these, such as may be kept.
         handed_over: of all, begun as plain calls and ended by the ordinary path, or by their client.
         difference: what was not the same; "" for nothing.
-        told: the steps that show it.
+        reported: the steps that show it.
     """
 
     requests: int = 0
@@ -42,7 +42,7 @@ class Figures:
     fills: int = 0
     handed_over: int = 0
     difference: str = ""
-    told: Conversation = ()
+    reported: Conversation = ()
 
     def line(self) -> str:
         """Say it in a line."""
@@ -101,7 +101,7 @@ def compare(
         figures.fills += outcome.fills
         figures.handed_over += outcome.handed_over
         if outcome.difference:
-            figures.told, shown = shorten(conversation, outcome)
+            figures.reported, shown = shorten(conversation, outcome)
             figures.difference = f"conversation {number} of seed {seed}: {shown}"
         progress(figures)
         if outcome.difference or figures.requests >= requests:
@@ -109,7 +109,7 @@ def compare(
     return figures
 
 
-def shorten(conversation: Conversation, outcome: Outcome) -> tuple[Conversation, str]:
+def shorten(conversation: Conversation, outcome: Comparison) -> tuple[Conversation, str]:
     """Leave out steps as long as there is a difference; return the steps left, and the difference."""
     kept, shown, trials = conversation[: outcome.steps], outcome.difference, 0
     if not hold(kept).difference:

@@ -28,7 +28,7 @@ SEEN_SOON = (
 def test_the_quick_ways_answer_as_the_ordinary_path() -> None:
     """Whatever is asked, however it is spelled and cut, and whatever happens in between."""
     figures = compare(requests=6_000, seed=2)
-    assert figures.shortfalls(requests=6_000) == [], figures.told
+    assert figures.shortfalls(requests=6_000) == [], figures.reported
 
 
 KNOWN: Final = (
@@ -37,7 +37,7 @@ KNOWN: Final = (
 WITH_BODY: Final = KNOWN.replace(b"Host", b"Content-Length: 5\r\nHost") + b"12345"
 
 
-def test_the_last_answer_to_a_client_that_has_closed_its_half_is_like_any_other() -> None:
+def test_the_last_answer_after_a_half_close_is_compared() -> None:
     """The last of a pipeline waits for room, and its client's end with it: one way has answered it by then.
 
     First seen in conversation 1144 of seed 1.
@@ -71,7 +71,7 @@ def test_a_run_falls_short(figures: Figures) -> None:
     assert Figures(requests=100, quick=60, plain=30, fills=9).shortfalls(requests=100) == []
 
 
-def test_only_what_was_asked_for_a_client_who_had_left_is_left_out() -> None:
+def test_only_questions_for_clients_that_left_are_left_out() -> None:
     """Of the other NameNode, once for each of them, and with the suspicion before it."""
     suspicion, repeated = ("suspect", NAMENODE.http, "cut"), (OTHER_NAMENODE.http, b"GET /a HTTP/1.1\r\n\r\n")
     first = (NAMENODE.http, repeated[1])

@@ -8,7 +8,7 @@ import pytest
 
 from nncache.bench import growth, request_cost, secured_hits
 from nncache.bench.cost import Name, Round, by_server, table
-from nncache.bench.growth import MAX_GROWTH, SIZES, Growth, Way, growth_at, in_order
+from nncache.bench.growth import MAX_GROWTH, SIZES, Growth, HitPath, growth_at, in_order
 from nncache.bench.request_cost import MAX_IDLE_BYTES, RATIOS, Shape
 from nncache.bench.secured_hits import MOST, NGINX_TLS, PLAIN
 from nncache.hadoop.globs import compile_glob
@@ -95,7 +95,7 @@ def grown(
     what: Growth, size: int, *each_us: float, server: Name = Name.NNCACHE, **changed: object
 ) -> list[Round]:
     """Return a round at this size for each number of microseconds for a hit."""
-    return rounds(f"{what}, {Way.KNOWN}", server, *each_us, **({"size": size, "entries": size} | changed))
+    return rounds(f"{what}, {HitPath.KNOWN}", server, *each_us, **({"size": size, "entries": size} | changed))
 
 
 def may_grow(*found: Round) -> bool:

@@ -95,9 +95,7 @@ async def test_the_keyboard_reaches_what_can_be_done(publisher: Publisher, tmp_p
         assert reached == ["Skip to the figures", "Settings in force", "/health"]
 
 
-async def test_what_must_be_scrolled_sideways_is_reached_by_the_keyboard(
-    publisher: Publisher, tmp_path: Path
-) -> None:
+async def test_wide_tables_scroll_by_keyboard(publisher: Publisher, tmp_path: Path) -> None:
     """In a narrow window, under the name of its section; in a wide one nothing must be."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         for width, expected in ((360, "h-filters,h-changes,h-namenodes"), (1280, "")):

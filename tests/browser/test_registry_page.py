@@ -22,7 +22,7 @@ from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint,
 from nncache.registry.record_json import encode_record
 from tests.browser.chromium import CHROMIUM, Tab, opened
 from tests.proxy.kept_hits import fast_path_alone
-from tests.registry.worlds import fake_registry
+from tests.registry.samples import fake_registry
 
 pytestmark = [
     pytest.mark.long,
@@ -74,7 +74,7 @@ def hostile() -> ServiceRecord:
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A server, and the registry behind it."""
 
     registry: Registry
@@ -86,7 +86,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
+async def fixture() -> AsyncIterator[Fixture]:
     """Serve a registry."""
     registry = fake_registry()
     await registry.make_root()
@@ -104,7 +104,7 @@ async def scene() -> AsyncIterator[Scene]:
     server = Server(endpoint.before(others), fast_path_alone(boottime), limits, traffic=traffic)
     await server.start("127.0.0.1", 0)
     try:
-        yield Scene(registry, server.port)
+        yield Fixture(registry, server.port)
     finally:
         await server.stop()
 
@@ -119,7 +119,7 @@ async def ready(tab: Tab) -> None:
 )
 async def test_a_hostile_record_does_nothing(target: str, tmp_path: Path) -> None:
     """No script runs, no element comes of it, no link leads to a script; nothing is loaded."""
-    async with scene() as s, opened(s.url(target), tmp_path) as tab:
+    async with fixture() as s, opened(s.url(target), tmp_path) as tab:
         await ready(tab)
         assert await tab.value("window.owned") is None
         elements = "document.querySelectorAll('script, img, base, iframe, object').length"
@@ -132,7 +132,7 @@ async def test_a_hostile_record_does_nothing(target: str, tmp_path: Path) -> Non
         assert await tab.value("performance.getEntriesByType('resource').length") == 0
         assert await tab.value("document.title.startsWith('/hostile')")
     if target == "/hostile":
-        async with scene() as s, opened(s.url(target), tmp_path / "second") as tab:
+        async with fixture() as s, opened(s.url(target), tmp_path / "second") as tab:
             await ready(tab)
             text = await tab.value("document.body.textContent")
             assert text.count(SCRIPT) >= 20, "as text"
@@ -144,7 +144,7 @@ async def test_a_hostile_record_does_nothing(target: str, tmp_path: Path) -> Non
 
 async def test_the_policy_forbids_what_may_still_come_through(tmp_path: Path) -> None:
     """A script that is put into the page does not run, nor does a handler; a picture is not loaded."""
-    async with scene() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
+    async with fixture() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
         await ready(tab)
         await tab.value(
             "document.body.insertAdjacentHTML('beforeend', '<img src=/x onerror=\"window.owned = 1\">');"
@@ -158,7 +158,7 @@ async def test_the_policy_forbids_what_may_still_come_through(tmp_path: Path) ->
 
 async def test_entries_are_reached_by_links(tmp_path: Path) -> None:
     """Down, up by the path, and by a search."""
-    async with scene() as s, opened(s.url(""), tmp_path) as tab:
+    async with fixture() as s, opened(s.url(""), tmp_path) as tab:
         for name, path in (
             ("services", "/services/"),
             ("hbase", "/services/hbase/"),
@@ -185,7 +185,7 @@ async def test_entries_are_reached_by_links(tmp_path: Path) -> None:
 
 async def test_the_keyboard_reaches_what_can_be_done(tmp_path: Path) -> None:
     """In the order of the page, each with a focus that is seen."""
-    async with scene() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
+    async with fixture() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
         await ready(tab)
         reached = []
         for _ in range(8):
@@ -198,7 +198,7 @@ async def test_the_keyboard_reaches_what_can_be_done(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [360, 700, 1280])
 async def test_it_fits_the_window(tmp_path: Path, width: int) -> None:
     """Nothing has to be scrolled sideways, whatever a record holds."""
-    async with scene() as s:
+    async with fixture() as s:
         for number, target in enumerate(("/services/hbase", "/services", "?recursive", "/hostile")):
             async with opened(s.url(target), tmp_path / str(number)) as tab:
                 metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
@@ -209,7 +209,7 @@ async def test_it_fits_the_window(tmp_path: Path, width: int) -> None:
 
 async def test_it_follows_the_light_or_the_dark_of_the_reader(tmp_path: Path) -> None:
     """Text has contrast in both (WCAG 2.2, 1.4.3)."""
-    async with scene() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
+    async with fixture() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
         await ready(tab)
         seen = set()
         for scheme in ("light", "dark"):

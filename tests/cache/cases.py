@@ -7,9 +7,9 @@ from nncache.cache import (
     Caller,
     Conclusion,
     Decision,
+    EntryKind,
     Failed,
     Fetch,
-    Kind,
     Known,
     MetadataCache,
     OpenFile,
@@ -34,10 +34,12 @@ def make_cache(**settings: Any) -> MetadataCache:
 
 def missing(replied_at: float, *, term: int = TERM) -> Known:
     """A true 404."""
-    return Known(reply=Reply(404, (), b"missing"), kind=Kind.MISSING, replied_at=replied_at, term=term)
+    return Known(reply=Reply(404, (), b"missing"), kind=EntryKind.MISSING, replied_at=replied_at, term=term)
 
 
-def status(replied_at: float, text: str = "1", kind: Kind = Kind.FILE, *, term: int = TERM) -> Known:
+def status(
+    replied_at: float, text: str = "1", kind: EntryKind = EntryKind.FILE, *, term: int = TERM
+) -> Known:
     """A 200 whose body is `text`."""
     return Known(reply=Reply(200, (), text.encode()), kind=kind, replied_at=replied_at, term=term)
 

@@ -1,6 +1,6 @@
 """Windows to try out."""
 
-from nncache.cache.set_aside import ANYBODY, TwoStepWrite, Writer
+from nncache.cache.deferred_writes import ANYBODY, TwoStepWrite, Writer
 from nncache.cache.windows import TwoStepWindows
 from nncache.hadoop.globs import GlobSet
 

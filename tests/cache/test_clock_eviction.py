@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.cache.clock_eviction import WINDOW, Account, Caller, Kept, Ring
+from nncache.cache.clock_eviction import WINDOW, Account, Caller, EvictableItem, Ring
 
 ALICE, BOB, CAROL = Caller("alice"), Caller("bob"), Caller("carol")
 
 
-class Item(Kept):
+class Item(EvictableItem):
     """Something with a cost."""
 
     __slots__ = ("size",)
@@ -78,7 +78,7 @@ def test_what_nobody_asked_for_again_goes_first() -> None:
     assert (ring.bytes, len(ring), list(ring)) == (0, 0, [])
 
 
-def test_when_all_newcomers_were_asked_for_one_of_them_goes_all_the_same() -> None:
+def test_a_newcomer_is_evicted_even_if_all_were_asked_for() -> None:
     """The look at them is bounded, so that a full cache never stops the loop."""
     ring: Ring[Item] = Ring()
     items = [Item(ring.account(ALICE)) for _ in range(10 * WINDOW)]
@@ -90,7 +90,7 @@ def test_when_all_newcomers_were_asked_for_one_of_them_goes_all_the_same() -> No
     ring.check()
 
 
-def test_reading_many_paths_once_pushes_nothing_out_that_is_in_use() -> None:
+def test_a_scan_evicts_nothing_that_is_in_use() -> None:
     """Scan resistance: a caller reads ten times as many paths as fit."""
     ring: Ring[Item] = Ring()
     polled = added(ring, ALICE, 1_000)
@@ -157,7 +157,7 @@ def test_removing_what_is_not_held_changes_nothing() -> None:
     assert (ring.bytes, len(ring), item in ring) == (0, 0, False)
 
 
-def test_an_account_holds_a_callers_name_once_and_goes_with_the_last_item() -> None:
+def test_an_account_ends_with_its_last_item() -> None:
     """Memory: the name is charged once, however long it is."""
     ring: Ring[Item] = Ring()
     long = Caller("user=" + "x" * 200)

@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.cache.clock_eviction import Account, Caller
-from nncache.cache.entries import MAX_WITNESSES, NOTHING, Directory, Entry, Grant, Hit, Kind, Ticket
+from nncache.cache.entries import MAX_WITNESSES, NOTHING, Directory, Entry, EntryKind, Grant, Hit, Ticket
 from nncache.cache.replies import Reply
 from nncache.cache.store import chain
 from nncache.hadoop.change import Opened
@@ -11,7 +11,7 @@ from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, make_cache
 from tests.cache.cases import status as kept_status
 
 
-def entry(kind: Kind = Kind.FILE, status: int = 200, body: bytes = b"1") -> Entry:
+def entry(kind: EntryKind = EntryKind.FILE, status: int = 200, body: bytes = b"1") -> Entry:
     """An entry of a directory of its own, replied at 1.0."""
     ticket = Ticket(Directory(None, ""), "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
     return Entry(ticket, Reply(status, (), body), Account(ALICE), kind=kind, replied_at=1.0, since_txid=0)
@@ -26,7 +26,7 @@ def test_a_status_is_the_same_when_its_bytes_are() -> None:
 
 def test_two_404s_are_the_same_whatever_spelling_they_echo() -> None:
     """The text of a 404 is the asker's own."""
-    assert entry(Kind.MISSING, 404, b"/w/f").says_the_same(Reply(404, (), b"//w//f/"))
+    assert entry(EntryKind.MISSING, 404, b"/w/f").says_the_same(Reply(404, (), b"//w//f/"))
 
 
 def test_witnesses_gather_until_all_are_covered() -> None:
@@ -42,7 +42,7 @@ def test_witnesses_gather_until_all_are_covered() -> None:
     assert kept.replied_at == 1.0
 
 
-def test_the_witnesses_of_one_entry_are_bounded_while_nothing_is_covered() -> None:
+def test_witnesses_are_bounded_while_nothing_is_covered() -> None:
     """Memory: each counts for what it takes, and who is let go of waits for coverage like all others."""
     kept = entry()
     alone = kept.cost
@@ -111,11 +111,11 @@ def test_what_is_new_is_not_held_yet_unasked_and_unspoiled() -> None:
     assert grant.caller == ALICE
 
 
-def test_of_a_file_that_is_kept_as_it_is_nobody_asks_again_whether_it_is_closed() -> None:
+def test_isfileclosed_is_not_asked_again_for_an_equal_file() -> None:
     """OpenFileUncached: it was, and its opening is a change; whoever wants to know anew, and all else, is asked."""
     cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0, kept_status(1.0))
-    fill(cache, "/a/d", ALICE, 1.0, kept_status(1.0, kind=Kind.DIRECTORY))
+    fill(cache, "/a/d", ALICE, 1.0, kept_status(1.0, kind=EntryKind.DIRECTORY))
     kept, other = kept_status(1.0).reply, kept_status(1.0, "2").reply
     assert fetch(cache, "/a/f", BOB, 2.0).finds_unchanged(kept)
     assert not fetch(cache, "/a/f", BOB, 2.0).finds_unchanged(other)

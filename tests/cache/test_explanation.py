@@ -27,7 +27,7 @@ def test_the_latest_change_of_the_path_or_above_it_is_told() -> None:
         "/a/f": Forgotten("/a/f", "Closed", 3, 4.0),
         "/b": Forgotten("/b", "Vanished", 9, 6.0),
     }
-    told = last_forgotten(remembered, "/a/f", 10.0)
-    assert told is not None
-    assert (told.path, told.change, told.txid, told.age_s) == ("/a", "Moved", 7, 5.0)
+    reported = last_forgotten(remembered, "/a/f", 10.0)
+    assert reported is not None
+    assert (reported.path, reported.change, reported.txid, reported.age_s) == ("/a", "Moved", 7, 5.0)
     assert last_forgotten(remembered, "/c", 10.0) is None

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from nncache.cache import CacheSettings, Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
+from nncache.cache.deferred_writes import Writer
 from nncache.cache.filters import Filters
-from nncache.cache.set_aside import Writer
 from nncache.hadoop.change import Closed, Opened
 from nncache.hadoop.globs import GlobError
 from tests.cache.cases import ALICE, BOB, TERM, fetch, fill, is_hit, missing, settle
@@ -84,7 +84,7 @@ def test_gap_flush_a_filter_that_goes_takes_everything_along(later: Mapping[str,
 
 
 @pytest.mark.parametrize("later", GONE)
-def test_no_late_fill_a_reply_asked_for_before_a_filter_went_is_not_kept(later: Mapping[str, str]) -> None:
+def test_no_late_fill_a_reply_from_before_a_removal_is_dropped(later: Mapping[str, str]) -> None:
     """NoLateFill: a change of it may have been missed since; the same question asked afterwards counts."""
     cache = filtered_cache()
     asked_before = fetch(cache, "/a/b/f", ALICE, 1.0)
@@ -103,9 +103,9 @@ def test_a_filter_that_comes_has_refused_writes_asked_about() -> None:
     cache = filtered_cache()
     cache.open_window("/a/f", None, 1.0, writer=Writer(has_right=False))
     cache.set_filters({"2": "/b/*"})
-    cache.windows.take_doubtful()  # asked about too early
+    cache.windows.take_recheck_queue()  # asked about too early
     cache.set_filters(FORMER)
-    assert [write.path for write in cache.windows.take_doubtful()] == ["/a/f"]
+    assert [write.path for write in cache.windows.take_recheck_queue()] == ["/a/f"]
 
 
 def test_a_filter_that_goes_is_kept_no_more() -> None:
@@ -173,7 +173,7 @@ def test_own_writes_two_step_writes_outlast_filters() -> None:
     assert isinstance(cache.lookup("/a/f", ALICE, 1.4), Fetch)
 
 
-def test_own_writes_a_filter_that_comes_finds_the_two_step_writes_under_way() -> None:
+def test_own_writes_a_new_filter_sees_writes_under_way() -> None:
     """OwnWrites: of what concerned nobody when its redirect went out, the second step may be still to come."""
     cache = filtered_cache()
     cache.open_window("/w/x/y/z/f", 100, 1.0)
@@ -186,7 +186,7 @@ def test_own_writes_a_filter_that_comes_finds_the_two_step_writes_under_way() ->
     assert fill(cache, "/w/x/y/z/f", ALICE, 1.3) is Conclusion.STORED
 
 
-def test_own_writes_a_write_made_between_two_streams_is_found_by_the_next_ones_filters() -> None:
+def test_own_writes_a_write_between_streams_is_seen_later() -> None:
     """OwnWrites: while no stream is open nobody knows which filters come next."""
     cache = filtered_cache()
     cache.close_stream("lost")

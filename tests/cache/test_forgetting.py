@@ -4,13 +4,13 @@ import pytest
 
 from nncache.cache import (
     Conclusion,
+    EntryKind,
     Failed,
     Forward,
-    Kind,
     Reason,
     Serve,
 )
-from nncache.cache.set_aside import Writer
+from nncache.cache.deferred_writes import Writer
 from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
@@ -93,9 +93,7 @@ def test_a_change_costs_its_footprint_and_nothing_else(
 
 
 @pytest.mark.parametrize(("change", "gone"), FOOTPRINTS, ids=as_id)
-def test_no_late_fill_a_change_spoils_every_ticket_of_its_footprint(
-    change: Footprint, gone: set[str]
-) -> None:
+def test_no_late_fill_a_change_spoils_tickets_of_its_paths(change: Footprint, gone: set[str]) -> None:
     """NoLateFill: a reply given before a change never becomes an entry or a grant after it is known."""
     cache = make_cache()
     tickets = {path: fetch(cache, path, ALICE, 1.0) for path in KEPT}
@@ -108,7 +106,7 @@ def test_no_late_fill_a_change_spoils_every_ticket_of_its_footprint(
     assert {path for path in KEPT if not is_hit(cache, path, ALICE, 2.0)} == gone
 
 
-def test_no_late_fill_an_ancestors_change_reaches_a_ticket_below_it() -> None:
+def test_no_late_fill_an_ancestors_change_spoils_tickets() -> None:
     """The directory that the ticket pins was cut off; one made again under its name is another."""
     cache = make_cache()
     ticket = fetch(cache, "/a/b/c/f", ALICE, 1.0)
@@ -196,7 +194,7 @@ def test_own_writes_newer_events_alone_end_a_two_step_write(
     assert is_covered is not (is_over and txid == 51)
 
 
-def test_own_writes_a_write_that_concerns_no_filter_takes_no_room() -> None:
+def test_own_writes_a_write_outside_filters_takes_no_room() -> None:
     """Its events need not reach a cache of these filters; once others come, it is followed."""
     cache = make_cache(glob=("/w/*/_DONE",), max_two_step_windows=1)
     for path in ("/w/day/part-0", "/w/day/part-1", "/x/y"):
@@ -227,7 +225,7 @@ def test_own_writes_what_may_give_a_right_has_it_asked_about(change: Footprint, 
     cache = make_cache()
     cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
     cache.apply(change, 1.0)
-    assert bool(cache.windows.take_doubtful()) is is_asked
+    assert bool(cache.windows.take_recheck_queue()) is is_asked
 
 
 def test_own_writes_a_stream_that_ends_and_begins_may_give_a_right() -> None:
@@ -235,15 +233,15 @@ def test_own_writes_a_stream_that_ends_and_begins_may_give_a_right() -> None:
     cache = make_cache()
     cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
     cache.close_stream("test")
-    assert cache.windows.take_doubtful()
+    assert cache.windows.take_recheck_queue()
     cache.open_stream(TERM)
-    assert cache.windows.take_doubtful()
+    assert cache.windows.take_recheck_queue()
 
 
-def test_a_read_costs_a_directory_nothing_but_questions_under_way() -> None:
+def test_an_access_time_costs_a_directory_only_open_queries() -> None:
     """It has no access time; an answer that is still to come may be that of a file in its place."""
     cache = make_cache()
-    fill(cache, "/a/d", known=status(0.0, kind=Kind.DIRECTORY))
+    fill(cache, "/a/d", known=status(0.0, kind=EntryKind.DIRECTORY))
     ticket = fetch(cache, "/a/d", refresh=True)
     cache.apply(FileTouched("/a/d"), 0.0)
     assert is_hit(cache, "/a/d")

@@ -3,7 +3,7 @@
 from tests.cache.some_windows import ALL, WINDOW_S, begin, globs, make, of
 
 
-def test_a_write_that_is_set_aside_is_forgotten_when_its_window_would_have_ended() -> None:
+def test_a_deferred_write_ends_with_its_window() -> None:
     """It takes no room then; and one that is followed late ends in its turn."""
     windows = make(max_windows=2)
     for now, path in ((0.0, "/w/a"), (100.0, "/w/b"), (200.0, "/x")):
@@ -17,7 +17,7 @@ def test_a_write_that_is_set_aside_is_forgotten_when_its_window_would_have_ended
     assert not windows.is_full(0.0)
 
 
-def test_the_latest_writes_are_set_aside_and_the_latest_of_them_find_room() -> None:
+def test_the_latest_deferred_writes_find_room() -> None:
     """W2: bounded in number; what finds no room covers every path for the rest of its time."""
     windows = make(max_windows=3)
     for number in range(5):
@@ -31,7 +31,7 @@ def test_the_latest_writes_are_set_aside_and_the_latest_of_them_find_room() -> N
     assert not windows.is_full(603.0)
 
 
-def test_a_directory_in_place_of_windows_is_covered_as_long_as_the_last_of_them() -> None:
+def test_a_merged_directory_lasts_as_long_as_its_windows() -> None:
     """W5: also where the last one to come, since a filter is new, is the one that ends first."""
     windows = make(max_windows=32)  # a share of two
     begin(windows, "/a/0", writer=of("c"))
@@ -44,7 +44,7 @@ def test_a_directory_in_place_of_windows_is_covered_as_long_as_the_last_of_them(
     assert not windows.is_blocked("/a/2", WINDOW_S + 200.0)
 
 
-def test_who_uses_up_their_share_loses_one_directory_and_nobody_else_anything() -> None:
+def test_a_used_up_share_costs_its_owner_one_directory() -> None:
     """The directory with most of their writes is covered in place of their windows there, by time only."""
     windows = make(max_windows=48)  # a share of three
     for number in range(3):
@@ -62,7 +62,7 @@ def test_who_uses_up_their_share_loses_one_directory_and_nobody_else_anything() 
     assert not windows.is_blocked("/c", 1.0)
 
 
-def test_rights_at_several_places_cost_nobody_what_lies_above_them() -> None:
+def test_rights_at_several_places_leave_their_parents_alone() -> None:
     """Their own directories alone are covered."""
     windows = make(max_windows=64)  # a share of four
     for number in range(300):
@@ -73,7 +73,7 @@ def test_rights_at_several_places_cost_nobody_what_lies_above_them() -> None:
     assert not windows.is_blocked("/x/hers", 1.0)
 
 
-def test_what_stands_for_several_writes_covers_the_ancestors_that_each_may_make() -> None:
+def test_a_merged_window_covers_ancestors_of_every_write() -> None:
     """OwnWrites (W5): the second step makes these as well."""
     windows = make(max_windows=32)  # a share of two
     for number in range(3):

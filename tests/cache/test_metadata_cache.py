@@ -2,9 +2,9 @@
 
 import pytest
 
-from nncache.cache import Conclusion, Denied, Fetch, Forward, Join, Kind, Reason, Serve, Wait
+from nncache.cache import Conclusion, Denied, EntryKind, Fetch, Forward, Join, Reason, Serve, Wait
+from nncache.cache.deferred_writes import Writer
 from nncache.cache.metadata_cache import ROOT_AGE_S
-from nncache.cache.set_aside import Writer
 from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
@@ -58,14 +58,14 @@ def test_the_root_is_kept_for_a_minute_by_a_glob_of_its_own() -> None:
     """It is snapshottable in every release, and a snapshot of it sets its modification time without an event."""
     assert make_cache(glob=("/*",)).lookup("/", ALICE, 0.0) == Forward(Reason.NO_FILTER)
     cache = make_cache(glob=("/", "/a/*"), max_staleness_s=1e9, max_entry_age_s=1e6)
-    fill(cache, "/", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
+    fill(cache, "/", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
     fill(cache, "/a/f", ALICE, 1.0)
     assert cache.holds("/")
     for now, is_kept in ((1.0, True), (1.0 + ROOT_AGE_S - 0.1, True), (1.0 + ROOT_AGE_S, False)):
         assert is_hit(cache, "/", ALICE, now) is is_kept
         assert is_hit(cache, "/a/f", ALICE, now)
     short = make_cache(glob=("/",), max_entry_age_s=2.0)
-    fill(short, "/", ALICE, 0.0, status(0.0, kind=Kind.DIRECTORY))
+    fill(short, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))
     assert (is_hit(short, "/", ALICE, 1.9), is_hit(short, "/", ALICE, 2.0)) == (True, False)
 
 
@@ -88,11 +88,11 @@ def test_the_root_is_kept_for_a_minute_by_a_glob_of_its_own() -> None:
 def test_what_changes_the_root_is_forgotten(change: Footprint, *, is_kept: bool) -> None:
     """NoLateFill: its number of children and its times change with each name directly below it."""
     cache = make_cache(glob=("/",))
-    fill(cache, "/", ALICE, 0.0, status(0.0, kind=Kind.DIRECTORY))
+    fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))
     ticket = ticket_of(cache.lookup("/", BOB, 0.0, refresh=True))
     cache.apply(change, 0.0, 101)
     assert is_hit(cache, "/", ALICE, 0.0) is is_kept
-    conclusion = cache.conclude(ticket, status(0.0, kind=Kind.DIRECTORY))
+    conclusion = cache.conclude(ticket, status(0.0, kind=EntryKind.DIRECTORY))
     assert (conclusion is not Conclusion.SPOILED) is is_kept
     cache.check()
 
@@ -100,7 +100,7 @@ def test_what_changes_the_root_is_forgotten(change: Footprint, *, is_kept: bool)
 def test_a_write_below_a_missing_top_directory_concerns_the_root() -> None:
     """OwnWrites: its second step may make that directory, which is a child of the root."""
     cache = make_cache(glob=("/",))
-    fill(cache, "/", ALICE, 0.0, status(0.0, kind=Kind.DIRECTORY))
+    fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))
     assert list(cache.unproven_ancestors("/a/b/f", 0.0)) == ["/a"]
     cache.open_window("/a/b/f", 5, 0.0, "/a")
     assert cache.lookup("/", ALICE, 0.0) == Forward(Reason.TWO_STEP_WRITE)
@@ -247,7 +247,7 @@ def test_nobody_joins_an_old_flight() -> None:
 
 
 def test_no_cache_asks_itself_and_is_joined_by_nobody() -> None:
-    """A caller's own wish: the NameNode is asked, and the entry is made again."""
+    """A caller may ask for it: the NameNode is asked, and the entry is made again."""
     cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
     decision = cache.lookup("/a/f", ALICE, 1.0, refresh=True)
@@ -271,7 +271,7 @@ def test_with_a_closed_gate_a_caller_joins_only_his_own_question() -> None:
 # -- two-step writes -----
 
 
-def test_own_writes_nothing_is_served_or_kept_under_a_two_step_write() -> None:
+def test_own_writes_a_two_step_write_blocks_its_path() -> None:
     """OwnWrites: from the redirect to the CLOSE the path, its parent and all below are forwarded."""
     cache = make_cache()
     for path in ("/a", "/a/f", "/a/g"):
@@ -305,8 +305,8 @@ def test_own_writes_missing_ancestors_belong_to_the_window() -> None:
     fill(cache := make_cache(), "/a/b/x", ALICE, 1.0)
     cache.open_window("/a/b/c/f", 100, 1.0, "/a/b", Writer(is_known=False))
     assert cache.lookup("/a/b/x", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)  # all that may be missing
-    for doubtful in cache.windows.take_doubtful():
-        cache.answer_doubt(doubtful, doubtful.known(None, has_right=True), 1.1)
+    for recheck_queue in cache.windows.take_recheck_queue():
+        cache.answer_recheck(recheck_queue, recheck_queue.known(None, has_right=True), 1.1)
     assert isinstance(cache.lookup("/a/b/x", ALICE, 1.1), Fetch)
 
 
@@ -322,7 +322,7 @@ def test_own_writes_a_full_table_forwards_everything() -> None:
     assert not cache.is_good(decision.hit, 1.0)
 
 
-def test_unproven_ancestors_are_those_that_matter_and_that_nothing_proves() -> None:
+def test_unproven_ancestors_are_those_without_a_grant() -> None:
     """MKDIRS of a path must forget below ancestors that it may have made, and only below these."""
     cache = make_cache(glob=("/*", "/*/*", "/*/*/*"))
     assert tuple(cache.unproven_ancestors("/a", 1.0)) == ()
@@ -335,7 +335,7 @@ def test_unproven_ancestors_are_those_that_matter_and_that_nothing_proves() -> N
     assert tuple(cache.unproven_ancestors("/a/b/c/d", 1.0)) == ("/a/b/c",)
     fill(cache, "/e", ALICE, 1.0)
     assert tuple(cache.unproven_ancestors("/e/f", 1.0)) == ("/e",)
-    fill(cache, "/g", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
+    fill(cache, "/g", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
     assert tuple(cache.unproven_ancestors("/g/h", 1.0)) == ()
     assert tuple(cache.unproven_ancestors("/g/h", 9.0)) == ("/g",), "what may not be served proves nothing"
     assert cache.holds("/a/b")
@@ -388,9 +388,9 @@ def test_explain_says_why() -> None:
     assert cache.explain("/a/f", 2.0).answer == Reason.NO_GRANT
     cache.apply(Moved("/a", "/z"), 2.0, 123)
     gone = cache.explain("/a/f", 2.5)
-    told = gone.last_forgotten
-    assert told is not None
-    assert (told.change, told.txid, told.path) == ("Moved", 123, "/a")
+    reported = gone.last_forgotten
+    assert reported is not None
+    assert (reported.change, reported.txid, reported.path) == ("Moved", 123, "/a")
     assert (gone.now, gone.seen_as_of, gone.stream_closed_because) == (2.5, cache.gate.seen_as_of, None)
     cache.close_stream("purged")
     closed = cache.explain("/a/f", 2.5)
@@ -400,7 +400,7 @@ def test_explain_says_why() -> None:
 # -- the order of replies --------------------------------------------------------------------------------
 
 
-def test_a_reply_never_replaces_one_that_was_asked_later_nor_one_of_another_namenode() -> None:
+def test_a_reply_never_replaces_a_later_or_foreign_one() -> None:
     """NoLateFill, at the end of a fetch; `test_forgetting.py` has the changes that spoil it before."""
     cache = make_cache()
     assert cache.conclude(fetch(cache, "/a/f"), missing(0.0, term=TERM + 1)) is Conclusion.SPOILED
@@ -425,7 +425,7 @@ def test_a_closed_stream_forgets_and_says_so() -> None:
     assert cache.stats(1.0).entries == 0
 
 
-def test_the_fast_path_looks_again_after_a_change_and_keeps_what_is_good() -> None:
+def test_the_fast_path_rechecks_after_a_change() -> None:
     """Hits must be kept: a change elsewhere costs one walk to the root, not the hit."""
     cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0)
@@ -449,7 +449,7 @@ def test_a_refusal_under_a_spoiled_ticket_changes_nothing() -> None:
     assert cache.conclude(ticket, Denied()) is Conclusion.NOT_KEPT
 
 
-def test_own_writes_a_write_that_could_not_be_noted_keeps_everything_out() -> None:
+def test_own_writes_an_unrecorded_write_blocks_everything() -> None:
     """OwnWrites: after a fault of the cache nothing is served or kept for as long as a window lasts."""
     cache = make_cache(two_step_window_s=20.0)
     fill(cache, "/a/f", ALICE, 1.0)

@@ -9,9 +9,9 @@ from nncache.cache import (
     Caller,
     Conclusion,
     Denied,
+    EntryKind,
     Failed,
     Fetch,
-    Kind,
     Reason,
     Serve,
     Unauthenticated,
@@ -103,8 +103,8 @@ def test_witnesses_are_let_go_once_covered() -> None:
     fill(cache, "/a/f", CAROL, 2.1)
     decision = cache.lookup("/a/f", CAROL, 2.1)
     assert isinstance(decision, Serve)
-    told = [caller for caller in (ALICE, BOB, CAROL) if decision.hit.entry.has_witness(caller)]
-    assert told == [CAROL]
+    reported = [caller for caller in (ALICE, BOB, CAROL) if decision.hit.entry.has_witness(caller)]
+    assert reported == [CAROL]
     assert is_hit(cache, "/a/f", ALICE, 2.1)
 
 
@@ -157,13 +157,13 @@ def test_a_refusal_older_than_a_change_says_nothing() -> None:
 def test_per_path_a_directorys_status_needs_a_right_of_its_own() -> None:
     """`grants = per_path`: a policy on the directory itself counts (attribute providers such as Ranger)."""
     cache = make_cache(grants="per_path")
-    fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
+    fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 2.0)
     assert is_hit(cache, "/a/d", ALICE, 2.0)
     assert is_hit(cache, "/a/f", ALICE, 2.0), "files go by the right to traverse"
     assert not is_hit(cache, "/a/d", BOB, 2.0)
-    fill(cache, "/a/d", BOB, 2.0, status(2.0, kind=Kind.DIRECTORY))
+    fill(cache, "/a/d", BOB, 2.0, status(2.0, kind=EntryKind.DIRECTORY))
     settle(cache, 2.5)
     assert is_hit(cache, "/a/d", BOB, 2.5)
     cache.conclude(fetch(cache, "/a/d", BOB, 2.5, refresh=True), Denied())
@@ -175,7 +175,7 @@ def test_per_path_a_directorys_status_needs_a_right_of_its_own() -> None:
 def test_per_path_a_status_whose_rights_went_is_asked_for() -> None:
     """`grants = per_path`: no node for the directory means that nobody has a right to its status."""
     cache = make_cache(grants="per_path", grant_ttl_s=5.0)
-    fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
+    fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
     settle(cache, 6.5)
     assert not is_hit(cache, "/a/d", ALICE, 6.5)
 
@@ -186,7 +186,7 @@ def test_a_directory_that_nobody_asked_about_has_no_rights() -> None:
     assert Rights(CacheSettings(), store).held(None, None) == {}
 
 
-def test_proven_grant_what_is_seen_before_it_is_durable_is_not_settled() -> None:
+def test_proven_grant_a_view_before_durability_is_unsettled() -> None:
     """ProvenGrant: all that was acknowledged has been applied, but a reply may show what was not (decision 9)."""
     cache = make_cache()
     fill(cache, "/a/f", BOB, 1.0)
@@ -267,7 +267,7 @@ def test_a_refused_caller_without_rights_leaves_nothing_behind() -> None:
     assert is_hit(cache, "/a/f", BOB, 1.5)
 
 
-def test_more_ends_than_are_remembered_cost_the_questions_before_them() -> None:
+def test_forgotten_ends_cost_the_earlier_questions() -> None:
     """P2 holds for a caller who is not remembered: what was asked before gives no right to anybody."""
     cache = make_cache(max_staleness_s=100.0)
     ticket = fetch(cache, "/a/f", ALICE, 1.0)
@@ -285,7 +285,7 @@ def test_the_roots_status_proves_itself_alone() -> None:
     """ProvenGrant: everybody may see the status of a root of mode 700, and nothing that is in it."""
     for grants in ("per_directory", "per_path"):
         cache = make_cache(glob=("/", "/*"), grants=grants)
-        fill(cache, "/", ALICE, 0.0, status(0.0, kind=Kind.DIRECTORY))
+        fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))
         fill(cache, "/f", BOB, 0.0)
         settle(cache, 0.0)
         assert is_hit(cache, "/", ALICE, 0.0)

@@ -8,7 +8,7 @@ import pytest
 
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Conclusion
-from nncache.cache.entries import Hit, Kind
+from nncache.cache.entries import EntryKind, Hit
 from nncache.cache.replies import Reply
 from nncache.cache.store import FORGOTTEN_BYTES, RECENT_CHANGES, Forgotten, Store
 from tests.cache.cases import ALICE, CAROL, fetch, fill, is_hit, make_cache, missing, status
@@ -22,13 +22,13 @@ def keep(
     assert store.return_ticket(ticket)
     if ticket.name not in ticket.directory.entries:
         reply = Reply(404, (), f'{{"RemoteException":"no {path}"}}'.encode())
-        store.keep_entry(ticket, reply, kind=Kind.MISSING, replied_at=replied_at, since_txid=0)
+        store.keep_entry(ticket, reply, kind=EntryKind.MISSING, replied_at=replied_at, since_txid=0)
     if grant:
         ends_at = replied_at + 300.0
         store.keep_grant(ticket.directory, caller, of_status=False, proven_at=replied_at, expires_at=ends_at)
 
 
-def test_a_path_is_untouched_while_nothing_is_kept_of_it_nor_asked() -> None:
+def test_a_path_is_untouched_without_entry_and_question() -> None:
     """What is kept or asked beside it, above it or below it is no matter."""
     store = make_cache().store
     assert store.is_untouched("/a/f")
@@ -119,7 +119,7 @@ def odd_fields(store: Store, n: int) -> None:
     ticket = store.take_ticket(f"/a/{n:06}", ALICE, 0.0, joinable=True)
     assert store.return_ticket(ticket)
     reply = Reply(404, ((b"X-Request-Id", b"%d" % n), (b"X-Other", b"%d" % n)), b"")
-    store.keep_entry(ticket, reply, kind=Kind.MISSING, replied_at=float(n), since_txid=0)
+    store.keep_entry(ticket, reply, kind=EntryKind.MISSING, replied_at=float(n), since_txid=0)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_ticket_is_good_once_and_only_while_unspoiled() -> None:
     assert (store.tickets, store.tree.directories, store.one_of(0.5)) == (0, 0, None)
 
 
-def test_the_stamp_moves_with_everything_that_was_good_and_with_nothing_else() -> None:
+def test_the_stamp_moves_only_with_what_was_good() -> None:
     """S2: the fast path looks again exactly when something was forgotten."""
     store = Store(max_bytes=10**9, max_items=10)
     store.forget_status("/a/f")
@@ -340,7 +340,7 @@ def test_a_hit_goes_when_room_is_needed() -> None:
     store.check()
 
 
-def test_a_slice_is_bounded_where_there_is_little_in_many_directories() -> None:
+def test_a_slice_is_bounded_for_many_small_directories() -> None:
     """Deep trees with one entry each must not make one slice long."""
     store = Store(max_bytes=10**9, max_items=10**9)
     for n in range(10):
@@ -394,7 +394,7 @@ def test_entries_are_bounded_in_bytes() -> None:
     assert cache.stats(1.0).entries > 0
 
 
-def test_a_bound_smaller_than_one_entry_keeps_nothing_and_breaks_nothing() -> None:
+def test_a_bound_below_one_entry_keeps_nothing() -> None:
     """FailToNameNode: a useless cache still answers through the NameNode."""
     cache = make_cache(max_cache_bytes=1)
     first = fetch(cache, "/a/f", ALICE, 1.0)

@@ -6,7 +6,7 @@ import weakref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.cache.entries import Directory, Kind
+from nncache.cache.entries import Directory, EntryKind
 from nncache.cache.store import Store
 from nncache.cache.tree import Tree
 from tests.cache.cases import ALICE, missing, status
@@ -70,7 +70,7 @@ def test_detaching_costs_the_same_whatever_lies_below() -> None:
     assert all(child.parent is top for child in top.children.values())
 
 
-def test_pruning_lets_bare_directories_go_and_stops_at_the_first_that_is_not() -> None:
+def test_pruning_stops_at_the_first_directory_in_use() -> None:
     """A directory is held for what is known in it, and for those who ask about it."""
     tree = Tree()
     tree.ensure("/a/x")
@@ -140,7 +140,11 @@ def test_what_is_held() -> None:
     tree = store.tree
     assert not tree.holds("/a/b")
     assert not tree.holds("/")
-    kept = [("/a/b/c/f", missing(0.0)), ("/a/b", status(0.0, kind=Kind.DIRECTORY)), ("/x/y", status(0.0))]
+    kept = [
+        ("/a/b/c/f", missing(0.0)),
+        ("/a/b", status(0.0, kind=EntryKind.DIRECTORY)),
+        ("/x/y", status(0.0)),
+    ]
     for path, known in kept:
         ticket = store.take_ticket(path, ALICE, 0.0, joinable=True)
         store.return_ticket(ticket)
@@ -186,7 +190,7 @@ def test_the_deepest_directory_above_a_path_is_found_in_one_walk() -> None:
     store = Store(max_bytes=10**9, max_items=10**9)
     for path, outcome in (
         ("/a/b/f", status(1.0)),
-        ("/d/e", status(1.0, kind=Kind.DIRECTORY)),
+        ("/d/e", status(1.0, kind=EntryKind.DIRECTORY)),
         ("/m/n", missing(1.0)),
     ):
         ticket = store.take_ticket(path, ALICE, 0.0, joinable=True)

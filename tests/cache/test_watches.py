@@ -51,35 +51,35 @@ def test_a_change_touches_what_it_may_have_changed(change: Footprint, touched: t
     all_of_them = {path: watches.add(path, lambda: None) for path in PATHS}
     watches.check()
     watches.apply(change, is_event=True)
-    assert tuple(path for path, watch in all_of_them.items() if watch.touches) == touched
+    assert tuple(path for path, watch in all_of_them.items() if watch.invalidations) == touched
 
 
-def test_a_call_that_changes_rights_leaves_what_is_below_to_its_event() -> None:
+def test_a_change_of_rights_leaves_descendants_to_events() -> None:
     """So each who waits there is woken once, and not by the call and its event."""
     watches, woken = Watches(), list[str]()
     all_of_them = {path: watches.add(path, partial(woken.append, path)) for path in PATHS}
     watches.apply(AccessChanged("/a"), is_event=False)
     assert woken == ["/a"]
-    touched = [path for path, watch in all_of_them.items() if watch.touches]
+    touched = [path for path, watch in all_of_them.items() if watch.invalidations]
     assert touched == [path for path in PATHS if f"{path}/".startswith("/a/")], (
         "a question under way is put again"
     )
 
 
-def test_two_watches_of_a_path_are_both_touched_and_leave_one_by_one() -> None:
+def test_two_watches_of_a_path_are_both_touched() -> None:
     """W1: nothing stays behind."""
     watches, woken = Watches(), list[str]()
     first = watches.add("/a/b", lambda: woken.append("first"))
     second = watches.add("/a/b", lambda: woken.append("second"))
     other = watches.add("/a/c", lambda: woken.append("other"))
-    watches.touch_all()
+    watches.invalidate_all()
     assert sorted(woken) == ["first", "other", "second"]
     for watch in (first, second, other):
         watches.remove(watch)
         watches.check()
     assert len(watches) == 0
     watches.apply(EverythingUnknown("a test"), is_event=False)
-    assert first.touches == 1
+    assert first.invalidations == 1
 
 
 NAMES = st.lists(st.sampled_from(["a", "b", "a.", "a0", "-", "é"]), max_size=4)
@@ -99,7 +99,7 @@ def test_a_subtree_is_what_a_twin_says_that_looks_at_every_path(
     all_of_them = {path: watches.add(path, lambda: None) for path in paths}
     watches.check()
     watches.apply(SubtreeUnknown(path_of(top)), is_event=False)
-    touched = {path for path, watch in all_of_them.items() if watch.touches}
+    touched = {path for path, watch in all_of_them.items() if watch.invalidations}
     assert touched == {path_of(names) for names in all_names if names[: len(top)] == top}
     for path in paths:
         watches.remove(all_of_them[path])

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.cache.set_aside import TwoStepWrite, Writer
+from nncache.cache.deferred_writes import TwoStepWrite, Writer
 from nncache.cache.windows import TwoStepWindows
 from tests.cache.some_windows import ALL, WINDOW_S, begin, globs, make, of
 
 
-def test_covers_the_path_what_is_below_it_and_its_parents_own_status() -> None:
+def test_a_window_covers_path_subtree_and_parent_status() -> None:
     """OwnWrites: all that the redirected write makes stale, and nothing else."""
     windows = make()
     begin(windows, "/a/b/f")
@@ -52,7 +52,7 @@ def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed:
     windows.check()
 
 
-def test_a_write_that_concerned_no_filter_is_followed_once_one_comes() -> None:
+def test_an_unfiltered_write_is_followed_once_a_filter_comes() -> None:
     """W3, OwnWrites: its second step may be still to come; what it then makes has its CREATE and CLOSE told."""
     windows = make()
     for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
@@ -70,7 +70,7 @@ def test_a_write_that_concerned_no_filter_is_followed_once_one_comes() -> None:
     windows.check()
 
 
-def test_a_window_about_ancestors_outlasts_them_once_its_path_or_a_lower_one_matters() -> None:
+def test_an_ancestor_window_outlasts_them_if_a_lower_matters() -> None:
     """W1, OwnWrites: it ends with the lowest place that concerns the filters of now."""
     windows = make()
     for number, glob in enumerate(("/w", "/w/*", "/w/*/tmp/*")):
@@ -89,7 +89,7 @@ def test_a_window_about_ancestors_outlasts_them_once_its_path_or_a_lower_one_mat
     assert windows.open == 0
 
 
-def test_a_window_about_ancestors_ends_when_the_lowest_that_matters_has_appeared() -> None:
+def test_an_ancestor_window_ends_with_the_lowest_that_matters() -> None:
     """W1: what the write still makes below that directory concerns no filter."""
     windows = make()
     begin(windows, "/w/day/tmp/part-0", topmost_missing="/w", glob="/w/*/_DONE")
@@ -102,7 +102,7 @@ def test_a_window_about_ancestors_ends_when_the_lowest_that_matters_has_appeared
     windows.check()
 
 
-def test_windows_about_one_ancestor_end_together_where_it_is_known_to_be_newer() -> None:
+def test_windows_of_one_newer_ancestor_end_together() -> None:
     """W1: the directory is there for all of them, but not for one that began after it appeared."""
     windows = make()
     for number, after_txid in enumerate((50, 50, 60, None)):
@@ -122,7 +122,7 @@ def test_windows_about_one_ancestor_end_together_where_it_is_known_to_be_newer()
     windows.check()
 
 
-def test_a_window_about_its_own_path_does_not_end_with_an_ancestor() -> None:
+def test_a_window_of_its_own_path_outlasts_ancestors() -> None:
     """OwnWrites: what is to be written is not there because its directory is."""
     windows = make()
     begin(windows, "/w/day/_DONE", topmost_missing="/w/day", glob="/w/*/_DONE")
@@ -267,37 +267,37 @@ def answer(
     return covered
 
 
-def test_without_a_right_there_is_no_window_until_a_namenode_says_that_it_is_there() -> None:
+def test_no_window_without_a_right_the_namenode_confirms() -> None:
     """What may give the caller the right has it asked again, however often; the answer opens a window or does not."""
     windows = make()
     calls: list[int] = []
-    windows.on_doubt = lambda: calls.append(1)
+    windows.on_recheck = lambda: calls.append(1)
     assert begin(windows, "/a/b", writer=of("c", has_right=False))
     windows.follow(globs(*ALL))  # nor do filters that come later open one
     assert windows.open == 0
     windows.may_be_granted("/x")
-    assert windows.take_doubtful() == []
+    assert windows.take_recheck_queue() == []
     for turn in range(1, 3):
         windows.may_be_granted("/a")
-        (write,) = windows.take_doubtful()
+        (write,) = windows.take_recheck_queue()
         assert (write.path, len(calls)) == ("/a/b", turn)
         assert answer(windows, write, has_right=False) == ()
         assert not windows.is_blocked("/a/b", 1.0)
     windows.may_be_granted("/a")
     windows.may_be_granted("/a")  # also while it is being asked
-    (write,) = windows.take_doubtful()
+    (write,) = windows.take_recheck_queue()
     assert answer(windows, write) == ("/a/b",)
     assert windows.is_blocked("/a/b", 1.0)
     windows.may_be_granted("/a")
-    assert windows.take_doubtful() == []
+    assert windows.take_recheck_queue() == []
 
 
-def test_a_write_without_a_right_is_remembered_no_longer_for_being_asked_about() -> None:
+def test_asking_does_not_prolong_a_write_without_a_right() -> None:
     """Its window, too, ends when it would have ended had there been the right from the first."""
     windows = make()
     begin(windows, "/a/b", now=0.0, writer=of("c", has_right=False))
     windows.may_be_granted("/a")
-    (write,) = windows.take_doubtful()
+    (write,) = windows.take_recheck_queue()
     assert answer(windows, write, has_right=False, now=WINDOW_S - 2) == ()
     assert answer(windows, write, now=WINDOW_S - 1) == ("/a/b",)
     assert windows.is_blocked("/a/b", WINDOW_S - 0.5)
@@ -328,7 +328,7 @@ def test_a_window_to_which_there_is_no_right_is_set_aside() -> None:
     assert answer(windows, write, has_right=False) == ()
     assert not windows.is_blocked("/a/b/c", 1.0)
     windows.may_be_granted("/a/b")
-    (again,) = windows.take_doubtful()
+    (again,) = windows.take_recheck_queue()
     assert again.path == "/a/b/c"
 
 
@@ -337,12 +337,12 @@ def test_what_is_in_doubt_is_bounded_by_what_is_under_way() -> None:
     windows = make(max_windows=2)
     pending = TwoStepWrite("/a/b", 1, WINDOW_S, None)
     windows.begin(pending, now=0.0, filters=globs(*ALL))
-    windows.doubt(pending)
+    windows.recheck(pending)
     for n in range(20):
-        windows.doubt(TwoStepWrite(f"/{n}", 1, WINDOW_S, None))
-    doubtful = windows.take_doubtful()
-    assert pending in doubtful
-    assert len(doubtful) <= 8
+        windows.recheck(TwoStepWrite(f"/{n}", 1, WINDOW_S, None))
+    recheck_queue = windows.take_recheck_queue()
+    assert pending in recheck_queue
+    assert len(recheck_queue) <= 8
 
 
 def test_the_window_of_one_write_leaves_the_other_its_own() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from nncache.checks.facts import Contact, Facts, NameNodeFound, ZooKeeperFound
 from nncache.checks.finding import Finding
 from nncache.checks.subject import Subject
-from nncache.hadoop.election_view import Answer, HaState, Journal, NameNode
+from nncache.hadoop.election_view import HaState, Journal, NameNode, ProbeReply
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
 from nncache.settings.commands import KEYS, PROXY, PUBLISHER
@@ -39,10 +39,10 @@ def of_publisher(flags: Mapping[str, object] | None = None, **found: Any) -> Fac
 
 def answer(
     state: HaState = HaState.ACTIVE, namespace: Namespace | None = OURS, last_txid: int | None = None
-) -> Answer:
+) -> ProbeReply:
     """Return what a NameNode says of itself."""
     journal = None if last_txid is None else Journal(last_txid=last_txid, asked_at=0.0)
-    return Answer(state=state, started_ms=1, transition_ms=0, namespace=namespace, journal=journal)
+    return ProbeReply(state=state, started_ms=1, transition_ms=0, namespace=namespace, journal=journal)
 
 
 def namenode(
@@ -62,7 +62,7 @@ def contacts(kinds: Mapping[str, ServerKind]) -> Mapping[str, Contact]:
     return {address: Contact(address=address, kind=kind) for address, kind in kinds.items()}
 
 
-def told(findings: Any) -> list[str]:
+def reported(findings: Any) -> list[str]:
     """Return findings as one text each: verdict, text, remedy."""
     shown: list[Finding] = list(findings)
     return [f"{each.verdict.value}: {each.text} | {each.remedy}" for each in shown]

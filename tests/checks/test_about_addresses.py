@@ -5,7 +5,7 @@ import pytest
 from nncache.checks.about_addresses import addresses
 from nncache.checks.facts import Contact, Facts, Trouble
 from nncache.hadoop.server_kind import ServerKind
-from tests.checks.samples import ON_ZOOKEEPER, PAIR, contacts, of_proxy, told
+from tests.checks.samples import ON_ZOOKEEPER, PAIR, contacts, of_proxy, reported
 
 RIGHT = {"nn1:9870": ServerKind.NAMENODE_HTTP, "nn1:8020": ServerKind.HADOOP_RPC}
 
@@ -18,7 +18,7 @@ def with_contact(contact: Contact, **flags: object) -> Facts:
 def test_what_is_right_is_told_for_each() -> None:
     """One line for each address, in the order of the settings."""
     facts = of_proxy(ON_ZOOKEEPER, contacts=contacts(RIGHT | {"zk1:2181": ServerKind.ZOOKEEPER}))
-    assert told(addresses(facts)) == [
+    assert reported(addresses(facts)) == [
         "ok: namenode_http nn1:9870 is the HTTP port of a NameNode | ",
         "ok: namenode_rpc nn1:8020 is a Hadoop RPC port | ",
         "ok: zookeeper zk1:2181 is a ZooKeeper | ",
@@ -28,7 +28,7 @@ def test_what_is_right_is_told_for_each() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in ServerKind if kind not in RIGHT.values()])
 def test_any_other_kind_is_named(kind: ServerKind) -> None:
     """As namenode_http; only a server that asks for authentication may still be a NameNode."""
-    http, rpc = told(addresses(with_contact(Contact(address="nn1:9870", kind=kind, name="x"))))
+    http, rpc = reported(addresses(with_contact(Contact(address="nn1:9870", kind=kind, name="x"))))
     if kind is ServerKind.LOCKED_HTTP:
         assert http.startswith("ok: ")
     else:
@@ -51,12 +51,12 @@ def test_both_lists_swapped_are_one_line() -> None:
         "nn1:8020": ServerKind.NAMENODE_HTTP,
         "nn2:8020": ServerKind.NAMENODE_HTTP,
     }
-    (line,) = told(addresses(of_proxy(PAIR, contacts=contacts(swapped))))
+    (line,) = reported(addresses(of_proxy(PAIR, contacts=contacts(swapped))))
     assert line.endswith(
         "they are swapped | set --namenode-http to nn1:8020,nn2:8020 and --namenode-rpc to nn1:9870,nn2:9870"
     )
     partly = swapped | {"nn2:8020": ServerKind.HADOOP_RPC}
-    lines = told(addresses(of_proxy(PAIR, contacts=contacts(partly))))
+    lines = reported(addresses(of_proxy(PAIR, contacts=contacts(partly))))
     assert [line.split(":")[0] for line in lines] == ["failed", "failed", "failed", "ok"]
 
 
@@ -65,7 +65,7 @@ def test_a_server_that_is_down_is_only_a_warning_beside_others() -> None:
     down = Contact(address="nn2:9870", trouble=Trouble.UNREACHABLE, why="[Errno 111] x")
     unknown = Contact(address="nn2:8020", trouble=Trouble.UNRESOLVED, why="unknown")
     both = {each.address: each for each in (down, unknown)}
-    _, http, _, rpc = told(addresses(of_proxy(PAIR, contacts=dict(contacts(RIGHT)) | both)))
+    _, http, _, rpc = reported(addresses(of_proxy(PAIR, contacts=dict(contacts(RIGHT)) | both)))
     assert http.startswith(
         "warning: namenode_http nn2:9870 cannot be reached: [Errno 111] x; others of the list answer"
     )
@@ -77,7 +77,7 @@ def test_a_server_that_is_down_is_only_a_warning_beside_others() -> None:
 @pytest.mark.parametrize(("trouble", "word"), [(Trouble.UNREACHABLE, "start"), (Trouble.SLOW, "start")])
 def test_the_only_server_down_is_a_failure(trouble: Trouble, word: str) -> None:
     """With all that may be done about it."""
-    line, _ = told(addresses(with_contact(Contact(address="nn1:9870", trouble=trouble, why="y"))))
+    line, _ = reported(addresses(with_contact(Contact(address="nn1:9870", trouble=trouble, why="y"))))
     assert line.startswith(f"failed: namenode_http nn1:9870 {trouble.value}: y | {word} that server")
 
 
@@ -97,14 +97,14 @@ def test_a_proxy_in_front_of_itself_is_seen_before_it_runs(
 ) -> None:
     """By its listen address, however it is written."""
     contact = Contact(address="nn1:9870", hosts=hosts, trouble=Trouble.UNREACHABLE, why="y")
-    line, _ = told(addresses(with_contact(contact, listen=listen)))
+    line, _ = reported(addresses(with_contact(contact, listen=listen)))
     assert ("on which this proxy itself listens" in line) is is_own
 
 
 def test_what_was_not_seen_in_time_is_skipped() -> None:
     """It is not taken for right."""
     assert (
-        told(addresses(of_proxy()))[0]
+        reported(addresses(of_proxy()))[0]
         == "skipped: because namenode_http nn1:9870 was not looked at in time | "
     )
 
@@ -112,17 +112,17 @@ def test_what_was_not_seen_in_time_is_skipped() -> None:
 @pytest.mark.parametrize("kind", [ServerKind.PLAIN_HTTP, ServerKind.TLS, ServerKind.HADOOP_RPC])
 def test_with_tls_the_https_address_is_right(kind: ServerKind) -> None:
     """TLS without HTTP in it is no NameNode."""
-    line, _ = told(addresses(with_contact(Contact(address="nn1:9870", kind=kind), namenode_tls=True)))
+    line, _ = reported(addresses(with_contact(Contact(address="nn1:9870", kind=kind), namenode_tls=True)))
     assert line.startswith(f"failed: namenode_http nn1:9870 {kind.value} | ")
     assert "replace nn1:9870 by the NameNode's HTTPS address (dfs.namenode.https-address" in line
     assert "namenode-tls to true" not in line
 
 
-def test_a_certificate_that_is_not_believed_is_a_failure_also_beside_others() -> None:
+def test_one_untrusted_certificate_is_a_failure() -> None:
     """It is needed in the next failover."""
     contact = Contact(address="nn2:9870", trouble=Trouble.UNTRUSTED, why="its certificate is old")
     known = dict(contacts(RIGHT)) | {contact.address: contact}
-    lines = told(addresses(of_proxy({**PAIR, "namenode_tls": True}, contacts=known)))
+    lines = reported(addresses(of_proxy({**PAIR, "namenode_tls": True}, contacts=known)))
     assert (
         "failed: namenode_http nn2:9870 is not trusted: its certificate is old | correct --namenode-ca, the "
         "certificate, or the name in --namenode-http" in lines
@@ -151,5 +151,5 @@ def test_a_zookeeper_is_wanted_on_the_port_that_the_settings_say(
 ) -> None:
     """The plain one, or the secure one with `zookeeper_tls`; the other one is named with both remedies."""
     facts = of_proxy(ON_ZOOKEEPER | {"zookeeper_tls": tls}, contacts=contacts({"zk1:2181": kind}))
-    (line,) = [each for each in told(addresses(facts)) if "zk1" in each]
+    (line,) = [each for each in reported(addresses(facts)) if "zk1" in each]
     assert what in line or what.replace("--zookeeper-tls", "zookeeper_tls") in line, line

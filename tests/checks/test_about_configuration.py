@@ -5,7 +5,7 @@ import pytest
 from nncache.checks.about_configuration import PROXY_SERVERS, RETAINED, proxy_servers, retention
 from nncache.checks.facts import Contact, Facts
 from nncache.hadoop.server_kind import ServerKind
-from tests.checks.samples import ON_ZOOKEEPER, ONE, namenode, of_proxy, of_publisher, told
+from tests.checks.samples import ON_ZOOKEEPER, ONE, namenode, of_proxy, of_publisher, reported
 
 
 def with_conf(conf: dict[str, str]) -> Facts:
@@ -17,7 +17,7 @@ def with_conf(conf: dict[str, str]) -> Facts:
 @pytest.mark.parametrize(("retained", "verdict"), [("1000000", "ok"), ("100000", "ok"), ("99999", "warning")])
 def test_few_edits_are_few_for_a_restart(retained: str, verdict: str) -> None:
     """The number is named with its key."""
-    (line,) = told(retention(with_conf({RETAINED: retained})))
+    (line,) = reported(retention(with_conf({RETAINED: retained})))
     assert line.startswith(
         f"{verdict}: nn1:9870 keeps {retained} transactions behind its last checkpoint ({RETAINED};"
     )
@@ -28,27 +28,29 @@ def test_without_a_configuration_nothing_is_judged() -> None:
     """Not asked, refused, or without the key."""
     refused = namenode(conf_silence="/conf answers 403")
     for judge in (retention, proxy_servers):
-        assert told(judge(of_proxy())) == ["skipped: because no NameNode answers over HTTP | "]
-        (line,) = told(judge(of_proxy(namenodes={ONE: refused})))
+        assert reported(judge(of_proxy())) == ["skipped: because no NameNode answers over HTTP | "]
+        (line,) = reported(judge(of_proxy(namenodes={ONE: refused})))
         assert line == "skipped: because /conf answers 403 at nn1:9870 | "
-        assert "/conf was not asked" in told(judge(of_proxy(namenodes={ONE: namenode()})))[0]
-    assert told(retention(with_conf({}))) == [f"skipped: because nn1:9870 does not say {RETAINED} | "]
-    assert told(retention(of_proxy(ON_ZOOKEEPER)))[0].startswith("skipped: because a proxy that follows")
-    assert told(proxy_servers(of_publisher()))[0].startswith("skipped: because a publisher forwards no calls")
+        assert "/conf was not asked" in reported(judge(of_proxy(namenodes={ONE: namenode()})))[0]
+    assert reported(retention(with_conf({}))) == [f"skipped: because nn1:9870 does not say {RETAINED} | "]
+    assert reported(retention(of_proxy(ON_ZOOKEEPER)))[0].startswith("skipped: because a proxy that follows")
+    assert reported(proxy_servers(of_publisher()))[0].startswith(
+        "skipped: because a publisher forwards no calls"
+    )
 
 
 def test_our_address_must_be_listed() -> None:
     """And be read again after each start of a NameNode; whether it was cannot be asked, and where it shows is said."""
-    (line,) = told(proxy_servers(with_conf({PROXY_SERVERS: "10.0.0.6, 10.0.0.7"})))
+    (line,) = reported(proxy_servers(with_conf({PROXY_SERVERS: "10.0.0.6, 10.0.0.7"})))
     assert line.startswith("ok: nn1:9870 lists our address 10.0.0.7 in hadoop.proxyservers")
     assert "refreshSuperUserGroupsConfiguration" in line
-    (line,) = told(proxy_servers(with_conf({PROXY_SERVERS: "10.0.0.6"})))
+    (line,) = reported(proxy_servers(with_conf({PROXY_SERVERS: "10.0.0.6"})))
     assert line.startswith(
         "warning: nn1:9870 does not list our address 10.0.0.7 in hadoop.proxyservers (10.0.0.6)"
     )
     assert (
         "hdfs-audit.log shows whether it does | add 10.0.0.7 to hadoop.proxyservers in core-site.xml" in line
     )
-    (line,) = told(proxy_servers(of_proxy(namenodes={ONE: namenode(conf={})})))
+    (line,) = reported(proxy_servers(of_proxy(namenodes={ONE: namenode(conf={})})))
     assert "our address (unknown)" in line
     assert "add this host to" in line

@@ -7,7 +7,7 @@ import pytest
 from nncache.checks.about_host import access, certificates, identity, limits, listen, staleness
 from nncache.checks.facts import CertificateFound, Contact, HostFound, NameNodeFound
 from nncache.hadoop.server_kind import ServerKind
-from tests.checks.samples import ON_ZOOKEEPER, ONE, PAIR, of_proxy, of_publisher, told
+from tests.checks.samples import ON_ZOOKEEPER, ONE, PAIR, of_proxy, of_publisher, reported
 
 IDENTITY = {"principal": "nncache/_HOST@R", "keytab": "/k"}
 LOGIN = "no Kerberos ticket for nncache/h@R: the keytab /k holds no key of it"
@@ -66,22 +66,24 @@ def test_an_identity_is_tried(
 ) -> None:
     """What keeps it from being used is said here, once, with what to do about that."""
     facts = of_proxy(flags, host=HostFound(**host), namenodes={ONE: NameNodeFound(**found)})
-    (seen,) = told(identity(facts))
+    (seen,) = reported(identity(facts))
     assert seen.startswith(line)
 
 
 def test_a_keytab_for_clients_is_looked_into() -> None:
     """Beside the identity of the service itself."""
-    _, line = told(identity(of_proxy(host=HostFound(services="spnego_keytab: /k: holds no key of HTTP/h"))))
+    _, line = reported(
+        identity(of_proxy(host=HostFound(services="spnego_keytab: /k: holds no key of HTTP/h")))
+    )
     assert line == "failed: spnego_keytab: /k: holds no key of HTTP/h | correct --spnego-keytab"
 
 
 def test_files_must_be_enough_for_the_connections_of_a_proxy() -> None:
     """What is wrong is said in the words of the start."""
-    assert told(limits(of_proxy()))[0].startswith("ok: 16384 client connections fit")
-    (line,) = told(limits(of_proxy(host=HostFound(limits="max_connections: 9: must be at most 5"))))
+    assert reported(limits(of_proxy()))[0].startswith("ok: 16384 client connections fit")
+    (line,) = reported(limits(of_proxy(host=HostFound(limits="max_connections: 9: must be at most 5"))))
     assert line.startswith("failed: max_connections: 9: must be at most 5 | raise LimitNOFILE=")
-    assert told(limits(of_publisher()))[0].startswith("skipped: ")
+    assert reported(limits(of_publisher()))[0].startswith("skipped: ")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_who_has_a_port_is_named(key: str, kind: ServerKind | None, line: str) -
     """The daemon itself may run already; any other server is in its way."""
     user = Contact(address="x:1", kind=kind, name="x")
     host = HostFound(bound={key: "in use"}, users={key: user})
-    lines = told(listen(of_proxy(host=host)))
+    lines = reported(listen(of_proxy(host=host)))
     assert any(each.startswith(line) for each in lines), lines
     assert sum(each.endswith("is free | ") for each in lines) == 1
 
@@ -124,28 +126,28 @@ def test_a_publishers_port_is_its_own() -> None:
     host = HostFound(
         bound={"admin": "in use"}, users={"admin": Contact(address="x:1", kind=ServerKind.PUBLISHER_ADMIN)}
     )
-    assert told(listen(of_publisher(host=host)))[0].startswith(
+    assert reported(listen(of_publisher(host=host)))[0].startswith(
         "ok: admin 127.0.0.1:9873 is the admin port of an nncache p"
     )
 
 
 def test_token_and_class() -> None:
     """What cannot be loaded is said in the words of the start."""
-    assert told(access(of_proxy())) == ["ok: operators' pages answer this host only (no token) | "]
-    assert told(access(of_proxy({"admin_token_file": "/t"}))) == ["ok: the token in /t can be read | "]
+    assert reported(access(of_proxy())) == ["ok: operators' pages answer this host only (no token) | "]
+    assert reported(access(of_proxy({"admin_token_file": "/t"}))) == ["ok: the token in /t can be read | "]
     host = HostFound(token="admin_token_file: /t: x", classes={"channel": "channel: y"})
-    assert told(access(of_proxy(host=host))) == [
+    assert reported(access(of_proxy(host=host))) == [
         "failed: admin_token_file: /t: x | correct --admin-token-file",
         "failed: channel: y | correct --channel",
     ]
     host = HostFound(classes={"output_stream": ""})
-    assert told(access(of_publisher(host=host)))[1] == "ok: the class of output_stream can be loaded | "
+    assert reported(access(of_publisher(host=host)))[1] == "ok: the class of output_stream can be loaded | "
 
 
 def test_a_token_that_crosses_the_network_in_clear_is_told() -> None:
     """On loopback it does not, nor over TLS."""
     flags = {"admin_token_file": "/t", "admin": "0.0.0.0:9872"}
-    (_, line) = told(access(of_proxy(flags)))
+    (_, line) = reported(access(of_proxy(flags)))
     assert line.startswith("warning: the admin port 0.0.0.0:9872 takes the token in plain HTTP")
     assert "set --admin-tls-certificate and --admin-tls-key" in line
     for more in (
@@ -153,41 +155,43 @@ def test_a_token_that_crosses_the_network_in_clear_is_told() -> None:
         {"admin": "[::1]:1"},
         {"admin_tls_certificate": "c", "admin_tls_key": "k"},
     ):
-        assert len(told(access(of_proxy(flags | more)))) == 1
-    assert len(told(access(of_proxy({"admin": "0.0.0.0:9872"})))) == 1
+        assert len(reported(access(of_proxy(flags | more)))) == 1
+    assert len(reported(access(of_proxy({"admin": "0.0.0.0:9872"})))) == 1
 
 
 def test_intervals_must_fit_into_the_bound() -> None:
     """Twice, so that the gate stays open when one is late."""
-    assert told(staleness(of_proxy())) == ["ok: changes can be known within max_staleness_s, 3 s | "]
+    assert reported(staleness(of_proxy())) == ["ok: changes can be known within max_staleness_s, 3 s | "]
     slow = {"namenode_probe_interval_s": "2"}
-    assert told(staleness(of_proxy(slow)))[0].startswith("ok: ")
+    assert reported(staleness(of_proxy(slow)))[0].startswith("ok: ")
     for flags in (slow | PAIR, slow | ON_ZOOKEEPER):
-        (line,) = told(staleness(of_proxy(flags)))
+        (line,) = reported(staleness(of_proxy(flags)))
         assert line.startswith(
             "warning: max_staleness_s is 3 and namenode_probe_interval_s is 2: between two of these"
         )
         assert line.endswith("| set --max-staleness-s to 6, or --namenode-probe-interval-s to 1")
-    (line,) = told(staleness(of_proxy({"poll_interval_s": "1", "max_staleness_s": "1.5"})))
+    (line,) = reported(staleness(of_proxy({"poll_interval_s": "1", "max_staleness_s": "1.5"})))
     assert "poll_interval_s is 1" in line
 
 
 def test_coverage_must_be_published_often_enough() -> None:
     """For proxies with the default bound."""
-    assert told(staleness(of_publisher())) == ["ok: coverage is published every 0.5 s | "]
-    (line,) = told(staleness(of_publisher({"coverage_interval_s": "2"})))
+    assert reported(staleness(of_publisher())) == ["ok: coverage is published every 0.5 s | "]
+    (line,) = reported(staleness(of_publisher({"coverage_interval_s": "2"})))
     assert line.startswith("warning: coverage_interval_s is 2: proxies whose max_staleness_s is 3")
 
 
 def test_the_identity_is_judged_by_what_this_host_shows() -> None:
     """Where it is set, and what is wrong with it."""
     given = {"principal": "nncache/h@R", "keytab": "/k"}
-    assert told(identity(of_proxy())) == [
+    assert reported(identity(of_proxy())) == [
         "ok: no Kerberos identity is given: NameNodes are asked as user hdfs (SIMPLE) | "
     ]
-    assert told(identity(of_proxy(given))) == ["ok: there is a ticket: NameNodes are asked as nncache/h@R | "]
+    assert reported(identity(of_proxy(given))) == [
+        "ok: there is a ticket: NameNodes are asked as nncache/h@R | "
+    ]
     host = HostFound(identity="keytab: /k: has mode 0644")
-    assert told(identity(of_proxy(given, host=host))) == [
+    assert reported(identity(of_proxy(given, host=host))) == [
         "failed: keytab: /k: has mode 0644 | correct --keytab"
     ]
 
@@ -195,8 +199,8 @@ def test_the_identity_is_judged_by_what_this_host_shows() -> None:
 def test_a_ticket_of_another_program_that_ends_soon_is_told() -> None:
     """One from a keytab is renewed by ourselves."""
     given = {"ticket_cache": "FILE:/c"}
-    assert told(identity(of_proxy(given, host=HostFound(ticket_left_s=7200.0))))[0].startswith("ok: ")
-    (line,) = told(identity(of_proxy(given, host=HostFound(ticket_left_s=1500.0))))
+    assert reported(identity(of_proxy(given, host=HostFound(ticket_left_s=7200.0))))[0].startswith("ok: ")
+    (line,) = reported(identity(of_proxy(given, host=HostFound(ticket_left_s=1500.0))))
     assert line.startswith("warning: the ticket in FILE:/c ends in 25 minutes")
     assert "k5start" in line
     assert "--keytab" in line
@@ -204,16 +208,16 @@ def test_a_ticket_of_another_program_that_ends_soon_is_told() -> None:
 
 def test_certificates_are_judged_by_when_they_end() -> None:
     """As the alert does; one that cannot be used by the file that is wrong."""
-    assert told(certificates(of_proxy()))[0].startswith("skipped: ")
+    assert reported(certificates(of_proxy()))[0].startswith("skipped: ")
     day = 86_400.0
     found = {
         "tls_certificate": CertificateFound(left_s=13 * day),
         "admin_tls_certificate": CertificateFound(left_s=15 * day),
     }
-    ends, holds = told(certificates(of_proxy(host=HostFound(certificates=found))))
+    ends, holds = reported(certificates(of_proxy(host=HostFound(certificates=found))))
     assert ends.startswith("warning: the certificate of tls_certificate ends in 13 days | put a new one")
     assert holds == "ok: the certificate of admin_tls_certificate holds for 15 days | "
     broken = HostFound(certificates={"tls_certificate": CertificateFound("tls_key: /k: has mode 0644")})
-    assert told(certificates(of_proxy(host=broken))) == [
+    assert reported(certificates(of_proxy(host=broken))) == [
         "failed: tls_key: /k: has mode 0644 | correct --tls-key"
     ]

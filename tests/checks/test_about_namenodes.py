@@ -17,7 +17,7 @@ from nncache.checks.about_namenodes import (
     through,
     user,
 )
-from nncache.checks.facts import NameNodeFound, Read
+from nncache.checks.facts import NameNodeFound, RootStatus
 from nncache.hadoop.doas_trial import Trial
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.server_kind import ServerKind
@@ -32,7 +32,7 @@ from tests.checks.samples import (
     contacts,
     namenode,
     of_proxy,
-    told,
+    reported,
 )
 
 ACTIVE, STANDBY = HaState.ACTIVE, HaState.STANDBY
@@ -49,7 +49,7 @@ def test_without_a_namenode_nothing_is_judged() -> None:
     """Each check says why it is skipped; none passes."""
     judges = (authentication, jmx, states, rpc, namespaces, user, edits, clock, read, through, impersonation)
     for judge in judges:
-        assert [line.split(":")[0] for line in told(judge(of_proxy()))] == ["skipped"], judge
+        assert [line.split(":")[0] for line in reported(judge(of_proxy()))] == ["skipped"], judge
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_without_a_namenode_nothing_is_judged() -> None:
 def test_authentication_is_named(status: int, challenge: str, line: str) -> None:
     """Only SIMPLE will do, and what is there instead is said."""
     found = NameNodeFound(named_status=status, challenge=challenge)
-    (seen,) = told(authentication(of_proxy(namenodes={ONE: found})))
+    (seen,) = reported(authentication(of_proxy(namenodes={ONE: found})))
     assert seen.startswith(line)
 
 
@@ -78,9 +78,11 @@ SIMPLE_REFUSED = (
 def test_kerberos_over_rpc_is_a_matter_of_identity() -> None:
     """Its web server may be open all the same, and is judged."""
     facts = of_proxy(namenodes={ONE: NameNodeFound(rpc_silence=SIMPLE_REFUSED)}, contacts=RPC_ONLY)
-    assert told(authentication(facts)) == told(rpc(facts)) == ["skipped: because of identity | "]
+    assert reported(authentication(facts)) == reported(rpc(facts)) == ["skipped: because of identity | "]
     half = NameNodeFound(rpc_silence=SIMPLE_REFUSED, named_status=200)
-    assert told(authentication(of_proxy(namenodes={ONE: half})))[0].startswith("ok: nn1:9870 takes user.name")
+    assert reported(authentication(of_proxy(namenodes={ONE: half})))[0].startswith(
+        "ok: nn1:9870 takes user.name"
+    )
 
 
 RPC_ONLY = contacts({"nn1:8020": ServerKind.HADOOP_RPC})
@@ -97,10 +99,10 @@ SILENT_KDC = "no Kerberos context with HTTP/nn1: the KDC has not answered in 2 s
 def test_what_identity_says_no_other_check_says(found: NameNodeFound) -> None:
     """Least of all that an address is wrong which is right."""
     facts = of_proxy(IDENTITY, namenodes={ONE: found}, contacts=RPC_ONLY)
-    assert told(rpc(facts)) == ["skipped: because of identity | "]
+    assert reported(rpc(facts)) == ["skipped: because of identity | "]
     if found.silence:
         for judge in (authentication, jmx, states):
-            assert told(judge(facts)) == ["skipped: because of identity | "], judge
+            assert reported(judge(facts)) == ["skipped: because of identity | "], judge
 
 
 @pytest.mark.parametrize(
@@ -121,36 +123,36 @@ def test_what_identity_says_no_other_check_says(found: NameNodeFound) -> None:
 def test_who_acts_for_clients_must_be_allowed_to(trial: Trial | None, line: str) -> None:
     """One try shows it, unless it was for a user who is not meant."""
     found = namenode(trial=trial)
-    (seen,) = told(impersonation(of_proxy(TERMINATES, namenodes={ONE: found})))
+    (seen,) = reported(impersonation(of_proxy(TERMINATES, namenodes={ONE: found})))
     assert seen.startswith(line)
 
 
 def test_who_passes_credentials_on_acts_for_no_one() -> None:
     """There is no rule to try."""
-    (seen,) = told(impersonation(of_proxy(namenodes=HEALTHY)))
+    (seen,) = reported(impersonation(of_proxy(namenodes=HEALTHY)))
     assert seen.startswith("skipped: because the NameNodes authenticate the clients")
 
 
 def test_a_slow_read_is_no_matter_of_rights() -> None:
     """The first one of a NameNode that has just started takes seconds."""
-    slow = Read(says="no answer in 4.5 s", is_slow=True)
-    (seen,) = told(read(of_proxy(namenodes={ONE: namenode(read=slow)})))
+    slow = RootStatus(says="no answer in 4.5 s", is_slow=True)
+    (seen,) = reported(read(of_proxy(namenodes={ONE: namenode(read=slow)})))
     assert seen.startswith(
         "warning: GETFILESTATUS of / at nn1:9870 is slow: no answer in 4.5 s | check again"
     )
-    (seen,) = told(through(of_proxy(through=slow)))
+    (seen,) = reported(through(of_proxy(through=slow)))
     assert seen.startswith("warning: GETFILESTATUS of / through the running proxy is slow")
 
 
 def test_a_proxy_that_asks_who_is_there_is_no_fault() -> None:
     """Without an identity nothing else can be seen; a 403 of one who may not act for itself is another check's."""
-    refused = Read(status=401)
+    refused = RootStatus(status=401)
     wants = NameNodeFound(named_status=401, challenge="Negotiate")
-    (seen,) = told(through(of_proxy(namenodes={ONE: wants}, through=refused)))
+    (seen,) = reported(through(of_proxy(namenodes={ONE: wants}, through=refused)))
     assert seen.startswith("skipped: because of identity")
-    assert told(through(of_proxy(IDENTITY, namenodes=HEALTHY, through=refused)))[0].startswith("failed: ")
-    not_itself = Read(status=403, says="User: nncache is not allowed to impersonate nncache")
-    (seen,) = told(through(of_proxy(TERMINATES, namenodes=HEALTHY, through=not_itself)))
+    assert reported(through(of_proxy(IDENTITY, namenodes=HEALTHY, through=refused)))[0].startswith("failed: ")
+    not_itself = RootStatus(status=403, says="User: nncache is not allowed to impersonate nncache")
+    (seen,) = reported(through(of_proxy(TERMINATES, namenodes=HEALTHY, through=not_itself)))
     assert seen.startswith("skipped: because the running proxy knows nncache/h@R")
 
 
@@ -177,7 +179,7 @@ def test_a_proxy_that_asks_who_is_there_is_no_fault() -> None:
 )
 def test_with_an_identity_the_web_server_must_ask_for_it(found: NameNodeFound, line: str) -> None:
     """One that believes any name proves nobody's rights."""
-    (seen,) = told(authentication(of_proxy(IDENTITY, namenodes={ONE: found})))
+    (seen,) = reported(authentication(of_proxy(IDENTITY, namenodes={ONE: found})))
     assert seen.startswith(line)
 
 
@@ -185,13 +187,13 @@ def test_while_a_cluster_is_being_secured_it_may_believe_names() -> None:
     """As far as RPC may fall back to SIMPLE."""
     found = NameNodeFound(named_status=200, answer=answer())
     flags = IDENTITY | {"fallback_to_simple_auth_allowed": True}
-    (seen,) = told(authentication(of_proxy(flags, namenodes={ONE: found})))
+    (seen,) = reported(authentication(of_proxy(flags, namenodes={ONE: found})))
     assert seen.startswith("ok:")
 
 
 def test_what_a_principal_is_called_is_not_asked() -> None:
     """The NameNode alone knows."""
-    (seen,) = told(user(of_proxy(IDENTITY, namenodes=HEALTHY)))
+    (seen,) = reported(user(of_proxy(IDENTITY, namenodes=HEALTHY)))
     assert seen.startswith(
         "skipped: because the NameNodes make a user of nncache/h@R by hadoop.security.auth_to_local"
     )
@@ -199,7 +201,7 @@ def test_what_a_principal_is_called_is_not_asked() -> None:
 
 def test_one_active_is_right() -> None:
     """Beside a standby."""
-    assert told(states(of_proxy(PAIR, namenodes=HEALTHY))) == [
+    assert reported(states(of_proxy(PAIR, namenodes=HEALTHY))) == [
         "ok: nn1:9870 is active, nn2:9870 is standby | "
     ]
 
@@ -207,61 +209,61 @@ def test_one_active_is_right() -> None:
 def test_no_active_says_what_to_do() -> None:
     """A pair is to be failed over, of a single one the other is missing in the lists."""
     standbys = {ONE: namenode(STANDBY, STANDBY), TWO: namenode(STANDBY, STANDBY)}
-    (line,) = told(states(of_proxy(PAIR, namenodes=standbys)))
+    (line,) = reported(states(of_proxy(PAIR, namenodes=standbys)))
     assert line.startswith(
         "failed: no NameNode is active: nn1:9870 is standby, nn2:9870 is standby | make one active"
     )
-    (line,) = told(states(of_proxy(namenodes={ONE: namenode(STANDBY, STANDBY)})))
+    (line,) = reported(states(of_proxy(namenodes={ONE: namenode(STANDBY, STANDBY)})))
     assert "| name all NameNodes of the nameservice in --namenode-http and --namenode-rpc" in line
 
 
 def test_two_actives_are_two_clusters_or_not_fenced() -> None:
     """By the namespaces that they serve."""
-    (line,) = told(states(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: namenode()})))
+    (line,) = reported(states(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: namenode()})))
     assert "several NameNodes are active" in line
     assert "| let HDFS fence the old one" in line
     other = namenode(answer=answer(namespace=THEIRS))
-    (line,) = told(states(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: other})))
+    (line,) = reported(states(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: other})))
     assert "| name the NameNodes of one nameservice only" in line
 
 
 def test_lists_in_another_order_are_seen_by_the_states() -> None:
     """The right value is said where it is known."""
     crossed = {ONE: namenode(ACTIVE, STANDBY), TWO: namenode(STANDBY, ACTIVE)}
-    first, _ = told(states(of_proxy(PAIR, namenodes=crossed)))
+    first, _ = reported(states(of_proxy(PAIR, namenodes=crossed)))
     assert first.startswith(
         "failed: the lists are not in the same order: nn1:9870 is active over HTTP, nn1:8020 is stand"
     )
     assert first.endswith("| set --namenode-rpc to nn2:8020,nn1:8020, the order of namenode_http")
     half = {ONE: namenode(ACTIVE, STANDBY), TWO: namenode(STANDBY, None)}
-    first, _ = told(states(of_proxy(PAIR, namenodes=half)))
+    first, _ = reported(states(of_proxy(PAIR, namenodes=half)))
     assert first.endswith("| name in --namenode-rpc the NameNodes in the order of namenode_http")
 
 
 def test_observers_and_starting_ones_do_not_count_for_the_order() -> None:
     """Over RPC an observer answers reads as an active one does."""
     observing = {ONE: namenode(), TWO: namenode(HaState.OBSERVER, ACTIVE)}
-    assert [line[:3] for line in told(states(of_proxy(PAIR, namenodes=observing)))] == ["ok:"]
+    assert [line[:3] for line in reported(states(of_proxy(PAIR, namenodes=observing)))] == ["ok:"]
 
 
 def test_silence_over_http_is_told_as_the_reason() -> None:
     """What JMX answered explains why nothing is known of the states."""
     silent = {ONE: NameNodeFound(silence="no answer in 3 s")}
-    assert told(states(of_proxy(namenodes=silent))) == ["skipped: because no answer in 3 s | "]
+    assert reported(states(of_proxy(namenodes=silent))) == ["skipped: because no answer in 3 s | "]
 
 
 def test_one_namespace_is_right_and_two_are_named() -> None:
     """Of one NameNode over both addresses, and of several."""
-    assert told(namespaces(of_proxy(namenodes={ONE: namenode()}))) == [
+    assert reported(namespaces(of_proxy(namenodes={ONE: namenode()}))) == [
         f"ok: nn1:9870 and nn1:8020 serve namespace {OURS} | "
     ]
-    (line,) = told(namespaces(of_proxy(namenodes={ONE: namenode(rpc_namespace=THEIRS)})))
+    (line,) = reported(namespaces(of_proxy(namenodes={ONE: namenode(rpc_namespace=THEIRS)})))
     assert line == (
         f"failed: nn1:9870 serves namespace {OURS}, but nn1:8020 serves {THEIRS} | "
         "name in --namenode-http and --namenode-rpc both addresses of the same NameNode"
     )
     other = namenode(answer=answer(STANDBY, THEIRS), rpc_namespace=THEIRS)
-    *_, line = told(namespaces(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: other})))
+    *_, line = reported(namespaces(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: other})))
     assert line.startswith(f"failed: the NameNodes serve {OURS} and {THEIRS} | ")
 
 
@@ -275,37 +277,37 @@ def test_one_namespace_is_right_and_two_are_named() -> None:
 )
 def test_half_a_namespace_proves_nothing(found: NameNodeFound, why: str) -> None:
     """One address alone may lead anywhere."""
-    (line,) = told(namespaces(of_proxy(namenodes={ONE: found})))
+    (line,) = reported(namespaces(of_proxy(namenodes={ONE: found})))
     assert line.startswith("skipped: because one address of nn1:9870, nn1:8020 does not say")
     assert f": {why} |" in line
 
 
 def test_who_says_nothing_is_left_out() -> None:
     """The other of a pair is judged all the same."""
-    assert len(told(namespaces(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: NameNodeFound()})))) == 1
+    assert len(reported(namespaces(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: NameNodeFound()})))) == 1
 
 
 def test_an_rpc_port_must_be_a_namenodes() -> None:
     """A DataNode and a JournalNode have such ports, too."""
     there = contacts({"nn1:8020": ServerKind.HADOOP_RPC})
-    assert told(rpc(of_proxy(contacts=there, namenodes={ONE: namenode()}))) == [
+    assert reported(rpc(of_proxy(contacts=there, namenodes={ONE: namenode()}))) == [
         "ok: nn1:8020 answers hdfs as a NameNode (active) | "
     ]
     strange = {ONE: namenode(rpc=None, rpc_silence="Unknown protocol")}
-    (line,) = told(rpc(of_proxy(contacts=there, namenodes=strange)))
+    (line,) = reported(rpc(of_proxy(contacts=there, namenodes=strange)))
     assert line.startswith(
         "failed: nn1:8020 does not answer as a NameNode: Unknown protocol | in --namenode-rpc, replace"
     )
-    (line,) = told(rpc(of_proxy(contacts=there)))
+    (line,) = reported(rpc(of_proxy(contacts=there)))
     assert "does not answer as a NameNode: not in time" in line
 
 
 def test_a_user_without_a_group_is_not_known() -> None:
     """A NameNode takes any name by its word: only so a mistyped one shows."""
-    assert told(user(of_proxy(namenodes={ONE: namenode(groups=("a", "b"))}))) == [
+    assert reported(user(of_proxy(namenodes={ONE: namenode(groups=("a", "b"))}))) == [
         "ok: nn1:8020 finds hdfs in a, b | "
     ]
-    (line,) = told(user(of_proxy(namenodes={ONE: namenode(groups=())})))
+    (line,) = reported(user(of_proxy(namenodes={ONE: namenode(groups=())})))
     assert line.startswith(
         "warning: nn1:8020 finds hdfs in no group: it does not know this user | set --user to"
     )
@@ -313,43 +315,44 @@ def test_a_user_without_a_group_is_not_known() -> None:
 
 def test_the_right_to_read_edits() -> None:
     """Needed by who reads them; refused or failed, each with what to do."""
-    assert told(edits(of_proxy(namenodes={ONE: namenode(edits_txid=9)}))) == [
+    assert reported(edits(of_proxy(namenodes={ONE: namenode(edits_txid=9)}))) == [
         "ok: hdfs may read the edits of nn1:8020; the last transaction is 9 | "
     ]
     refused = namenode(
         edits_refusal="Access denied", is_refused=True, conf={"dfs.permissions.superusergroup": "admins"}
     )
-    (line,) = told(edits(of_proxy(namenodes={ONE: refused})))
+    (line,) = reported(edits(of_proxy(namenodes={ONE: refused})))
     assert line.endswith(
         "| set --user to the user whom the NameNode runs as, or add hdfs to its group admins"
     )
-    (line,) = told(edits(of_proxy(namenodes={ONE: namenode(edits_refusal="IOException: x")})))
+    (line,) = reported(edits(of_proxy(namenodes={ONE: namenode(edits_refusal="IOException: x")})))
     assert (
         line == "failed: the edits of nn1:8020 cannot be read: IOException: x | see the log of that NameNode"
     )
-    (line,) = told(edits(of_proxy(ON_ZOOKEEPER, namenodes={ONE: refused})))
+    (line,) = reported(edits(of_proxy(ON_ZOOKEEPER, namenodes={ONE: refused})))
     assert line.startswith("skipped: because a proxy that follows a publisher")
 
 
 def test_jmx_with_and_without_a_name() -> None:
     """A name is given, so that anonymous callers may be refused."""
     assert (
-        "with and without a name" in told(jmx(of_proxy(namenodes={ONE: namenode(anonymous_status=200)})))[0]
+        "with and without a name"
+        in reported(jmx(of_proxy(namenodes={ONE: namenode(anonymous_status=200)})))[0]
     )
-    (line,) = told(jmx(of_proxy(namenodes={ONE: namenode(anonymous_status=401)})))
+    (line,) = reported(jmx(of_proxy(namenodes={ONE: namenode(anonymous_status=401)})))
     assert line == "ok: /jmx of nn1:9870 answers hdfs, as nncache asks; without a name it answers 401 | "
-    assert "it answers nothing" in told(jmx(of_proxy(namenodes={ONE: namenode()})))[0]
+    assert "it answers nothing" in reported(jmx(of_proxy(namenodes={ONE: namenode()})))[0]
 
 
 def test_a_namenode_whose_jmx_says_nothing_of_use() -> None:
     """It is starting, or of a release that is not known here."""
     silent = {ONE: NameNodeFound(silence="no bean")}
     there = contacts({"nn1:9870": ServerKind.NAMENODE_HTTP})
-    (line,) = told(jmx(of_proxy(contacts=there, namenodes=silent)))
+    (line,) = reported(jmx(of_proxy(contacts=there, namenodes=silent)))
     assert line.startswith(
         "failed: /jmx of nn1:9870 does not say what nncache asks for: no bean | wait until"
     )
-    assert told(jmx(of_proxy(namenodes=silent)))[0].startswith(
+    assert reported(jmx(of_proxy(namenodes=silent)))[0].startswith(
         "skipped: because nn1:9870 is not the HTTP port"
     )
 
@@ -357,25 +360,25 @@ def test_a_namenode_whose_jmx_says_nothing_of_use() -> None:
 @pytest.mark.parametrize(("ahead_s", "shown"), [(3601.2, "3601 s ahead of"), (-2.0, "2 s behind")])
 def test_clocks_are_told_and_never_judged(ahead_s: float, shown: str) -> None:
     """Nothing depends on them, and that is said."""
-    (line,) = told(clock(of_proxy(namenodes={ONE: namenode(clock_ahead_s=ahead_s)})))
+    (line,) = reported(clock(of_proxy(namenodes={ONE: namenode(clock_ahead_s=ahead_s)})))
     assert line.startswith(f"ok: the clock of nn1:9870 is {shown} ours")
     assert "the gate compares no two clocks" in line
 
 
 def test_reads_must_answer_200() -> None:
     """At the active NameNode, and through a proxy that runs."""
-    good, bad = Read(status=200, cache_status="nncache; fwd=bypass"), Read(says="cut")
-    assert told(read(of_proxy(namenodes={ONE: namenode(read=good)})))[0].startswith(
+    good, bad = RootStatus(status=200, cache_status="nncache; fwd=bypass"), RootStatus(says="cut")
+    assert reported(read(of_proxy(namenodes={ONE: namenode(read=good)})))[0].startswith(
         "ok: GETFILESTATUS of / as hdfs at"
     )
-    (line,) = told(read(of_proxy(namenodes={ONE: namenode(read=bad)})))
+    (line,) = reported(read(of_proxy(namenodes={ONE: namenode(read=bad)})))
     assert line.startswith(
         "failed: GETFILESTATUS of / as hdfs at nn1:9870 answers nothing: cut | see that hdfs may read"
     )
-    assert told(through(of_proxy(through=good))) == [
+    assert reported(through(of_proxy(through=good))) == [
         "ok: GETFILESTATUS of / through the running proxy answers 200 (Cache-Status: nncache; fwd=bypass) | "
     ]
-    (line,) = told(through(of_proxy(through=Read(status=503, says="no active"))))
+    (line,) = reported(through(of_proxy(through=RootStatus(status=503, says="no active"))))
     assert line.startswith(
         "failed: GETFILESTATUS of / through the running proxy answers 503: no active | see its /ready"
     )
@@ -383,13 +386,13 @@ def test_reads_must_answer_200() -> None:
 
 def test_a_mount_point_that_is_not_there_is_a_warning() -> None:
     """Of several namespaces each is read at the first path that it holds."""
-    absent = Read(status=404, says="FileNotFoundException: /data")
+    absent = RootStatus(status=404, says="FileNotFoundException: /data")
     facts = of_proxy(through=absent)
     mounted = replace(facts, subject=replace(facts.subject, mount="/data"))
-    (line,) = told(through(mounted))
+    (line,) = reported(through(mounted))
     assert line.startswith(
         "warning: /data is mounted and does not exist: GETFILESTATUS through the running proxy"
     )
     assert "hdfs dfs -mkdir /data" in line
-    (line,) = told(through(facts))
+    (line,) = reported(through(facts))
     assert line.startswith("failed: GETFILESTATUS of / through")

@@ -4,7 +4,7 @@ from nncache.checks.about_paths import filters, globs
 from nncache.checks.facts import StoredFound
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.filters.trust import Distrust
-from tests.checks.samples import ON_ZOOKEEPER, of_proxy, of_publisher, published, told
+from tests.checks.samples import ON_ZOOKEEPER, of_proxy, of_publisher, published, reported
 
 
 def in_force(name: str, glob: str) -> PublishedFilter:
@@ -16,67 +16,71 @@ def in_force(name: str, glob: str) -> PublishedFilter:
 
 def test_globs_of_a_proxy() -> None:
     """None is a warning, as at the start; a doubtful one is told with what to write."""
-    assert told(globs(of_proxy({"glob": ("/a/*", "/b")}))) == [
+    assert reported(globs(of_proxy({"glob": ("/a/*", "/b")}))) == [
         "ok: paths that match are answered from memory: /a/*, /b | "
     ]
-    (line,) = told(globs(of_proxy()))
+    (line,) = reported(globs(of_proxy()))
     assert line.startswith("warning: no glob is given: nothing is answered from memory | set --glob to")
-    (line,) = told(globs(of_proxy({"glob": ("/a/**", "/b")})))
+    (line,) = reported(globs(of_proxy({"glob": ("/a/**", "/b")})))
     assert line.startswith("warning: /a/**: ** stays within one level")
     assert line.endswith("| change --glob")
-    assert told(globs(of_proxy(ON_ZOOKEEPER))) == [
+    assert reported(globs(of_proxy(ON_ZOOKEEPER))) == [
         "skipped: because the filters say which paths are meant | "
     ]
-    assert told(filters(of_proxy())) == ["skipped: because the globs say which paths are meant | "]
+    assert reported(filters(of_proxy())) == ["skipped: because the globs say which paths are meant | "]
 
 
 def test_filters_in_hdfs_are_a_publishers() -> None:
     """Unreadable, broken, doubtful or none."""
-    assert told(filters(of_publisher())) == ["skipped: because no NameNode answers over HTTP | "]
-    (line,) = told(filters(of_publisher(stored=StoredFound(silence="HDFS says: no"))))
+    assert reported(filters(of_publisher())) == ["skipped: because no NameNode answers over HTTP | "]
+    (line,) = reported(filters(of_publisher(stored=StoredFound(silence="HDFS says: no"))))
     assert line.startswith(
         "failed: the filters in /apps/nncache/filters cannot be read: HDFS says: no | see that hdfs"
     )
     assert "(--filters-path)" in line
-    (line,) = told(filters(of_publisher(stored=StoredFound(is_slow=True))))
+    (line,) = reported(filters(of_publisher(stored=StoredFound(is_slow=True))))
     assert line.startswith(
         "skipped: because reading the filters in /apps/nncache/filters takes too long for a check"
     )
-    (line,) = told(filters(of_publisher(stored=StoredFound())))
+    (line,) = reported(filters(of_publisher(stored=StoredFound())))
     assert line.startswith("warning: there are no filters in /apps/nncache/filters")
     odd = StoredFound(globs={"deep": "/a/**"}, broken={"x": "no definition"})
-    broken, deep = told(filters(of_publisher(stored=odd)))
+    broken, deep = reported(filters(of_publisher(stored=odd)))
     assert broken == (
         "warning: filter x in /apps/nncache/filters is broken: no definition | "
         "nncache filters remove x, and add it again"
     )
     assert deep.startswith("warning: filter deep: /a/**: ** stays within one level")
     good = StoredFound(globs={"a": "/a"})
-    assert told(filters(of_publisher(stored=good)))[0].startswith("ok: filters in /apps/nncache/filters: 1")
+    assert reported(filters(of_publisher(stored=good)))[0].startswith(
+        "ok: filters in /apps/nncache/filters: 1"
+    )
 
 
 def test_filters_that_others_may_write_fail() -> None:
     """One finding for each cause, with the command that mends it; the others are judged as ever."""
     why = Distrust("/apps may be written by others", "hdfs dfs -chmod go-w /apps")
     odd = StoredFound(globs={"a": "/a", "b": "/b", "c": "/c"}, untrusted={"a": why, "b": why})
-    refused, good = told(filters(of_publisher(stored=odd)))
+    refused, good = reported(filters(of_publisher(stored=odd)))
     assert refused == (
         "failed: the publisher refuses a, b: /apps may be written by others | hdfs dfs -chmod go-w /apps"
     )
     assert good.startswith("ok: filters in /apps/nncache/filters: 1")
     alone = StoredFound(globs={"a": "/a"}, untrusted={"a": why})
-    assert len(told(filters(of_publisher(stored=alone)))) == 1
+    assert len(reported(filters(of_publisher(stored=alone)))) == 1
 
 
 def test_filters_in_force_are_a_followers() -> None:
     """As ZooKeeper has them."""
-    assert told(filters(of_proxy(ON_ZOOKEEPER)))[0].startswith(
+    assert reported(filters(of_proxy(ON_ZOOKEEPER)))[0].startswith(
         "skipped: because the nameservice is not published"
     )
     found = published(filters=(in_force("a", "/a"),), bad_filters={"b": "/x/b: odd"})
-    bad, good = told(filters(of_proxy(ON_ZOOKEEPER, zookeeper=found)))
+    bad, good = reported(filters(of_proxy(ON_ZOOKEEPER, zookeeper=found)))
     assert bad.startswith(
         "warning: a definition in ZooKeeper cannot be read: /x/b: odd | restart the publisher"
     )
     assert good.startswith("ok: filters in force: 1")
-    assert "there are no filters in force" in told(filters(of_proxy(ON_ZOOKEEPER, zookeeper=published())))[0]
+    assert (
+        "there are no filters in force" in reported(filters(of_proxy(ON_ZOOKEEPER, zookeeper=published())))[0]
+    )

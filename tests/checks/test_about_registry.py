@@ -9,9 +9,9 @@ from nncache.checks.facts import Contact, Facts, HostFound, RegistryFound, Troub
 from nncache.coordination.acl import ALL, OPEN, AclEntry, Right
 from nncache.hadoop.server_kind import ServerKind
 from nncache.registry.access import READABLE
-from nncache.registry.daemon_record import PROXY, PUBLISHER, Daemon
+from nncache.registry.daemon_record import PROXY, PUBLISHER, RegisteredDaemon
 from nncache.registry.record import ServiceRecord
-from tests.checks.samples import of_proxy, of_publisher, told
+from tests.checks.samples import of_proxy, of_publisher, reported
 
 FLAGS = {"registry": True, "zookeeper": ("zk1:2181",), "channel": "direct", "listen": "p:80"}
 SECURE = {
@@ -22,7 +22,9 @@ SECURE = {
     "principal": "nn/h@R",
     "keytab": "/k",
 }
-OURS = Daemon(kind=PROXY, host="p", port=80, webhdfs=("http://p:80/webhdfs/v1",), admin="http://p:81/")
+OURS = RegisteredDaemon(
+    kind=PROXY, host="p", port=80, webhdfs=("http://p:80/webhdfs/v1",), admin="http://p:81/"
+)
 SYSTEM = AclEntry("sasl", "yarn@R", ALL)
 
 
@@ -51,36 +53,36 @@ def running(kind: ServerKind, key: str = "listen") -> HostFound:
 @pytest.mark.parametrize("judge", [registry, registered, stale])
 def test_without_a_registry_nothing_is_judged(judge: Any) -> None:
     """It is not asked for, or not reached."""
-    assert told(judge(of_proxy())) == ["skipped: because this daemon does not register (registry) | "]
-    assert told(judge(of(None))) == ["skipped: because no ZooKeeper answers | "]
+    assert reported(judge(of_proxy())) == ["skipped: because this daemon does not register (registry) | "]
+    assert reported(judge(of(None))) == ["skipped: because no ZooKeeper answers | "]
 
 
 def test_a_registry_that_cannot_be_read() -> None:
     """Nothing more is known then, but for the host."""
     facts = of(found(silence="no session"))
-    (line,) = told(registry(facts))
+    (line,) = reported(registry(facts))
     assert line.startswith("failed: the registry could not be read: no session | see that the ensemble")
-    assert told(registered(facts)) == ["skipped: because the registry could not be read | "]
+    assert reported(registered(facts)) == ["skipped: because the registry could not be read | "]
 
 
 def test_a_root_that_is_not_there() -> None:
     """It may be another one."""
-    (line,) = told(registry(of(found(acls={}))))
+    (line,) = reported(registry(of(found(acls={}))))
     assert line.startswith("warning: there is no /registry in ZooKeeper")
     assert "set --registry-root to" in line
 
 
 def test_an_open_registry() -> None:
     """It must let this daemon make its entry; one that is there already, it need not."""
-    assert told(registry(of(found()))) == [
+    assert reported(registry(of(found()))) == [
         "ok: /registry can be read; 2 entries from there to this daemon's seen | "
     ]
     closed = {"/": OPEN, "/services": (READABLE,)}
-    (line,) = told(registry(of(found(acls=closed))))
+    (line,) = reported(registry(of(found(acls=closed))))
     assert line.startswith("failed: the ACL of /services lets no client make entries that has not logged in")
-    assert told(registry(of(found(acls={**closed, OURS.path: (READABLE,)}))))[0].startswith("ok")
+    assert reported(registry(of(found(acls={**closed, OURS.path: (READABLE,)}))))[0].startswith("ok")
     with_login = {"zookeeper_sasl": "kerberos", "principal": "nn/h@R", "keytab": "/k", **FLAGS}
-    assert told(registry(of(found(acls=closed), with_login)))[0].startswith("ok")
+    assert reported(registry(of(found(acls=closed), with_login)))[0].startswith("ok")
 
 
 def test_wrong_acls_of_a_secure_registry() -> None:
@@ -90,11 +92,11 @@ def test_wrong_acls_of_a_secure_registry() -> None:
         "/services": (READABLE, SYSTEM, AclEntry("world", "anyone", Right.CREATE)),
         "/services/nncache": (READABLE,),
     }
-    strangers, account = told(registry(of(found(acls=acls), SECURE)))
+    strangers, account = reported(registry(of(found(acls=acls), SECURE)))
     assert strangers.startswith("failed: /services: world:anyone")
     assert "strangers can send clients elsewhere | set its ACL" in strangers
     assert account.startswith("warning: /services/nncache: the system account sasl:yarn@R has not all rights")
-    assert told(registry(of(found(acls={"/": acls["/"]}), SECURE)))[0].startswith("ok")
+    assert reported(registry(of(found(acls={"/": acls["/"]}), SECURE)))[0].startswith("ok")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_wrong_acls_of_a_secure_registry() -> None:
 )
 def test_the_host_must_be_of_use_to_others(hosts: tuple[str, ...], verdict: str, part: str) -> None:
     """A name of which one address is can be."""
-    first = told(registered(of(found(hosts=hosts))))[0]
+    first = reported(registered(of(found(hosts=hosts))))[0]
     assert first.startswith(verdict)
     assert part in first
 
@@ -136,17 +138,17 @@ def test_the_entry_of_this_daemon() -> None:
         (found(path=""), HostFound(), "skipped: because the port"),
     ]
     for registry_found, host, begin in cases:
-        assert told(registered(of(registry_found, host=host)))[0].startswith(begin)
+        assert reported(registered(of(registry_found, host=host)))[0].startswith(begin)
 
 
 def test_the_entry_of_a_publisher() -> None:
     """It is named after its operators' port."""
-    daemon = Daemon(kind=PUBLISHER, host="p", port=81, admin="http://p:81/")
+    daemon = RegisteredDaemon(kind=PUBLISHER, host="p", port=81, admin="http://p:81/")
     known = found(path=daemon.path, at="p:81", record=daemon.record)
     facts = of_publisher(
         {"registry": True}, registry=known, host=running(ServerKind.PUBLISHER_ADMIN, "admin")
     )
-    assert told(registered(facts)) == [f"ok: {daemon.path} leads to p:81 | "]
+    assert reported(registered(facts)) == [f"ok: {daemon.path} leads to p:81 | "]
 
 
 def test_entries_of_daemons_that_do_not_answer() -> None:
@@ -156,10 +158,10 @@ def test_entries_of_daemons_that_do_not_answer() -> None:
         "/b": Contact(address="b:1", trouble=Trouble.UNREACHABLE),
         "/c": Contact(address="c:1", kind=ServerKind.HTTP),
     }
-    (line,) = told(stale(of(found(others=others))))
+    (line,) = reported(stale(of(found(others=others))))
     assert line.startswith(
         "warning: no daemon of nncache answers from here for /b (b:1), /c (c:1, which is an HTTP"
     )
-    assert told(stale(of(found(others={"/a": others["/a"]})))) == [
+    assert reported(stale(of(found(others={"/a": others["/a"]})))) == [
         "ok: 1 other daemons are registered, and all answer | "
     ]

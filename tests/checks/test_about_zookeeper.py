@@ -15,7 +15,7 @@ from tests.checks.samples import (
     of_proxy,
     of_publisher,
     published,
-    told,
+    reported,
 )
 
 PUBLISHER = PublisherIdentity(id="1", host="h", pid=7, admin="h:9873")
@@ -30,30 +30,30 @@ def followed(found: ZooKeeperFound, last_txid: int | None = 7) -> Facts:
 def test_without_zookeeper_nothing_is_judged() -> None:
     """Not used, or not reached."""
     for judge in (session, nameservice, publisher):
-        assert told(judge(of_proxy()))[0].startswith("skipped: because nothing goes through ZooKeeper")
-        assert told(judge(of_proxy(ON_ZOOKEEPER))) == ["skipped: because no ZooKeeper answers | "]
+        assert reported(judge(of_proxy()))[0].startswith("skipped: because nothing goes through ZooKeeper")
+        assert reported(judge(of_proxy(ON_ZOOKEEPER))) == ["skipped: because no ZooKeeper answers | "]
     silent = ZooKeeperFound(silence="no session")
-    (line,) = told(session(followed(silent)))
+    (line,) = reported(session(followed(silent)))
     assert line.startswith("failed: no session | see that the ensemble has a leader")
-    assert told(nameservice(followed(silent))) == ["skipped: because ZooKeeper could not be read | "]
-    assert told(publisher(followed(silent))) == ["skipped: because ZooKeeper could not be read | "]
+    assert reported(nameservice(followed(silent))) == ["skipped: because ZooKeeper could not be read | "]
+    assert reported(publisher(followed(silent))) == ["skipped: because ZooKeeper could not be read | "]
 
 
 def test_a_session_is_said_with_the_root() -> None:
     """There, or not yet."""
-    assert "/HDFSInotifyRoot can be read" in told(session(followed(published())))[0]
-    assert "/HDFSInotifyRoot is not there yet" in told(session(followed(ZooKeeperFound())))[0]
+    assert "/HDFSInotifyRoot can be read" in reported(session(followed(published())))[0]
+    assert "/HDFSInotifyRoot is not there yet" in reported(session(followed(ZooKeeperFound())))[0]
 
 
 def test_our_nameservice_must_be_of_our_namenodes() -> None:
     """Both namespaces are named."""
-    assert told(nameservice(followed(published()))) == [
+    assert reported(nameservice(followed(published()))) == [
         "ok: /HDFSInotifyRoot/ns1 belongs to the namespace BP-1 of nn1:9870 | "
     ]
     theirs = of_proxy(
         ON_ZOOKEEPER, zookeeper=published(), namenodes={ONE: namenode(answer=answer(namespace=THEIRS))}
     )
-    (line,) = told(nameservice(theirs))
+    (line,) = reported(nameservice(theirs))
     assert line.startswith(
         f"failed: /HDFSInotifyRoot/ns1 in ZooKeeper belongs to namespace BP-1, but nn1:9870 serves {THEIRS}"
     )
@@ -61,24 +61,26 @@ def test_our_nameservice_must_be_of_our_namenodes() -> None:
     unknown = of_proxy(
         ON_ZOOKEEPER, zookeeper=published(), namenodes={ONE: namenode(answer=answer(namespace=None))}
     )
-    assert "no active NameNode to compare it with" in told(nameservice(unknown))[0]
-    assert "(none yet)" in told(nameservice(of_proxy(ON_ZOOKEEPER, zookeeper=published(block_pool=""))))[0]
+    assert "no active NameNode to compare it with" in reported(nameservice(unknown))[0]
+    assert (
+        "(none yet)" in reported(nameservice(of_proxy(ON_ZOOKEEPER, zookeeper=published(block_pool=""))))[0]
+    )
 
 
 def test_nothing_published_is_a_failure_for_a_proxy_alone() -> None:
     """A publisher begins with nothing."""
     empty, bare = ZooKeeperFound(), ZooKeeperFound(has_root=True)
-    (line,) = told(nameservice(followed(empty)))
+    (line,) = reported(nameservice(followed(empty)))
     assert line.startswith(
         "failed: there is no /HDFSInotifyRoot in ZooKeeper: nothing was published there | set --zook"
     )
-    (line,) = told(nameservice(followed(ZooKeeperFound(elsewhere=("/other/ns7",)))))
+    (line,) = reported(nameservice(followed(ZooKeeperFound(elsewhere=("/other/ns7",)))))
     assert "nothing was published there; there is /other/ns7 | set --zookeeper-root" in line
-    assert told(nameservice(followed(bare)))[0].startswith(
+    assert reported(nameservice(followed(bare)))[0].startswith(
         "failed: nothing is published below /HDFSInotifyRoot yet"
     )
     for found in (empty, bare):
-        assert told(nameservice(of_publisher(zookeeper=found)))[0].startswith(
+        assert reported(nameservice(of_publisher(zookeeper=found)))[0].startswith(
             "ok: nothing is published below"
         )
 
@@ -86,38 +88,40 @@ def test_nothing_published_is_a_failure_for_a_proxy_alone() -> None:
 def test_other_nameservices_are_listed() -> None:
     """The one that is meant is among them, perhaps."""
     two = ZooKeeperFound(has_root=True, nameservices=("prod", "test"))
-    (line,) = told(nameservice(followed(two)))
+    (line,) = reported(nameservice(followed(two)))
     assert line.startswith(
         "failed: there is no nameservice ns1 below /HDFSInotifyRoot, but: prod, test | set --nameservice"
     )
-    (line,) = told(nameservice(of_publisher(zookeeper=two)))
+    (line,) = reported(nameservice(of_publisher(zookeeper=two)))
     assert line.startswith("warning: there is no nameservice ns1")
     assert line.endswith("second tree beside them | if one of them is meant, set --nameservice to it")
     one = ZooKeeperFound(has_root=True, nameservices=("prod",))
-    assert told(nameservice(of_publisher(zookeeper=one)))[0].endswith("set --nameservice to prod")
+    assert reported(nameservice(of_publisher(zookeeper=one)))[0].endswith("set --nameservice to prod")
 
 
 def test_a_proxy_needs_a_publisher_that_keeps_up() -> None:
     """Without changes in HDFS there is nothing to write: what counts is how far the NameNode has come."""
     there = {"has_publisher": True, "publisher": PUBLISHER}
-    assert told(publisher(followed(published(**there)))) == [
+    assert reported(publisher(followed(published(**there)))) == [
         "ok: process 7 on h (its pages are at h:9873) publishes; .cache covers transaction 7 | "
     ]
-    (line,) = told(publisher(followed(published(**there), last_txid=8)))
+    (line,) = reported(publisher(followed(published(**there), last_txid=8)))
     assert line.startswith(
         "warning: process 7 on h (its pages are at h:9873) is there, but .cache has stood still for 2 s"
     )
     assert "at transaction 7, and the NameNode has come to 8" in line
-    assert told(publisher(followed(published(**there, has_moved=True), last_txid=8)))[0].startswith("ok: ")
-    assert told(publisher(followed(published(**there), last_txid=None)))[0].startswith("ok: ")
-    assert told(publisher(followed(published(has_publisher=True, txid=None))))[0].startswith(
+    assert reported(publisher(followed(published(**there, has_moved=True), last_txid=8)))[0].startswith(
+        "ok: "
+    )
+    assert reported(publisher(followed(published(**there), last_txid=None)))[0].startswith("ok: ")
+    assert reported(publisher(followed(published(has_publisher=True, txid=None))))[0].startswith(
         "warning: an unknown process"
     )
-    (line,) = told(publisher(followed(published())))
+    (line,) = reported(publisher(followed(published())))
     assert line.startswith(
         "failed: no publisher is running: nothing is answered from memory without one | start nncache"
     )
-    assert told(publisher(followed(ZooKeeperFound()))) == [
+    assert reported(publisher(followed(ZooKeeperFound()))) == [
         "skipped: because the nameservice is not published | "
     ]
 
@@ -125,8 +129,10 @@ def test_a_proxy_needs_a_publisher_that_keeps_up() -> None:
 def test_a_publisher_is_told_of_another_one() -> None:
     """It would wait."""
     other = of_publisher(zookeeper=published(has_publisher=True, publisher=PUBLISHER))
-    assert told(publisher(other))[0].startswith("ok: another publisher leads: process 7 on h")
-    assert told(publisher(of_publisher(zookeeper=published())))[0].startswith("ok: no publisher is running")
+    assert reported(publisher(other))[0].startswith("ok: another publisher leads: process 7 on h")
+    assert reported(publisher(of_publisher(zookeeper=published())))[0].startswith(
+        "ok: no publisher is running"
+    )
 
 
 def test_acls_are_judged_where_there_is_a_login() -> None:
@@ -134,13 +140,13 @@ def test_acls_are_judged_where_there_is_a_login() -> None:
     logged_in = ON_ZOOKEEPER | {"zookeeper_sasl": "digest", "zookeeper_password_file": "/p"}
 
     def judged(flags: dict[str, Any], **found: Any) -> str:
-        (line,) = told(acls(of_proxy(flags, zookeeper=published(**found))))
+        (line,) = reported(acls(of_proxy(flags, zookeeper=published(**found))))
         return line
 
     closed = (AclEntry("sasl", "us", ALL), AclEntry("sasl", "joe", Right.READ))
     shown = (*closed, AclEntry("world", "anyone", Right.READ))
     addressed = (*closed, AclEntry("ip", "10.0.0.0/8", Right.CREATE))
-    assert told(acls(of_proxy()))[0].startswith("skipped: because nothing goes through ZooKeeper")
+    assert reported(acls(of_proxy()))[0].startswith("skipped: because nothing goes through ZooKeeper")
     assert judged(ON_ZOOKEEPER, acls={"/a": OPEN}).startswith("skipped: because no login at ZooKeeper is set")
     assert judged(logged_in).startswith("skipped: because no ACL could be read")
     assert judged(logged_in, acls={"/a": closed}).startswith(

@@ -34,14 +34,14 @@ def test_a_real_namenode_answers_all_of_it(cluster: Cluster) -> None:
     assert found.conf[RETAINED] == "1000000"
     assert found.read.status == 200
     assert found.clock_ahead_s is not None
-    told = over_rpc(namenode.rpc, cluster.superuser)
-    assert (told.rpc_namespace, told.rpc_state, told.rpc_silence) == (
+    reported = over_rpc(namenode.rpc, cluster.superuser)
+    assert (reported.rpc_namespace, reported.rpc_state, reported.rpc_silence) == (
         found.answer.namespace,
         HaState.ACTIVE,
         "",
     )
-    assert told.edits_txid is not None
-    assert told.groups
+    assert reported.edits_txid is not None
+    assert reported.groups
     assert over_rpc(namenode.rpc, "alice").groups == ("alice", "users")
     assert over_rpc(namenode.rpc, "no-such-user").groups == ()
 
@@ -49,9 +49,9 @@ def test_a_real_namenode_answers_all_of_it(cluster: Cluster) -> None:
 def test_who_is_no_superuser_is_refused_the_edits(cluster: Cluster) -> None:
     """And is told so in HDFS's words; who does not need them is not refused."""
     rpc = cluster.namenodes[0].rpc
-    told = over_rpc(rpc, "alice")
-    assert (told.edits_txid, told.is_refused) == (None, True)
-    assert told.edits_refusal.startswith("AccessControlException: Access denied for user alice")
+    reported = over_rpc(rpc, "alice")
+    assert (reported.edits_txid, reported.is_refused) == (None, True)
+    assert reported.edits_refusal.startswith("AccessControlException: Access denied for user alice")
     assert over_rpc(rpc, "alice", reads_edits=False).edits_refusal == ""
 
 
@@ -77,7 +77,7 @@ def test_a_server_that_says_nothing_is_waited_for_once() -> None:
     """All questions at the same time."""
     with socket_server(silent) as address:
         found = over_http(address)
-        told = over_rpc(address, "hdfs")
+        reported = over_rpc(address, "hdfs")
     assert (found.answer, found.named_status, found.read.says) == (None, 0, "no answer in 4.5 s")
     assert "no answer in" in found.silence
-    assert "no reply to versionRequest" in told.rpc_silence
+    assert "no reply to versionRequest" in reported.rpc_silence

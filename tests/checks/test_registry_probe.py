@@ -4,14 +4,16 @@ from nncache.checks.facts import RegistryFound, Trouble
 from nncache.checks.registry_probe import look_at_registry
 from nncache.coordination.acl import OPEN, AclEntry, Right
 from nncache.coordination.zookeeper import Create, SetData
-from nncache.registry.daemon_record import PLACE, PROXY, Daemon
+from nncache.registry.daemon_record import PLACE, PROXY, RegisteredDaemon
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
 from tests.processes import free_address
-from tests.registry.worlds import fake_registry
+from tests.registry.samples import fake_registry
 
-OURS = Daemon(kind=PROXY, host="p", port=80, webhdfs=("http://p:80/webhdfs/v1",), admin="http://p:81/")
+OURS = RegisteredDaemon(
+    kind=PROXY, host="p", port=80, webhdfs=("http://p:80/webhdfs/v1",), admin="http://p:81/"
+)
 BEFORE = RegistryFound(host="p", path=OURS.path, at="p:80")
 
 
@@ -50,7 +52,9 @@ async def test_other_daemons_are_looked_for() -> None:
     """Where their record says; our own entry is none of them, nor one that says nowhere."""
     registry, gone = await filled(), free_address()
     await registry.bind(OURS.path, OURS.record)
-    other = Daemon(kind=PROXY, host="127.0.0.1", port=1, webhdfs=(f"http://{gone}/x",), admin="http://h/")
+    other = RegisteredDaemon(
+        kind=PROXY, host="127.0.0.1", port=1, webhdfs=(f"http://{gone}/x",), admin="http://h/"
+    )
     await registry.bind(other.path, other.record)
     odd = ServiceRecord(internal=(uri_endpoint("io.nncache.admin", "x", "http://[/"),))
     await registry.zookeeper.commit([Create(registry.znode(f"{PLACE}/odd"), encode_record(odd))])

@@ -4,7 +4,7 @@ import pytest
 
 from nncache.checks.facts import HostFound
 from nncache.checks.finding import Finding, Verdict, failed, ok, skipped, warning
-from nncache.checks.table import CHECKS, Result, exit_code, judged
+from nncache.checks.table import CHECKS, CheckResult, exit_code, judged
 from tests.checks.samples import of_proxy, of_publisher
 
 
@@ -47,5 +47,5 @@ def test_names_are_distinct_and_meanings_are_sentences() -> None:
 )
 def test_the_exit_code(finding: Finding, code: int, strict: int) -> None:
     """What was skipped does not fail; warnings do if they are to."""
-    results = (Result("a", (ok("z"),)), Result("b", (finding,)))
+    results = (CheckResult("a", (ok("z"),)), CheckResult("b", (finding,)))
     assert (exit_code(results, strict=False), exit_code(results, strict=True)) == (code, strict)

@@ -87,7 +87,7 @@ def test_a_published_nameservice() -> None:
     assert found.silence == ""
 
 
-def test_a_znode_that_does_not_end_with_a_session_is_no_publisher() -> None:
+def test_a_persistent_znode_is_no_publisher() -> None:
     """A client may have made it by hand."""
 
     async def plant(writer: FakeSession) -> None:

@@ -27,8 +27,8 @@ _VARIES = (
 @pytest.fixture(scope="session")
 def proxy_address(cluster: Cluster) -> Iterator[str]:
     """A proxy that keeps everything that these stories ask about."""
-    with proxied(cluster, *("/c" + "/*" * depth for depth in range(1, 6)), polling=SPARING) as world:
-        yield world.proxy.address
+    with proxied(cluster, *("/c" + "/*" * depth for depth in range(1, 6)), polling=SPARING) as simulation:
+        yield simulation.proxy.address
 
 
 @pytest.fixture

@@ -97,10 +97,12 @@ def ways(cluster: Cluster) -> Iterator[Ways]:
     """A proxy; nginx and HAProxy in front of it, each with connections that its clients share."""
     need("nginx")
     need("haproxy")
-    with proxied(cluster, "/", "/u/*", "/u/*/*", polling=SPARING) as world:
-        straight = world.proxy.address
+    with proxied(cluster, "/", "/u/*", "/u/*/*", polling=SPARING) as simulation:
+        straight = simulation.proxy.address
         with nginx(straight, valid_s=None) as first, haproxy(straight, is_cache=False) as second:
-            yield Ways(world.proxy, {"straight": straight, "nginx": first.address, "HAProxy": second.address})
+            yield Ways(
+                simulation.proxy, {"straight": straight, "nginx": first.address, "HAProxy": second.address}
+            )
 
 
 @pytest.mark.timeout(6 * HANG_S)

@@ -17,12 +17,12 @@ import nncache
 from nncache.commands.group import nncache as command
 from nncache.coordination.zookeeper import SetData
 from nncache.registry.access import READABLE
-from nncache.registry.daemon_record import PLACE, PROXY, Daemon
+from nncache.registry.daemon_record import PLACE, PROXY, RegisteredDaemon
 from nncache.registry.record import ServiceRecord
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected
+from tests.coordination.simulations import connected
 from tests.processes import free_address
-from tests.registry.worlds import place_of_its_own
+from tests.registry.samples import place_of_its_own
 from tests.service import Service
 
 
@@ -157,14 +157,14 @@ def planted_registry(cluster: Cluster, stranger: str) -> Iterator[dict[str, str]
         }
 
 
-def _daemon_at(address: str) -> Daemon:
+def _daemon_at(address: str) -> RegisteredDaemon:
     host, _, port = address.rpartition(":")
     url = f"http://{address}/webhdfs/v1"
-    return Daemon(kind=PROXY, host=host, port=int(port), webhdfs=(url,), admin=f"http://{host}:1/")
+    return RegisteredDaemon(kind=PROXY, host=host, port=int(port), webhdfs=(url,), admin=f"http://{host}:1/")
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Simulation:
     """Real servers by name, and fakes.
 
     Attributes:

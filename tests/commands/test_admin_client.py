@@ -34,7 +34,7 @@ def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "told"),
+    ("status", "body", "reported"),
     [
         (400, b'{"error": "path must be absolute"}', "answered 400: path must be absolute"),
         (
@@ -46,9 +46,9 @@ def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
         (200, b"[]", "is not the admin port of an nncache proxy"),
     ],
 )
-def test_another_answer_is_told_in_one_line(status: int, body: bytes, told: str) -> None:
+def test_another_answer_is_told_in_one_line(status: int, body: bytes, reported: str) -> None:
     """Whatever listens there, the line says what it is not."""
-    with answering(status, body) as (address, _), pytest.raises(AdminError, match=told):
+    with answering(status, body) as (address, _), pytest.raises(AdminError, match=reported):
         port(address, "").ask("/status")
 
 

@@ -17,7 +17,7 @@ from nncache.commands.group import nncache
 from tests.processes import free_address
 
 
-class World:
+class Simulation:
     """Admin port, proxy and NameNode at one address: all that a proxy is asked is answered alike."""
 
     def __init__(self) -> None:
@@ -50,15 +50,15 @@ class World:
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
+def simulation() -> Iterator[Simulation]:
     """Serve one."""
-    found = World()
+    found = Simulation()
     with served(found):
         yield found
 
 
 @contextmanager
-def served(found: World) -> Iterator[None]:
+def served(found: Simulation) -> Iterator[None]:
     """Serve it."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -83,47 +83,49 @@ def served(found: World) -> Iterator[None]:
             serving.join()
 
 
-def run(world: World, *words: str) -> Result:
+def run(simulation: Simulation, *words: str) -> Result:
     """Run it for a moment, fast."""
-    quick = ("--admin", world.address, "--rate", "200", "--seconds", "0.2", "--user", "hdfs")
+    quick = ("--admin", simulation.address, "--rate", "200", "--seconds", "0.2", "--user", "hdfs")
     return CliRunner().invoke(audit, [*words, *quick])
 
 
-def test_what_the_proxy_holds_is_asked_about(world: World) -> None:
+def test_what_the_proxy_holds_is_asked_about(simulation: Simulation) -> None:
     """Of a filter, too, and as the user."""
-    for words in ([], ["--filter", "ours"], ["--proxy", world.address]):
-        world.asked.clear()
-        result = run(world, *words)
+    for words in ([], ["--filter", "ours"], ["--proxy", simulation.address]):
+        simulation.asked.clear()
+        result = run(simulation, *words)
         assert "right: " in result.output
         assert result.exit_code == 0
-        assert set(world.asked) == {"/w/a", "/w/b"}
-    assert world.user_names == {"hdfs"}
+        assert set(simulation.asked) == {"/w/a", "/w/b"}
+    assert simulation.user_names == {"hdfs"}
 
 
-def test_given_paths_are_asked_about(world: World) -> None:
+def test_given_paths_are_asked_about(simulation: Simulation) -> None:
     """In any spelling."""
-    assert run(world, "//x/y/").exit_code == 0
-    assert set(world.asked) == {"/x/y"}
+    assert run(simulation, "//x/y/").exit_code == 0
+    assert set(simulation.asked) == {"/x/y"}
 
 
-def test_a_wrong_answer_is_exit_code_1(world: World) -> None:
+def test_a_wrong_answer_is_exit_code_1(simulation: Simulation) -> None:
     """The proxy has proven that it knows all changes, and still holds it."""
-    world.lengths = [1, 2]
-    result = run(world, "/w/f", "--json")
+    simulation.lengths = [1, 2]
+    result = run(simulation, "/w/f", "--json")
     found = json.loads(result.output)
     assert (result.exit_code, found["exit_code"], found["verdict"]) == (1, 1, "wrong")
     assert found["wrong"] == ["/w/f"]
 
 
-def test_an_empty_cache_is_exit_code_2(world: World) -> None:
+def test_an_empty_cache_is_exit_code_2(simulation: Simulation) -> None:
     """Nothing was compared."""
-    world.paths = []
-    result = run(world)
+    simulation.paths = []
+    result = run(simulation)
     assert result.exit_code == 2
     assert "not known: no answer from memory could be compared" in result.output
 
 
-def test_a_proxy_that_goes_away_leaves_a_report(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_that_goes_away_leaves_a_report(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And so does Ctrl-C."""
     asked = Questions.ask
 
@@ -132,7 +134,7 @@ def test_a_proxy_that_goes_away_leaves_a_report(world: World, monkeypatch: pytes
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Questions, "ask", ask)
-    result = run(world)
+    result = run(simulation)
     assert result.exit_code == 0
     assert "right: 1 answers" in result.output
 
@@ -145,10 +147,10 @@ def test_a_proxy_that_goes_away_leaves_a_report(world: World, monkeypatch: pytes
         (["--rate", "0"], "--rate"),
     ],
 )
-def test_wrong_words_ask_nobody(words: list[str], error: str, world: World) -> None:
+def test_wrong_words_ask_nobody(words: list[str], error: str, simulation: Simulation) -> None:
     """Exit code 2."""
-    result = CliRunner().invoke(audit, [*words, "--admin", world.address])
-    assert (result.exit_code, world.asked) == (2, [])
+    result = CliRunner().invoke(audit, [*words, "--admin", simulation.address])
+    assert (result.exit_code, simulation.asked) == (2, [])
     assert error in result.output
 
 
@@ -160,11 +162,11 @@ def test_wrong_words_ask_nobody(words: list[str], error: str, world: World) -> N
         (["--admin", "ADMIN"], "no proxy answers at"),
     ],
 )
-def test_what_can_not_be_asked_is_exit_code_2(words: list[str], error: str, world: World) -> None:
+def test_what_can_not_be_asked_is_exit_code_2(words: list[str], error: str, simulation: Simulation) -> None:
     """1 says that answers are wrong."""
     nothing = free_address()
     said = [word.replace("ADMIN", nothing) for word in words]
-    result = CliRunner().invoke(nncache, ["audit", "--admin", world.address, *said])
+    result = CliRunner().invoke(nncache, ["audit", "--admin", simulation.address, *said])
     assert result.exception is not None
     assert getattr(result.exception, "exit_code", None) == 2
     assert error in str(result.exception)

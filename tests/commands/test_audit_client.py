@@ -6,14 +6,14 @@ import pytest
 
 from nncache.commands.admin_client import AdminPort
 from nncache.commands.audit_client import HttpSides, is_hit, lines, proxy_of, report_as_json
-from nncache.commands.audit_questions import AuditReport, Read
-from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.commands.audit_questions import AuditReport, StatusReply
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.proxy.audit_judge import AuditOutcome
 from tests.admin_port import answering
 from tests.commands.planted import http_server
 from tests.processes import free_address
 
-ADMIN = Endpoint("proxy7", 9872)
+ADMIN = ListenAddress("proxy7", 9872)
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,15 @@ def test_both_are_asked_the_same() -> None:
     """As the user, for any path."""
     with answering(404, b"{}") as (address, asked):
         found = sides(address)
-        assert found.through_proxy("/w/a b%?") == Read(404, b"{}")
-        assert found.at_namenode(address, "/w/a b%?") == Read(404, b"{}")
+        assert found.through_proxy("/w/a b%?") == StatusReply(404, b"{}")
+        assert found.at_namenode(address, "/w/a b%?") == StatusReply(404, b"{}")
     assert asked == ["GET /webhdfs/v1/w/a%20b%25%3F?op=GETFILESTATUS&user.name=hdfs"] * 2
 
 
 def test_an_answer_from_memory() -> None:
     """As the proxy says."""
     with http_server(200, {"Cache-Status": "nncache; hit"}, "{}") as address:
-        assert sides(address).through_proxy("/w") == Read(200, b"{}", is_hit=True)
+        assert sides(address).through_proxy("/w") == StatusReply(200, b"{}", is_hit=True)
 
 
 def test_the_path_is_explained() -> None:

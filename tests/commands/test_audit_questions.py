@@ -11,7 +11,7 @@ from nncache.commands.audit_questions import (
     WRONG_SHOWN,
     AuditReport,
     Questions,
-    Read,
+    StatusReply,
     active_of,
     paced,
 )
@@ -30,8 +30,8 @@ class FakeSides:
         self.replied_at: float | None = 50.0  # of the entry; None: none
         self.seen_as_of: float | None = 99.0
         self.active: str | None = "nn1:9870"
-        self.says: Read | None = Read(200, NEW)
-        self.kept: Read | None = Read(200, OLD, is_hit=True)
+        self.says: StatusReply | None = StatusReply(200, NEW)
+        self.kept: StatusReply | None = StatusReply(200, OLD, is_hit=True)
         self.asked: list[str] = []
         self.steps: list[Mapping[str, Any]] = []  # what changes with each pause
         self.after_namenode: Mapping[str, Any] = {}
@@ -47,11 +47,11 @@ class FakeSides:
             namenodes.append({"http": self.active, "state": "active"})
         return {"now": self.now, "entry": entry, "seen_as_of": self.seen_as_of, "namenodes": namenodes}
 
-    def through_proxy(self, path: str) -> Read | None:
+    def through_proxy(self, path: str) -> StatusReply | None:
         """Answer from memory."""
         return self.kept
 
-    def at_namenode(self, http: str, path: str) -> Read | None:
+    def at_namenode(self, http: str, path: str) -> StatusReply | None:
         """Answer as it is now."""
         self.asked.append(f"{http} {path}")
         self._become(self.after_namenode)
@@ -85,7 +85,7 @@ def outcome(sides: FakeSides) -> AuditOutcome | None:
 def test_the_same_answer_is_right() -> None:
     """The active NameNode is asked, once."""
     sides = FakeSides()
-    sides.says = Read(200, OLD)
+    sides.says = StatusReply(200, OLD)
     assert outcome(sides) is AuditOutcome.SAME
     assert sides.asked == ["nn1:9870 /w/f"]
 
@@ -140,9 +140,9 @@ def test_without_proof_nothing_is_concluded(seen_as_of: float | None) -> None:
         ({"says": None}, AuditOutcome.UNANSWERED),
         ({"active": None}, AuditOutcome.UNANSWERED),
         ({"now": 2000.0}, AuditOutcome.UNANSWERED),
-        ({"says": Read(403, b"{}")}, AuditOutcome.REFUSED),
+        ({"says": StatusReply(403, b"{}")}, AuditOutcome.REFUSED),
         ({"after_namenode": {"active": "nn0:9870"}}, AuditOutcome.REFUSED),
-        ({"kept": Read(200, OLD)}, None),
+        ({"kept": StatusReply(200, OLD)}, None),
         ({"replied_at": None}, None),
     ],
 )

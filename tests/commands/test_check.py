@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import nncache as api
 from nncache.checks.finding import failed, ok, skipped, warning
-from nncache.checks.table import CHECKS, SETTINGS, Result
+from nncache.checks.table import CHECKS, SETTINGS, CheckResult
 from nncache.commands.check import check, proxy, publisher
 from nncache.commands.check_wiring import as_json, lines, summary
 from nncache.commands.group import nncache
@@ -30,7 +30,7 @@ from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, webhdfs
 from tests.commands.planted import (
-    World,
+    Simulation,
     checked,
     greeting,
     http_server,
@@ -50,7 +50,7 @@ from tests.commands.plants import (
 from tests.commands.registry_plants import IN_THE_REGISTRY, REGISTERS
 from tests.patience import SLACK_S
 from tests.processes import free_address
-from tests.registry.worlds import place_of_its_own
+from tests.registry.samples import place_of_its_own
 from tests.service import NAMESERVICE, Service
 
 pytestmark = pytest.mark.timeout(300)
@@ -59,7 +59,7 @@ ALL_PLANTS = PLANTS | IN_THE_REGISTRY
 
 
 @pytest.fixture(scope="module")
-def world(cluster: Cluster) -> Iterator[World]:
+def simulation(cluster: Cluster) -> Iterator[Simulation]:
     """Two clusters, a running service on one of them, and servers that are something else."""
     spec = ClusterSpec(
         hadoop_version=HADOOP,
@@ -92,7 +92,7 @@ def world(cluster: Cluster) -> Iterator[World]:
         }
         active, standby = sorted(pair.namenodes, key=lambda each: each.state() != "active")
         at = {name: running.enter_context(server) for name, server in servers.items()}
-        yield World(
+        yield Simulation(
             cluster,
             pair,
             service,
@@ -122,32 +122,32 @@ def world(cluster: Cluster) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("name", ALL_PLANTS)
-def test_a_planted_mistake_is_named(world: World, name: str) -> None:
+def test_a_planted_mistake_is_named(simulation: Simulation, name: str) -> None:
     """The line says what is so, which key it is about and what would be right; the exit code says how bad it is."""
     words, check_name, verdict, parts = ALL_PLANTS[name]
-    report = checked(*world.filled(words))
-    told = " | ".join(report.of(check_name, verdict))
-    missing = [part for each in parts if (part := each.format_map(world.addresses)) not in told]
+    report = checked(*simulation.filled(words))
+    reported = " | ".join(report.of(check_name, verdict))
+    missing = [part for each in parts if (part := each.format_map(simulation.addresses)) not in reported]
     assert not missing, report
     if verdict == "failed":
         assert report.exit_code == 1
 
 
-def test_what_is_right_passes(world: World) -> None:
+def test_what_is_right_passes(simulation: Simulation) -> None:
     """A proxy that reads the edits, one that follows a publisher, and the publisher itself: exit code 0."""
-    assert checked(*world.filled(f"{DIRECT} --glob /a")).exit_code == 0
-    follower = checked(*world.filled(f"{PROXY_ON} {FIRST} {ON_ZOOKEEPER}"))
+    assert checked(*simulation.filled(f"{DIRECT} --glob /a")).exit_code == 0
+    follower = checked(*simulation.filled(f"{PROXY_ON} {FIRST} {ON_ZOOKEEPER}"))
     assert (follower.exit_code, follower.failed) == (0, set())
     assert "publishes; .cache covers transaction" in follower.of("publisher", "ok")[0]
     assert "filters in force: 1, none broken" in follower.of("filters", "ok")[0]
-    other = checked(*world.filled(f"{PUBLISHER_ON} {FIRST} {ON_ZOOKEEPER}"))
+    other = checked(*simulation.filled(f"{PUBLISHER_ON} {FIRST} {ON_ZOOKEEPER}"))
     assert (other.exit_code, other.failed) == (0, set())
     assert "another publisher leads: process" in other.of("publisher", "ok")[0]
 
 
-def test_warnings_fail_with_strict_only(world: World) -> None:
+def test_warnings_fail_with_strict_only(simulation: Simulation) -> None:
     """A pair whose files list this host, and retain few edits: one warning about that, none about the rest."""
-    words = world.filled(f"{PROXY_ON} --hadoop-conf-dir {{conf}} --glob /user/*")
+    words = simulation.filled(f"{PROXY_ON} --hadoop-conf-dir {{conf}} --glob /user/*")
     report = checked(*words)
     assert report.exit_code == 0
     assert {each["check"] for each in report.findings if each["verdict"] == "warning"} == {"retention"}
@@ -155,10 +155,10 @@ def test_warnings_fail_with_strict_only(world: World) -> None:
     assert checked(*words, "--strict").exit_code == 1
 
 
-def test_a_running_daemon_is_no_fault_and_is_read_through(world: World) -> None:
+def test_a_running_daemon_is_no_fault_and_is_read_through(simulation: Simulation) -> None:
     """After the start the same words are tried again: the ports are in use by it, and a read goes through it."""
     where = "--listen {proxy} --admin {proxy_admin}"
-    report = checked(*world.filled(f"proxy {where} --user {{superuser}} {FIRST} {ON_ZOOKEEPER}"))
+    report = checked(*simulation.filled(f"proxy {where} --user {{superuser}} {FIRST} {ON_ZOOKEEPER}"))
     assert report.exit_code == 0
     assert [text.split(":")[0] for text in report.of("listen", "ok")] == [
         "listen 127.0.0.1",
@@ -167,19 +167,19 @@ def test_a_running_daemon_is_no_fault_and_is_read_through(world: World) -> None:
     assert all("that is running" in text for text in report.of("listen", "ok"))
     (read,) = report.of("through", "ok")
     assert "answers 200 (Cache-Status: nncache; fwd=bypass" in read
-    running = checked(*world.filled(f"publisher --admin {{publisher_admin}} {FIRST} {ON_ZOOKEEPER}"))
+    running = checked(*simulation.filled(f"publisher --admin {{publisher_admin}} {FIRST} {ON_ZOOKEEPER}"))
     assert "the admin port of an nncache publisher that is running" in running.of("listen", "ok")[0]
 
 
-def test_keys_of_a_file_are_named_with_the_file(world: World, tmp_path: Path) -> None:
+def test_keys_of_a_file_are_named_with_the_file(simulation: Simulation, tmp_path: Path) -> None:
     """What is to be changed is where it stands: a key of the file, or a flag that wins over it."""
     config = tmp_path / "nncache.toml"
-    config.write_text(f'namenode_http = ["{world["closed"]}"]\nnamenode_rpc = ["{world["rpc"]}"]\n')
+    config.write_text(f'namenode_http = ["{simulation["closed"]}"]\nnamenode_rpc = ["{simulation["rpc"]}"]\n')
     words = ("proxy", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config", str(config))
     (text,) = checked(*words).of("addresses", "failed")
-    assert f"in namenode_http in {config}, replace {world['closed']}" in text
-    (text,) = checked(*words, "--namenode-http", world["web"]).of("addresses", "failed")
-    assert f"in --namenode-http, replace {world['web']}" in text
+    assert f"in namenode_http in {config}, replace {simulation['closed']}" in text
+    (text,) = checked(*words, "--namenode-http", simulation["web"]).of("addresses", "failed")
+    assert f"in --namenode-http, replace {simulation['web']}" in text
 
 
 def test_all_faults_of_a_file_are_told(tmp_path: Path) -> None:
@@ -195,10 +195,10 @@ def test_all_faults_of_a_file_are_told(tmp_path: Path) -> None:
     ]
 
 
-def test_silent_servers_cost_a_bounded_time(world: World) -> None:
+def test_silent_servers_cost_a_bounded_time(simulation: Simulation) -> None:
     """They are asked at once: as many as are named take no longer than one."""
     silent_ones = ",".join(
-        f"{host}:{world['silent'].rpartition(':')[2]}" for host in ("127.0.0.1", "localhost")
+        f"{host}:{simulation['silent'].rpartition(':')[2]}" for host in ("127.0.0.1", "localhost")
     )
     began = time.monotonic()
     report = checked(
@@ -209,9 +209,9 @@ def test_silent_servers_cost_a_bounded_time(world: World) -> None:
     assert report.failed == {"addresses"}
 
 
-def test_for_people_there_is_a_line_each(world: World) -> None:
+def test_for_people_there_is_a_line_each(simulation: Simulation) -> None:
     """With the verdict, the check and what to do; the last line counts them."""
-    result = CliRunner().invoke(nncache, ["check", *world.filled(f"{PROXY_ON} {FIRST}")])
+    result = CliRunner().invoke(nncache, ["check", *simulation.filled(f"{PROXY_ON} {FIRST}")])
     *lines, last = result.stdout.splitlines()
     assert result.exit_code == 0
     assert any(line.startswith("warning  globs           no glob is given: ") for line in lines)
@@ -219,25 +219,36 @@ def test_for_people_there_is_a_line_each(world: World) -> None:
     assert last.startswith(f"{sum(line.startswith('ok ') for line in lines)} ok, ")
 
 
-def test_nothing_is_written(world: World) -> None:
+def test_nothing_is_written(simulation: Simulation) -> None:
     """Neither in HDFS nor in ZooKeeper: the last transaction stays, and so does the tree."""
-    before = checked(*world.filled(DIRECT)).of("edits", "ok")
-    tree = checked(*world.filled(f"{PUBLISHER_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /none"))
+    before = checked(*simulation.filled(DIRECT)).of("edits", "ok")
+    tree = checked(
+        *simulation.filled(f"{PUBLISHER_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /none")
+    )
     assert tree.exit_code == 0
-    again = checked(*world.filled(f"{PROXY_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /none"))
+    again = checked(
+        *simulation.filled(f"{PROXY_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /none")
+    )
     assert "there is no /none" in again.of("nameservice", "failed")[0]
-    assert checked(*world.filled(DIRECT)).of("edits", "ok") == before
+    assert checked(*simulation.filled(DIRECT)).of("edits", "ok") == before
 
 
-def test_a_daemon_that_may_register(world: World) -> None:
+def test_a_daemon_that_may_register(simulation: Simulation) -> None:
     """Its entry is free, and other daemons answer: this proxy's is there as long as it runs."""
-    assert world.cluster.zookeeper is not None
-    words = world.filled(REGISTERS)
-    with place_of_its_own(world.cluster) as place:
+    assert simulation.cluster.zookeeper is not None
+    words = simulation.filled(REGISTERS)
+    with place_of_its_own(simulation.cluster) as place:
         where = ("--registry-root", place["registry_root"])
         proxying = Proxy(
-            *("--namenode-http", world["http"], "--namenode-rpc", world["rpc"], "--user", world["superuser"]),
-            *("--channel", "direct", "--registry", "--zookeeper", world["zookeeper"], *where),
+            *(
+                "--namenode-http",
+                simulation["http"],
+                "--namenode-rpc",
+                simulation["rpc"],
+                "--user",
+                simulation["superuser"],
+            ),
+            *("--channel", "direct", "--registry", "--zookeeper", simulation["zookeeper"], *where),
         )
         with proxying as running_proxy, api.open_registry(**place) as registry:
             name = f"/services/nncache/components/proxy-127-0-0-1-{running_proxy.address.rpartition(':')[2]}"
@@ -250,7 +261,7 @@ def test_a_daemon_that_may_register(world: World) -> None:
             assert "can be read" in " ".join(other.of("registry", "ok"))
 
 
-def test_a_proxy_of_several_namespaces_registers_in_one_zookeeper(tmp_path: Path) -> None:
+def test_several_namespaces_register_in_one_zookeeper(tmp_path: Path) -> None:
     """It is one of the settings that do not go together, if they have several."""
     tables = "".join(
         f'[namespaces.{name}]\nnamenode_http = ["{name}:1"]\nnamenode_rpc = ["{name}:2"]\nzookeeper = ["{name}:3"]\n'
@@ -260,8 +271,8 @@ def test_a_proxy_of_several_namespaces_registers_in_one_zookeeper(tmp_path: Path
     (tmp_path / "n.toml").write_text(f"registry = true\n{mounts}{tables}")
     report = checked("proxy", "--config", str(tmp_path / "n.toml"))
     assert report.exit_code == 2
-    (told,) = report.of(SETTINGS, "failed")
-    assert "registry: true: needs one ZooKeeper, and zookeeper is another for one than for two" in told
+    (reported,) = report.of(SETTINGS, "failed")
+    assert "registry: true: needs one ZooKeeper, and zookeeper is another for one than for two" in reported
 
 
 @pytest.mark.parametrize(("command", "form"), [(proxy, PROXY), (publisher, PUBLISHER)])
@@ -280,8 +291,8 @@ def test_help_tells_the_exit_codes() -> None:
 
 
 RESULTS = (
-    Result("states", (ok("a is active"), warning("b\nis slow", "wake it"))),
-    Result("edits", (failed("refused", "set --user"), skipped("c is away"))),
+    CheckResult("states", (ok("a is active"), warning("b\nis slow", "wake it"))),
+    CheckResult("edits", (failed("refused", "set --user"), skipped("c is away"))),
 )
 
 
@@ -315,7 +326,7 @@ def test_json_has_all_of_it() -> None:
 
 def test_of_several_namespaces_each_is_named() -> None:
     """In the line, and by a key of its own."""
-    results = (Result("states", (ok("a is active"),), "lake"),)
+    results = (CheckResult("states", (ok("a is active"),), "lake"),)
     assert [rest for _, _, rest in lines(results)] == ["states          [lake] a is active"]
     (finding,) = json.loads(as_json(results, 0))["findings"]
     assert (finding["namespace"], finding["text"]) == ("lake", "a is active")

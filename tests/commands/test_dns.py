@@ -23,10 +23,10 @@ from nncache.commands.daemons import dns as command
 from nncache.errors import StartError
 from nncache.net.endpoint import parse_endpoint
 from nncache.registry.access import AccessPolicy
-from nncache.registry.daemon_record import PROXY, Daemon
+from nncache.registry.daemon_record import PROXY, RegisteredDaemon
 from nncache.registry.operations import Registry
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected
+from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 from tests.processes import fetched, free_address, running
 
@@ -34,9 +34,9 @@ SERVICE = "nncache.services.registry.example"
 SRV = f"_webhdfs._tcp.{SERVICE}"
 
 
-def proxy(host: str) -> Daemon:
+def proxy(host: str) -> RegisteredDaemon:
     """Return a proxy that could be registered."""
-    return Daemon(
+    return RegisteredDaemon(
         kind=PROXY,
         host=host,
         port=9870,
@@ -46,7 +46,7 @@ def proxy(host: str) -> Daemon:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Fixture:
     """A daemon, and the registry that it serves."""
 
     zookeeper: str
@@ -60,7 +60,7 @@ class Scene:
         async with connected(self.zookeeper) as session:
             await change(Registry(session, self.root, AccessPolicy()))
 
-    async def bind(self, daemon: Daemon) -> None:
+    async def bind(self, daemon: RegisteredDaemon) -> None:
         """Register one."""
 
         async def work(registry: Registry) -> None:
@@ -88,7 +88,7 @@ class Scene:
 
 
 @pytest.fixture
-def scene(cluster: Cluster, tmp_path: Path) -> Iterator[Scene]:
+def fixture(cluster: Cluster, tmp_path: Path) -> Iterator[Fixture]:
     """Run a daemon on the cluster's ZooKeeper, until it is ready."""
     assert cluster.zookeeper is not None
     root, address, admin = f"/registry-{uuid.uuid4().hex[:12]}", free_address(), free_address()
@@ -108,39 +108,39 @@ def scene(cluster: Cluster, tmp_path: Path) -> Iterator[Scene]:
     ) as process:
         while not (pages := fetched(admin, "/ready")) or pages[0][0] != 200:
             assert process.poll() is None, log.read_text()
-        yield Scene(cluster.zookeeper.address, root, address, admin, process)
+        yield Fixture(cluster.zookeeper.address, root, address, admin, process)
 
 
-async def test_a_proxy_is_found_while_it_is_registered(scene: Scene) -> None:
+async def test_a_proxy_is_found_while_it_is_registered(fixture: Fixture) -> None:
     """Over UDP and over TCP, by RFC 2782 and by RFC 6763; then another; then neither; a signal ends it."""
     first, second = proxy("proxy1.example.com"), proxy("127.0.0.1")
-    assert await scene.found(SRV, "SRV") == set()
-    await scene.bind(first)
+    assert await fixture.found(SRV, "SRV") == set()
+    await fixture.bind(first)
     expected = {"0 1 9870 proxy1.example.com."}
     for is_tcp in (False, True):
-        await scene.until(SRV, "SRV", expected, is_tcp=is_tcp)
+        await fixture.until(SRV, "SRV", expected, is_tcp=is_tcp)
     instance = f"proxy-proxy1-example-com-9870.{SRV}"
-    assert await scene.found(SRV, "PTR") == {f"{instance}."}
-    assert await scene.found(instance, "TXT") == {
+    assert await fixture.found(SRV, "PTR") == {f"{instance}."}
+    assert await fixture.found(instance, "TXT") == {
         '"api=org.apache.hadoop.webhdfs" "scheme=http" "path=/webhdfs/v1"'
     }
-    await scene.bind(second)
+    await fixture.bind(second)
     own = f"127-0-0-1.proxy-127-0-0-1-9870.components.{SERVICE}."
-    await scene.until(SRV, "SRV", expected | {f"0 1 9870 {own}"})
-    assert await scene.found(own, "A") == await scene.found(SERVICE, "A") == {"127.0.0.1"}
-    await scene.change(lambda registry: registry.delete("/services/nncache", recursive=True))
+    await fixture.until(SRV, "SRV", expected | {f"0 1 9870 {own}"})
+    assert await fixture.found(own, "A") == await fixture.found(SERVICE, "A") == {"127.0.0.1"}
+    await fixture.change(lambda registry: registry.delete("/services/nncache", recursive=True))
     for is_tcp in (False, True):
-        await scene.until(SRV, "SRV", set(), is_tcp=is_tcp)
-    scene.process.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(scene.process.wait, HANG_S) == 0
+        await fixture.until(SRV, "SRV", set(), is_tcp=is_tcp)
+    fixture.process.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(fixture.process.wait, HANG_S) == 0
 
 
 @pytest.mark.skipif(shutil.which("dig") is None, reason="apt-get install bind9-dnsutils")
-async def test_dig_finds_the_proxies(scene: Scene) -> None:
+async def test_dig_finds_the_proxies(fixture: Fixture) -> None:
     """The line of the documentation."""
-    await scene.bind(proxy("proxy1.example.com"))
-    await scene.until(SRV, "SRV", {"0 1 9870 proxy1.example.com."})
-    endpoint = parse_endpoint("dns_listen", scene.address)
+    await fixture.bind(proxy("proxy1.example.com"))
+    await fixture.until(SRV, "SRV", {"0 1 9870 proxy1.example.com."})
+    endpoint = parse_endpoint("dns_listen", fixture.address)
     for words in ((), ("+tcp",)):
         line = ["dig", f"@{endpoint.host}", "-p", str(endpoint.port), *words, "SRV", SRV]
         done = await asyncio.to_thread(
@@ -151,14 +151,14 @@ async def test_dig_finds_the_proxies(scene: Scene) -> None:
         assert "flags: qr aa rd;" in done.stdout
 
 
-async def test_no_bytes_end_it(scene: Scene) -> None:
+async def test_no_bytes_end_it(fixture: Fixture) -> None:
     """A few hundred messages that are none, over both transports; then it answers as before."""
-    await scene.bind(proxy("proxy1.example.com"))
-    await scene.until(SRV, "SRV", {"0 1 9870 proxy1.example.com."})
-    await asyncio.to_thread(harm, scene.address, random.Random(7))
-    assert scene.process.poll() is None
-    assert await scene.found(SRV, "SRV", is_tcp=True) == await scene.found(SRV, "SRV") != set()
-    ((_, _, metrics),) = fetched(scene.admin, "/metrics")
+    await fixture.bind(proxy("proxy1.example.com"))
+    await fixture.until(SRV, "SRV", {"0 1 9870 proxy1.example.com."})
+    await asyncio.to_thread(harm, fixture.address, random.Random(7))
+    assert fixture.process.poll() is None
+    assert await fixture.found(SRV, "SRV", is_tcp=True) == await fixture.found(SRV, "SRV") != set()
+    ((_, _, metrics),) = fetched(fixture.admin, "/metrics")
     assert 'nncache_dns_messages_dropped_total{reason="error"} 0.0' in metrics
 
 

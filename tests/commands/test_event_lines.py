@@ -8,12 +8,12 @@ import pytest
 from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started, TextLines, WatchItem
 from nncache.hadoop.event_json import decode_event
 from nncache.hadoop.events import (
-    AclEntry,
     AclKind,
     AclScope,
     Append,
     Close,
     Create,
+    FileAclEntry,
     MetadataKind,
     MetadataUpdate,
     Rename,
@@ -27,7 +27,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
 
 
 @pytest.mark.parametrize(
-    ("told", "line"),
+    ("reported", "line"),
     [
         (Started(41), "-- following joe after transaction 41"),
         (Missing("transactions 1 to 2 are missing", 1, 2), "-- gap: transactions 1 to 2 are missing"),
@@ -45,7 +45,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
                 MetadataUpdate(
                     path="/joe/b",
                     kind=MetadataKind.ACLS,
-                    acls=(AclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="ann", permissions=4),),
+                    acls=(FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="ann", permissions=4),),
                 ),
             ),
             "12345678901 METADATA /joe/b  metadataType=ACLS  acls=" + ACL,
@@ -53,13 +53,13 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
         (Happened(46, Unlink("/joe/\n\x1b[2Jb")), "        46 UNLINK   /joe/\\n\\x1b[2Jb"),
     ],
 )
-def test_people_get_aligned_lines(told: WatchItem, line: str) -> None:
+def test_people_get_aligned_lines(reported: WatchItem, line: str) -> None:
     """One line each, and none that steers the terminal."""
-    assert TextLines("joe").line(told, NOW) == TIME + line
+    assert TextLines("joe").line(reported, NOW) == TIME + line
 
 
 @pytest.mark.parametrize(
-    ("told", "fields"),
+    ("reported", "fields"),
     [
         (Started(41), {"after": 41}),
         (Missing("gone"), {"gap": "gone"}),
@@ -68,10 +68,10 @@ def test_people_get_aligned_lines(told: WatchItem, line: str) -> None:
         (Happened(46, Unlink("/joe/\nb")), {"txid": 46, "type": "UNLINK", "path": "/joe/\nb"}),
     ],
 )
-def test_programs_get_an_object_a_line(told: WatchItem, fields: dict[str, object]) -> None:
+def test_programs_get_an_object_a_line(reported: WatchItem, fields: dict[str, object]) -> None:
     """Each names its filter; an event is one in Hadoop's words."""
-    line = JsonLines("joe").line(told, NOW)
+    line = JsonLines("joe").line(reported, NOW)
     assert "\n" not in line
     assert json.loads(line) == {"filter": "joe", **fields}
-    if isinstance(told, Happened):
-        assert decode_event(json.loads(line)) == told.event
+    if isinstance(reported, Happened):
+        assert decode_event(json.loads(line)) == reported.event

@@ -70,8 +70,8 @@ SILENT = NAMENODE | {"namespace_over_rpc": None}
 
 def lines(answer: Explanation, gate: str = "open", namenode: Mapping[str, str | None] = NAMENODE) -> str:
     """Return the text for people, from what JSON makes of the answer."""
-    told = asdict(answer) | {"gate": gate, "namenodes": [namenode]}
-    parsed: dict[str, Any] = json.loads(json.dumps(told))
+    reported = asdict(answer) | {"gate": gate, "namenodes": [namenode]}
+    parsed: dict[str, Any] = json.loads(json.dumps(reported))
     return "\n".join(readable(parsed))
 
 
@@ -163,7 +163,7 @@ def test_the_proxy_may_be_named_in_the_file(tmp_path: Path) -> None:
         explain.main([PATH, "--config", str(config)], standalone_mode=False)
 
 
-def test_of_several_namespaces_the_one_is_named_that_holds_the_path() -> None:
+def test_the_namespace_that_holds_the_path_is_named() -> None:
     """Behind the path."""
     answer = {**asdict(UNKNOWN), "namespace": "lake", "gate": "open", "namenodes": []}
     assert next(readable(answer)) == "/x (namespace lake)"

@@ -168,20 +168,20 @@ def test_a_comparison_that_fails_is_no_difference(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "reported"),
     [
         ("none", None, "No such file or directory"),
         ("bytes", b"\xff", "is not UTF-8: invalid start byte at byte 0"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(
-    tmp_path: Path, name: str, content: bytes | None, told: str
+    tmp_path: Path, name: str, content: bytes | None, reported: str
 ) -> None:
     """Before HDFS is asked."""
     file = tmp_path / name
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(ConfigurationError, match=f"^{file}: {told}"):
+    with pytest.raises(ConfigurationError, match=f"^{file}: {reported}"):
         read_file(str(file))
 
 

@@ -51,7 +51,7 @@ def test_without_filters_there_are_headings() -> None:
     ]
 
 
-def test_a_table_takes_brackets_for_what_they_are_and_counts_many_subscribers() -> None:
+def test_a_table_keeps_brackets_and_counts_subscribers() -> None:
     """A glob is no markup."""
     shown = io.StringIO()
     Console(file=shown, width=120, highlight=False).print(table(STORED))

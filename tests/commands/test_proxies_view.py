@@ -13,9 +13,9 @@ from click.testing import CliRunner
 import nncache
 from nncache.commands.group import nncache as command
 from nncache.errors import RegistryCommandError
-from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, Daemon
+from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected, remove
+from tests.coordination.simulations import connected, remove
 from tests.processes import free_address
 
 REPLIES = {
@@ -91,11 +91,11 @@ def test_each_is_asked_for_its_state(place: dict[str, str], pages: str) -> None:
     with nncache.open_registry(**place) as registry:
         registry.mknode(PLACE, create_parents=True)
         for host, admin in found.items():
-            daemon = Daemon(
+            daemon = RegisteredDaemon(
                 kind=PROXY, host=host, port=1, webhdfs=(f"http://{host}:1/webhdfs/v1",), admin=admin
             )
             registry.bind(daemon.path, daemon.record)
-        publisher = Daemon(kind=PUBLISHER, host="p", port=2, admin=f"{pages}/good/")
+        publisher = RegisteredDaemon(kind=PUBLISHER, host="p", port=2, admin=f"{pages}/good/")
         registry.bind(publisher.path, publisher.record)
     assert listed(place).splitlines() == [
         "proxy-a-1      ready                  http://a:1/webhdfs/v1",

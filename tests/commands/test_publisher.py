@@ -51,12 +51,12 @@ def readiness(admin: str) -> dict[str, Any]:
 def filters(admin: str) -> tuple[list[str], set[str]]:
     """Return the globs in force, and the names of filters that cannot be used, as /filters says."""
     ((_, _, shown),) = fetched(admin, "/filters")
-    told = json.loads(shown)
-    return [filter_["path_glob"] for filter_ in told["published"]], set(told["broken"])
+    reported = json.loads(shown)
+    return [filter_["path_glob"] for filter_ in reported["published"]], set(reported["broken"])
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Fixture:
     """A cluster with one filter, and a place of its own in ZooKeeper."""
 
     cluster: Cluster
@@ -126,46 +126,46 @@ def test_publisher_filter_and_proxy_are_the_service(
     cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
 ) -> None:
     """From three lines to hits; a change behind the proxy's back is seen, also when nobody publishes (Bounded)."""
-    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
+    fixture = Fixture(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
     listen, proxy_admin, admin = free_address(), free_address(), free_address()
-    scene.add_filter()
-    scene.change("PUT", "MKDIRS", "/w")
-    with scene.publisher(admin) as publishing, scene.proxy(listen, proxy_admin) as proxying:
+    fixture.add_filter()
+    fixture.change("PUT", "MKDIRS", "/w")
+    with fixture.publisher(admin) as publishing, fixture.proxy(listen, proxy_admin) as proxying:
         until(lambda: readiness(admin).get("ready") is True)
-        until(lambda: filters(admin) == ([scene.glob], set()))
+        until(lambda: filters(admin) == ([fixture.glob], set()))
         until(lambda: readiness(proxy_admin).get("is_gate_open") is True)
-        until(lambda: scene.seen(listen) == HIT_MISSING)
-        scene.change("PUT", "MKDIRS", "/w/_SUCCESS")
-        until(lambda: scene.seen(listen) == HIT_THERE)
-        scene.change("DELETE", "DELETE", "/w/_SUCCESS")
-        until(lambda: scene.seen(listen) == HIT_MISSING)
+        until(lambda: fixture.seen(listen) == HIT_MISSING)
+        fixture.change("PUT", "MKDIRS", "/w/_SUCCESS")
+        until(lambda: fixture.seen(listen) == HIT_THERE)
+        fixture.change("DELETE", "DELETE", "/w/_SUCCESS")
+        until(lambda: fixture.seen(listen) == HIT_MISSING)
         assert (
             webhdfs(cluster, "PUT", f"{administrators_directory}/filters/odd", "MKDIRS")[0] == HTTPStatus.OK
         )
-        until(lambda: filters(admin) == ([scene.glob], {"odd"}))
+        until(lambda: filters(admin) == ([fixture.glob], {"odd"}))
         ((_, _, metrics),) = fetched(admin, "/metrics")
         assert "\nnncache_publisher_filters 1.0\n" in metrics
         assert "\nnncache_publisher_filters_broken 1.0\n" in metrics
         assert "\nnncache_zookeeper_connected 1.0\n" in metrics
         publishing.send_signal(signal.SIGTERM)
         assert publishing.wait(timeout=20) == 0
-        scene.change("PUT", "MKDIRS", "/w/_SUCCESS")
-        until(lambda: scene.seen(listen)[0] == HTTPStatus.OK)
+        fixture.change("PUT", "MKDIRS", "/w/_SUCCESS")
+        until(lambda: fixture.seen(listen)[0] == HTTPStatus.OK)
         assert "behind the NameNode by" in readiness(proxy_admin)["gate"]
         proxying.send_signal(signal.SIGTERM)
         assert proxying.wait(timeout=20) == 0
-    assert "SIGTERM: nothing more is published" in scene.log.read_text()
-    assert " ERROR " not in scene.log.read_text()
+    assert "SIGTERM: nothing more is published" in fixture.log.read_text()
+    assert " ERROR " not in fixture.log.read_text()
 
 
 @pytest.mark.timeout(120)
-def test_a_standby_leads_as_soon_as_the_leader_has_ended_in_order(
+def test_a_standby_leads_once_the_leader_has_stopped(
     cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
 ) -> None:
     """Before its session would have ended."""
-    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
+    fixture = Fixture(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
     one, other = free_address(), free_address()
-    with scene.publisher(one) as first, scene.publisher(other) as second:
+    with fixture.publisher(one) as first, fixture.publisher(other) as second:
         until(lambda: {readiness(one).get("ready"), readiness(other).get("ready")} == {True, False})
         stops, address = (first, other) if readiness(one)["ready"] else (second, one)
         until(
@@ -179,26 +179,26 @@ def test_a_standby_leads_as_soon_as_the_leader_has_ended_in_order(
 
 
 @pytest.mark.timeout(120)
-def test_a_filter_is_in_force_while_administrators_alone_may_write_it(
+def test_a_filter_others_may_write_is_not_in_force(
     cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
 ) -> None:
     """Another's is not published; while others may write those of administrators, calls are forwarded."""
-    scene = Scene(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
+    fixture = Fixture(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
     listen, proxy_admin, admin = free_address(), free_address(), free_address()
     path, above = f"{administrators_directory}/filters", administrators_directory
-    scene.add_filter()
-    scene.change("PUT", "MKDIRS", "/w")
-    with scene.publisher(admin), scene.proxy(listen, proxy_admin):
+    fixture.add_filter()
+    fixture.change("PUT", "MKDIRS", "/w")
+    with fixture.publisher(admin), fixture.proxy(listen, proxy_admin):
         until(lambda: readiness(proxy_admin).get("is_gate_open") is True)
-        until(lambda: scene.seen(listen) == HIT_MISSING)
+        until(lambda: fixture.seen(listen) == HIT_MISSING)
         make_directory(cluster, above, "777")
         until(lambda: filters(admin) == ([], {"jobs"}))
-        until(lambda: scene.seen(listen) == (404, "nncache; fwd=bypass; detail=no-filter"))
+        until(lambda: fixture.seen(listen) == (404, "nncache; fwd=bypass; detail=no-filter"))
         status, body = webhdfs(cluster, "PUT", f"{above}/mine/subscribers/mallory", "MKDIRS", user="mallory")
         assert status == HTTPStatus.OK, body
         make_directory(cluster, above, "755")
-        until(lambda: filters(admin) == ([scene.glob], set()))
-        until(lambda: scene.seen(listen) == HIT_MISSING)
+        until(lambda: filters(admin) == ([fixture.glob], set()))
+        until(lambda: fixture.seen(listen) == HIT_MISSING)
         webhdfs(cluster, "PUT", f"{above}/mine", "RENAME", destination=f"{path}/mine")
-        until(lambda: filters(admin) == ([scene.glob], {"mine"}))
-    assert f"{above} may be written by others than its owner (mode 777)" in scene.log.read_text()
+        until(lambda: filters(admin) == ([fixture.glob], {"mine"}))
+    assert f"{above} may be written by others than its owner (mode 777)" in fixture.log.read_text()

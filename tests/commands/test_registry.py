@@ -21,8 +21,8 @@ from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import encode_record
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected, remove
-from tests.registry.worlds import WEBHDFS
+from tests.coordination.simulations import connected, remove
+from tests.registry.samples import WEBHDFS
 
 CONTAINER = "container_1408631738011_0001_01_000002"
 

@@ -17,7 +17,7 @@ from nncache.commands.group import nncache as command
 from nncache.errors import ConfigurationError, RegistryCommandError
 from nncache.registry.record import ServiceRecord
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected, remove
+from tests.coordination.simulations import connected, remove
 from tests.patience import HANG_S
 from tests.processes import NNCACHE, free_address
 from tests.registry.fake_resource_manager import FakeResourceManager, served
@@ -26,7 +26,7 @@ ENDED = "application_1408631738011_0001"
 RUNS = "application_1408631738011_0002"
 
 
-class World:
+class Simulation:
     """A registry of its own with two applications, and the ResourceManager that knows them."""
 
     def __init__(self, zookeeper: str, manager: FakeResourceManager) -> None:
@@ -56,11 +56,11 @@ class World:
 
 
 @pytest.fixture
-def world(cluster: Cluster) -> Iterator[World]:
+def simulation(cluster: Cluster) -> Iterator[Simulation]:
     """Yield one, whose registry is removed."""
     assert cluster.zookeeper is not None
     with served(FakeResourceManager(applications={ENDED: "FINISHED", RUNS: "RUNNING"})) as manager:
-        made = World(cluster.zookeeper.address, manager)
+        made = Simulation(cluster.zookeeper.address, manager)
         made.bind("/users/joe/web/a", ENDED)
         made.bind("/users/joe/web/b", RUNS)
         yield made
@@ -72,45 +72,48 @@ def world(cluster: Cluster) -> Iterator[World]:
     asyncio.run(clean())
 
 
-def test_it_says_what_it_would_do_before_it_does_it(world: World) -> None:
+def test_it_says_what_it_would_do_before_it_does_it(simulation: Simulation) -> None:
     """What goes, and what stays, each with its reason."""
     kept = f"/users/joe/web/b: kept: {RUNS} is RUNNING\n"
-    planned = world.run()
+    planned = simulation.run()
     assert (planned.exit_code, planned.stderr) == (0, kept), planned.exception
     assert planned.stdout == f"would delete /users/joe/web/a: {ENDED} is FINISHED\n"
-    assert json.loads(world.run("--json").stdout) == {
+    assert json.loads(simulation.run("--json").stdout) == {
         "dryRun": True,
         "gone": [{"path": "/users/joe/web/a", "why": f"{ENDED} is FINISHED"}],
         "kept": [{"path": "/users/joe/web/b", "why": f"{RUNS} is RUNNING", "runs": True}],
     }
-    assert world.paths() == {"a", "b"}
-    assert world.run("--yes", "/users/ann").exit_code != 0
-    assert world.paths() == {"a", "b"}
-    done = world.run("--yes", "/users/joe")
+    assert simulation.paths() == {"a", "b"}
+    assert simulation.run("--yes", "/users/ann").exit_code != 0
+    assert simulation.paths() == {"a", "b"}
+    done = simulation.run("--yes", "/users/joe")
     assert (done.stdout, done.stderr) == (f"deleted /users/joe/web/a: {ENDED} is FINISHED\n", kept)
-    assert world.run("--yes").stdout == ""
-    assert world.paths() == {"b"}
+    assert simulation.run("--yes").stdout == ""
+    assert simulation.paths() == {"b"}
 
 
-def test_what_the_resource_manager_has_forgotten_stays_unless_it_is_allowed(world: World) -> None:
+def test_forgotten_applications_stay_unless_allowed(simulation: Simulation) -> None:
     """By the timestamp of its id, which the reason names."""
-    del world.manager.applications[ENDED]
-    assert "add 1408631738011 to yarn_forgotten" in world.run("--yes").stderr
-    assert "only" in world.run("--yes", "--yarn-forgotten", "1408631738011", "--yarn-settle-s", "1e9").stderr
-    assert world.paths() == {"a", "b"}
-    assert world.run("--yes", "--yarn-forgotten", "1408631738011").stdout.startswith(
+    del simulation.manager.applications[ENDED]
+    assert "add 1408631738011 to yarn_forgotten" in simulation.run("--yes").stderr
+    assert (
+        "only"
+        in simulation.run("--yes", "--yarn-forgotten", "1408631738011", "--yarn-settle-s", "1e9").stderr
+    )
+    assert simulation.paths() == {"a", "b"}
+    assert simulation.run("--yes", "--yarn-forgotten", "1408631738011").stdout.startswith(
         "deleted /users/joe/web/a"
     )
-    assert world.paths() == {"b"}
+    assert simulation.paths() == {"b"}
 
 
-def test_without_a_resource_manager_it_fails_and_deletes_nothing(world: World) -> None:
+def test_without_a_resource_manager_it_fails_and_deletes_nothing(simulation: Simulation) -> None:
     """In one line that names it."""
     nobody = f"http://{free_address()}"
-    result = world.run("--yes", url=nobody)
+    result = simulation.run("--yes", url=nobody)
     assert isinstance(result.exception, RegistryCommandError)
     assert str(result.exception).startswith(f"{nobody} ({nobody} does not answer")
-    assert world.paths() == {"a", "b"}
+    assert simulation.paths() == {"a", "b"}
 
 
 @pytest.mark.parametrize(
@@ -140,10 +143,12 @@ def test_a_loop_without_yes_is_refused() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_loop_goes_on_until_a_signal(world: World, number: signal.Signals, tmp_path: Path) -> None:
+def test_a_loop_goes_on_until_a_signal(
+    simulation: Simulation, number: signal.Signals, tmp_path: Path
+) -> None:
     """Through an outage of the ResourceManager; what stays is printed once."""
     log = tmp_path / "stderr"
-    arguments = [*NNCACHE, "registry", "reaper", "--yes", "--every", "0.05", *world.flags()]
+    arguments = [*NNCACHE, "registry", "reaper", "--yes", "--every", "0.05", *simulation.flags()]
     with (
         log.open("w") as complaints,
         subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=complaints, text=True) as loop,
@@ -151,14 +156,14 @@ def test_a_loop_goes_on_until_a_signal(world: World, number: signal.Signals, tmp
         try:
             assert loop.stdout is not None
             assert loop.stdout.readline() == f"deleted /users/joe/web/a: {ENDED} is FINISHED\n"
-            world.manager.ha_state = "STANDBY"
+            simulation.manager.ha_state = "STANDBY"
             asked = threading.Semaphore(0)
-            world.manager.before = lambda _: asked.release()
+            simulation.manager.before = lambda _: asked.release()
             for _ in range(4):  # two for each look
                 assert asked.acquire(timeout=HANG_S)
             loop.send_signal(signal.SIGHUP)  # which ends no daemon
-            world.manager.ha_state = "ACTIVE"
-            world.bind("/users/joe/web/c", ENDED)
+            simulation.manager.ha_state = "ACTIVE"
+            simulation.bind("/users/joe/web/c", ENDED)
             assert loop.stdout.readline() == f"deleted /users/joe/web/c: {ENDED} is FINISHED\n"
             loop.send_signal(number)
             assert loop.wait(HANG_S) == 0

@@ -7,9 +7,9 @@ import pytest
 from nncache.commands import registry_view
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.reaping import Reaped, Reaping, Stays
-from nncache.registry.record import Address, Entry, EntryStatus, ServiceRecord, uri_endpoint
-from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
-from tests.registry.worlds import WEBHDFS
+from nncache.registry.record import Address, EntryStatus, RegistryEntry, ServiceRecord, uri_endpoint
+from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
+from tests.registry.samples import WEBHDFS
 
 
 def status(path: str, children: int = 0, size_bytes: int = 0) -> EntryStatus:
@@ -51,7 +51,7 @@ def test_what_is_found_names_the_endpoints_that_match() -> None:
     record = ServiceRecord(
         external=(uri_endpoint("a", "REST", "http://a/", "http://b/"), uri_endpoint("b", "REST", "http://c/"))
     )
-    entry = Entry(status("/services/x"), record)
+    entry = RegistryEntry(status("/services/x"), record)
     assert list(registry_view.found([entry], EndpointQuery("api", "a"), as_json=False)) == [
         "/services/x  http://a/  http://b/"
     ]
@@ -65,7 +65,7 @@ def test_what_is_found_names_the_endpoints_that_match() -> None:
         (Present(status("/a"), None), "+ /a  no record", {"record": None}),
         (Present(status("/a"), None, "broken"), "+ /a  broken", {"fault": "broken", "version": 3}),
         (Removed("/a"), "- /a", {"change": "removed", "path": "/a"}),
-        (Gap("lost"), "-- gap: lost; all is read again", {"change": "gap", "why": "lost"}),
+        (WatchGap("lost"), "-- gap: lost; all is read again", {"change": "gap", "why": "lost"}),
         (Current(), "-- current", {"change": "current"}),
     ],
 )

@@ -11,36 +11,36 @@ from nncache.coordination.zookeeper import Delete
 from nncache.errors import WatchError
 from nncache.hadoop.events import Unlink
 from nncache.invalidation.subscriber.subscription import Subscription
+from tests.invalidation.channel.fake_cluster import FakeCluster, play
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import Stage, play
 from tests.invalidation.virtual_time import clock
 
 
 class Watcher:
     """Somebody who watches, and what was told."""
 
-    def __init__(self, stage: Stage, name: str = "joe", from_txid: int | None = None) -> None:
-        self.told: list[WatchItem] = []
-        subscription = Subscription(stage.session, ZNODES, name, clock, from_txid, outage_s=6.0)
-        self.telling = Telling(subscription, self.told.append)
+    def __init__(self, fake_cluster: FakeCluster, name: str = "joe", from_txid: int | None = None) -> None:
+        self.reported: list[WatchItem] = []
+        subscription = Subscription(fake_cluster.session, ZNODES, name, clock, from_txid, outage_s=6.0)
+        self.telling = Telling(subscription, self.reported.append)
 
     def news(self) -> list[WatchItem]:
         """Return what was told since this was last asked."""
-        news, self.told[:] = self.told[:], []
+        news, self.reported[:] = self.reported[:], []
         return news
 
 
 def watching(
-    story: Callable[[Stage, Watcher], Awaitable[None]], *, from_txid: int | None = None
-) -> Callable[[Stage], Awaitable[None]]:
+    story: Callable[[FakeCluster, Watcher], Awaitable[None]], *, from_txid: int | None = None
+) -> Callable[[FakeCluster], Awaitable[None]]:
     """Return the story with somebody watching from its beginning to its end."""
 
-    async def watched(stage: Stage) -> None:
-        watcher = Watcher(stage, from_txid=from_txid)
+    async def watched(fake_cluster: FakeCluster) -> None:
+        watcher = Watcher(fake_cluster, from_txid=from_txid)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(watcher.telling.run())
             await asyncio.sleep(0.1)
-            await story(stage, watcher)
+            await story(fake_cluster, watcher)
             running.cancel()
 
     return watched
@@ -54,9 +54,9 @@ def unlinked(txid: int, path: str) -> Happened:
 def test_events_are_told_in_order() -> None:
     """Behind where it begins; the others' are not."""
 
-    async def story(stage: Stage, watcher: Watcher) -> None:
+    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         assert watcher.news() == [Started(10)]
-        stage.unlink("/joe/a", "/ann/b", "/joe/c")
+        fake_cluster.unlink("/joe/a", "/ann/b", "/joe/c")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(11, "/joe/a"), unlinked(13, "/joe/c")]
 
@@ -66,12 +66,12 @@ def test_events_are_told_in_order() -> None:
 def test_it_begins_where_one_likes() -> None:
     """Behind the transaction given, if its records are still there."""
 
-    async def story(stage: Stage) -> None:
-        stage.unlink("/joe/a")
-        stage.unlink("/joe/b")
-        await watching(told, from_txid=11)(stage)
+    async def story(fake_cluster: FakeCluster) -> None:
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.unlink("/joe/b")
+        await watching(reported, from_txid=11)(fake_cluster)
 
-    async def told(stage: Stage, watcher: Watcher) -> None:
+    async def reported(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         assert watcher.news() == [Started(11), unlinked(12, "/joe/b")]
 
     play(story)
@@ -80,11 +80,11 @@ def test_it_begins_where_one_likes() -> None:
 def test_a_gap_is_told_and_the_rest_follows() -> None:
     """GapFlush: which transactions are missing, and then what comes behind them."""
 
-    async def story(stage: Stage, watcher: Watcher) -> None:
+    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
-        stage.namenode.unlink("/joe/a")
-        stage.press.drop(11, 11)
-        stage.unlink("/joe/b")
+        fake_cluster.namenode.unlink("/joe/a")
+        fake_cluster.press.drop(11, 11)
+        fake_cluster.unlink("/joe/b")
         await asyncio.sleep(0.1)
         assert watcher.news() == [
             Missing("transactions 11 to 11 were dropped: purged", 11, 11),
@@ -98,18 +98,18 @@ def test_a_gap_is_told_and_the_rest_follows() -> None:
 def test_gaps_in_a_row_are_left_behind() -> None:
     """Where records come and go too quickly it goes on from now, and says what it has left out."""
 
-    async def story(stage: Stage, watcher: Watcher) -> None:
+    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
-        stage.server.latency_s = 0.02
+        fake_cluster.server.latency_s = 0.02
         for _ in range(300):
-            stage.unlink("/joe/a")
+            fake_cluster.unlink("/joe/a")
             await asyncio.sleep(0.005)
-        stage.server.latency_s = 0.002
+        fake_cluster.server.latency_s = 0.002
         await asyncio.sleep(3)
         news = watcher.news()
         covered = [10]
-        for told in news:
-            match told:
+        for reported in news:
+            match reported:
                 case Missing(_, first, last) if first is not None and last is not None:
                     assert first == covered[-1] + 1
                     covered.append(last)
@@ -119,8 +119,8 @@ def test_gaps_in_a_row_are_left_behind() -> None:
                     assert txid == covered[-1] + 1
                     covered.append(txid)
         assert covered[-1] == 310
-        assert len([told for told in news if isinstance(told, Missing)]) < 40
-        stage.unlink("/joe/b")
+        assert len([reported for reported in news if isinstance(reported, Missing)]) < 40
+        fake_cluster.unlink("/joe/b")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(311, "/joe/b")]
 
@@ -130,18 +130,18 @@ def test_gaps_in_a_row_are_left_behind() -> None:
 def test_a_filter_made_anew_goes_on_behind_what_is_missing() -> None:
     """GapFlush: two lines say what happened, and the rest follows."""
 
-    async def story(stage: Stage, watcher: Watcher) -> None:
+    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
-        stage.server.disconnect()
-        stage.press.change_filters({})
-        stage.unlink("/joe/a")
-        stage.press.change_filters({"joe": "/joe/*"})
-        stage.unlink("/joe/b")
-        stage.server.connect()
+        fake_cluster.server.disconnect()
+        fake_cluster.press.change_filters({})
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.press.change_filters({"joe": "/joe/*"})
+        fake_cluster.unlink("/joe/b")
+        fake_cluster.server.connect()
         await asyncio.sleep(3)
-        told = watcher.news()
-        assert [type(item) for item in told] == [Missing, Missing, Started, Happened]
-        assert told[1:3] == [
+        reported = watcher.news()
+        assert [type(item) for item in reported] == [Missing, Missing, Started, Happened]
+        assert reported[1:3] == [
             Missing("filter joe is matched from transaction 12 on only", 11, 11),
             Started(11),
         ]
@@ -152,16 +152,16 @@ def test_a_filter_made_anew_goes_on_behind_what_is_missing() -> None:
 def test_an_outage_is_told_once_and_so_is_its_end() -> None:
     """However long it lasts; nothing is missing when it is over."""
 
-    async def story(stage: Stage, watcher: Watcher) -> None:
+    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
-        stage.server.disconnect()
+        fake_cluster.server.disconnect()
         await asyncio.sleep(100)
-        stage.unlink("/joe/a")
-        stage.server.connect()
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.server.connect()
         await asyncio.sleep(3)
-        told = watcher.news()
-        assert isinstance(told[0], Away)
-        assert told[1:] == [Started(10), unlinked(11, "/joe/a")]
+        reported = watcher.news()
+        assert isinstance(reported[0], Away)
+        assert reported[1:] == [Started(10), unlinked(11, "/joe/a")]
 
     play(watching(story))
 
@@ -169,19 +169,19 @@ def test_an_outage_is_told_once_and_so_is_its_end() -> None:
 def test_a_publisher_away_is_told_once_and_so_is_its_return() -> None:
     """Also when ZooKeeper goes away meanwhile."""
 
-    async def story(stage: Stage, watcher: Watcher) -> None:
+    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
-        stage.press.vanish()
+        fake_cluster.press.vanish()
         await asyncio.sleep(30)
-        stage.server.disconnect()
+        fake_cluster.server.disconnect()
         await asyncio.sleep(30)
-        stage.server.connect()
+        fake_cluster.server.connect()
         await asyncio.sleep(30)
         assert watcher.news() == [Away("no publisher has been there for 10 s")]
-        stage.press.appear()
+        fake_cluster.press.appear()
         await asyncio.sleep(0.1)
         assert watcher.news() == [Started(10)]
-        stage.unlink("/joe/a")
+        fake_cluster.unlink("/joe/a")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(11, "/joe/a")]
 
@@ -191,15 +191,15 @@ def test_a_publisher_away_is_told_once_and_so_is_its_return() -> None:
 def test_a_wiped_zookeeper_is_waited_for() -> None:
     """Until a publisher has filled it again; what happened meanwhile is missing."""
 
-    async def story(stage: Stage, watcher: Watcher) -> None:
+    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
-        stage.server.wipe()
+        fake_cluster.server.wipe()
         await asyncio.sleep(30)
         gap, away = watcher.news()
         assert isinstance(gap, Missing)
         assert isinstance(away, Away)
-        stage.namenode.unlink("/joe/lost")
-        stage.press.begin()
+        fake_cluster.namenode.unlink("/joe/lost")
+        fake_cluster.press.begin()
         await asyncio.sleep(3)
         assert watcher.news() == [
             Missing("filter joe is matched from transaction 12 on only", 11, 11),
@@ -213,9 +213,9 @@ def test_a_wiped_zookeeper_is_waited_for() -> None:
 def test_an_unknown_filter_ends_it_with_the_names_there_are(name: str) -> None:
     """Whoever mistyped sees what to type."""
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         with pytest.raises(WatchError, match=r"there is no filter .*; there are: joe$"):
-            await Watcher(stage, name).telling.run()
+            await Watcher(fake_cluster, name).telling.run()
 
     play(story)
 
@@ -223,12 +223,12 @@ def test_an_unknown_filter_ends_it_with_the_names_there_are(name: str) -> None:
 def test_a_filter_that_is_removed_ends_it() -> None:
     """After the gap has been told."""
 
-    async def story(stage: Stage) -> None:
-        watcher = Watcher(stage)
-        asyncio.get_running_loop().call_later(1, stage.press.change_filters, {"ann": "/ann/*"})
+    async def story(fake_cluster: FakeCluster) -> None:
+        watcher = Watcher(fake_cluster)
+        asyncio.get_running_loop().call_later(1, fake_cluster.press.change_filters, {"ann": "/ann/*"})
         with pytest.raises(WatchError, match=r"there are: ann$"):
             await watcher.telling.run()
-        assert [type(told) for told in watcher.told] == [Started, Missing]
+        assert [type(reported) for reported in watcher.reported] == [Started, Missing]
 
     play(story)
 
@@ -236,16 +236,16 @@ def test_a_filter_that_is_removed_ends_it() -> None:
 def test_what_is_away_at_the_beginning_is_an_error() -> None:
     """Whoever starts it sits in front of it: no ZooKeeper, no publisher, no right to read."""
 
-    async def story(stage: Stage) -> None:
-        stage.server.tree.forbidden.add(ZNODES.definition("joe"))
+    async def story(fake_cluster: FakeCluster) -> None:
+        fake_cluster.server.tree.forbidden.add(ZNODES.definition("joe"))
         with pytest.raises(WatchError, match="ACL"):
-            await Watcher(stage).telling.run()
-        stage.press.commit(Delete(ZNODES.stream("joe")))
-        stage.server.wipe()
+            await Watcher(fake_cluster).telling.run()
+        fake_cluster.press.commit(Delete(ZNODES.stream("joe")))
+        fake_cluster.server.wipe()
         with pytest.raises(WatchError, match="is a publisher running"):
-            await Watcher(stage).telling.run()
-        stage.server.disconnect()
+            await Watcher(fake_cluster).telling.run()
+        fake_cluster.server.disconnect()
         with pytest.raises(WatchError, match="is --zookeeper right"):
-            await Watcher(stage).telling.run()
+            await Watcher(fake_cluster).telling.run()
 
     play(story)

@@ -16,8 +16,8 @@ ADDRESSES = {"superuser": "hdfs", "filters": "/filters", "http": "a:1", "rpc": "
 def assert_it_is_told(report: Report, *parts: str) -> None:
     """Each part is in some line, and nothing can start."""
     assert report.exit_code == 2
-    told = " | ".join(each["text"] for each in report.findings)
-    assert [part for part in parts if part not in told] == [], told
+    reported = " | ".join(each["text"] for each in report.findings)
+    assert [part for part in parts if part not in reported] == [], reported
 
 
 @pytest.mark.parametrize("name", WRONG_SETTINGS)

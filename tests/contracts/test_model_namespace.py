@@ -154,9 +154,9 @@ class Beside:
             truth = operations.reply(done.op, steps).body if really.truth is not None else b""
             modelled = said(200, truth)
         assert really == modelled, f"{done}: {really}, modelled: {modelled}"
-        told = [list(step.events) for step in steps if step.events]
+        reported = [list(step.events) for step in steps if step.events]
         events = self.real.events_since(before)
-        assert events == told, f"{done}: {events}, modelled: {told}"
+        assert events == reported, f"{done}: {events}, modelled: {reported}"
         if steps:
             self.now = steps[-1].namespace
         self.txid += max(1, len(steps))

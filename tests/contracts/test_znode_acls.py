@@ -10,7 +10,7 @@ from nncache.coordination.acl import OF_ITS_MAKER, OPEN, AclEntry, Right
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError, ZnodeError
 from nncache.coordination.zookeeper import Check, Create, Delete, SetData, ZnodeAcl
 from nncache.testbed import Cluster
-from tests.coordination.worlds import FakeWorld, RealWorld, World, connected, remove
+from tests.coordination.simulations import FakeWorld, RealWorld, Simulation, connected, remove
 
 ALLOWED = {
     Right.READ: {"get", "children", "check"},
@@ -32,7 +32,7 @@ async def is_allowed(attempt: Callable[[], Awaitable[object]]) -> bool:
 
 
 @pytest.fixture(params=["fake", "real"])
-async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+async def simulation(request: pytest.FixtureRequest) -> AsyncIterator[Simulation]:
     """Yield the fake, or the ZooKeeper of the cluster."""
     if request.param == "fake":
         fake = FakeWorld()
@@ -48,54 +48,58 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         await remove(session, root)
 
 
-async def test_each_right_allows_what_it_is_for(world: World) -> None:
+async def test_each_right_allows_what_it_is_for(simulation: Simulation) -> None:
     """CREATE and DELETE are about children; an ACL is seen by who may read or administer."""
     for right in Right:
-        path = f"{world.root}/{right.name}"
-        await world.zookeeper.commit([Create(path, b""), Create(f"{path}/x", b""), Create(f"{path}/y", b"")])
-        await world.zookeeper.set_acl(path, (AclEntry("world", "anyone", right | Right.ADMIN),), 0)
+        path = f"{simulation.root}/{right.name}"
+        await simulation.zookeeper.commit(
+            [Create(path, b""), Create(f"{path}/x", b""), Create(f"{path}/y", b"")]
+        )
+        await simulation.zookeeper.set_acl(path, (AclEntry("world", "anyone", right | Right.ADMIN),), 0)
         deeds: dict[str, Callable[[], Awaitable[object]]] = {
-            "get": partial(world.zookeeper.get, path),
-            "children": partial(world.zookeeper.children, path),
-            "check": partial(world.zookeeper.commit, [Check(path, 0)]),
-            "set": partial(world.zookeeper.commit, [SetData(path, b"")]),
-            "create": partial(world.zookeeper.commit, [Create(f"{path}/z", b"")]),
-            "delete": partial(world.zookeeper.commit, [Delete(f"{path}/x")]),
+            "get": partial(simulation.zookeeper.get, path),
+            "children": partial(simulation.zookeeper.children, path),
+            "check": partial(simulation.zookeeper.commit, [Check(path, 0)]),
+            "set": partial(simulation.zookeeper.commit, [SetData(path, b"")]),
+            "create": partial(simulation.zookeeper.commit, [Create(f"{path}/z", b"")]),
+            "delete": partial(simulation.zookeeper.commit, [Delete(f"{path}/x")]),
         }
         assert {deed for deed, attempt in deeds.items() if await is_allowed(attempt)} == ALLOWED[right]
-        assert (await world.zookeeper.acl(path)).acl == (AclEntry("world", "anyone", right | Right.ADMIN),)
-        await world.zookeeper.set_acl(path, OPEN, 1)
+        assert (await simulation.zookeeper.acl(path)).acl == (
+            AclEntry("world", "anyone", right | Right.ADMIN),
+        )
+        await simulation.zookeeper.set_acl(path, OPEN, 1)
 
 
-async def test_an_acl_has_a_version_of_its_own(world: World) -> None:
+async def test_an_acl_has_a_version_of_its_own(simulation: Simulation) -> None:
     """It is set against that; data and ACL do not count each other's changes."""
-    path = f"{world.root}/a"
+    path = f"{simulation.root}/a"
     with pytest.raises(NoNodeError):
-        await world.zookeeper.acl(path)
+        await simulation.zookeeper.acl(path)
     with pytest.raises(NoNodeError):
-        await world.zookeeper.set_acl(path, OPEN, 0)
-    await world.zookeeper.commit([Create(path, b"")])
-    await world.zookeeper.commit([SetData(path, b"")])
-    found = await world.zookeeper.acl(path)
+        await simulation.zookeeper.set_acl(path, OPEN, 0)
+    await simulation.zookeeper.commit([Create(path, b"")])
+    await simulation.zookeeper.commit([SetData(path, b"")])
+    found = await simulation.zookeeper.acl(path)
     assert (found.acl, found.version) == (OPEN, 0)
     read = (AclEntry("world", "anyone", Right.READ | Right.ADMIN),)
-    await world.zookeeper.set_acl(path, read, 0)
+    await simulation.zookeeper.set_acl(path, read, 0)
     for version in (0, 2):
         with pytest.raises(BadVersionError):
-            await world.zookeeper.set_acl(path, OPEN, version)
-    assert await world.zookeeper.acl(path) == ZnodeAcl(read, 1)
-    assert (await world.zookeeper.get(path)).version == 1
-    await world.zookeeper.set_acl(path, (AclEntry("world", "anyone", Right.READ),), 1)
+            await simulation.zookeeper.set_acl(path, OPEN, version)
+    assert await simulation.zookeeper.acl(path) == ZnodeAcl(read, 1)
+    assert (await simulation.zookeeper.get(path)).version == 1
+    await simulation.zookeeper.set_acl(path, (AclEntry("world", "anyone", Right.READ),), 1)
     with pytest.raises(NotAllowedError):
-        await world.zookeeper.set_acl(path, OPEN, 2)
+        await simulation.zookeeper.set_acl(path, OPEN, 2)
 
 
-async def test_a_session_without_an_identity_makes_nothing_its_own(world: World) -> None:
+async def test_a_session_without_an_identity_makes_nothing_its_own(simulation: Simulation) -> None:
     """ZooKeeper refuses `auth`, and the whole transaction with it."""
     with pytest.raises(ZnodeError, match=r"must have authenticated this client|refuses its ACL"):
-        await world.zookeeper.commit(
-            [Create(f"{world.root}/a", b""), Create(f"{world.root}/b", b"", acl=OF_ITS_MAKER)]
+        await simulation.zookeeper.commit(
+            [Create(f"{simulation.root}/a", b""), Create(f"{simulation.root}/b", b"", acl=OF_ITS_MAKER)]
         )
     with pytest.raises(ZnodeError):
-        await world.zookeeper.ensure(f"{world.root}/c", OF_ITS_MAKER)
-    assert await world.zookeeper.children(world.root) == ()
+        await simulation.zookeeper.ensure(f"{simulation.root}/c", OF_ITS_MAKER)
+    assert await simulation.zookeeper.children(simulation.root) == ()

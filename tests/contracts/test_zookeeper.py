@@ -21,7 +21,7 @@ from nncache.coordination.errors import (
 )
 from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znodes
 from nncache.testbed import Cluster
-from tests.coordination.worlds import FakeWorld, RealWorld, World, connected, remove
+from tests.coordination.simulations import FakeWorld, RealWorld, Simulation, connected, remove
 
 MOMENT_S = 0.05
 LONG_S = 10.0
@@ -88,75 +88,85 @@ class Embedded:
 
 
 class ZnodesContract:
-    """What all do; a subclass has the fixture `world`, whose root is there and empty."""
+    """What all do; a subclass has the fixture `simulation`, whose root is there and empty."""
 
-    async def test_a_znode_is_read_as_it_was_written(self, world: Place) -> None:
+    async def test_a_znode_is_read_as_it_was_written(self, simulation: Place) -> None:
         """Data, version and children are those of now; created_zxid tells a new znode from the old one of its path."""
-        path = f"{world.root}/a"
-        await world.zookeeper.commit([Create(path, b"\0first")])
-        first = await world.zookeeper.get(path)
+        path = f"{simulation.root}/a"
+        await simulation.zookeeper.commit([Create(path, b"\0first")])
+        first = await simulation.zookeeper.get(path)
         assert (first.path, first.data, first.version, first.children, first.owner_session) == (
             path, b"\0first", 0, 0, 0,
         )  # fmt: skip
-        await world.zookeeper.commit([SetData(path, b""), Create(f"{path}/x", b""), Create(f"{path}/y", b"")])
-        second = await world.zookeeper.get(path)
+        await simulation.zookeeper.commit(
+            [SetData(path, b""), Create(f"{path}/x", b""), Create(f"{path}/y", b"")]
+        )
+        second = await simulation.zookeeper.get(path)
         assert (second.data, second.version, second.children) == (b"", 1, 2)
         assert second.created_zxid == first.created_zxid
-        await world.zookeeper.commit(
+        await simulation.zookeeper.commit(
             [Delete(f"{path}/x"), Delete(f"{path}/y"), Delete(path), Create(path, b"")]
         )
-        third = await world.zookeeper.get(path)
+        third = await simulation.zookeeper.get(path)
         assert (third.version, third.children) == (0, 0)
         assert third.created_zxid > first.created_zxid
 
-    async def test_what_is_not_there_is_named(self, world: Place) -> None:
+    async def test_what_is_not_there_is_named(self, simulation: Place) -> None:
         """NoNodeError names the path."""
-        for call in (world.zookeeper.get, world.zookeeper.children):
+        for call in (simulation.zookeeper.get, simulation.zookeeper.children):
             with pytest.raises(NoNodeError) as raised:
-                await call(f"{world.root}/x")
-            assert raised.value.path == f"{world.root}/x"
+                await call(f"{simulation.root}/x")
+            assert raised.value.path == f"{simulation.root}/x"
 
-    async def test_many_are_read_in_the_order_asked_for(self, world: Place) -> None:
+    async def test_many_are_read_in_the_order_asked_for(self, simulation: Place) -> None:
         """One for each path, None for those that are not there, also for more than are under way at a time."""
-        await world.zookeeper.commit([Create(f"{world.root}/{n}", str(n).encode()) for n in range(150)])
-        paths = [f"{world.root}/{n}" for n in range(299, -1, -1)]
-        found = await world.zookeeper.get_many(paths)
+        await simulation.zookeeper.commit(
+            [Create(f"{simulation.root}/{n}", str(n).encode()) for n in range(150)]
+        )
+        paths = [f"{simulation.root}/{n}" for n in range(299, -1, -1)]
+        found = await simulation.zookeeper.get_many(paths)
         assert [znode and znode.data for znode in found[150:]] == [
             str(n).encode() for n in range(149, -1, -1)
         ]
         assert found[:150] == (None,) * 150
-        assert await world.zookeeper.get_many([]) == ()
+        assert await simulation.zookeeper.get_many([]) == ()
 
-    async def test_children_are_named_without_their_parent(self, world: Place) -> None:
+    async def test_children_are_named_without_their_parent(self, simulation: Place) -> None:
         """Names, in no order."""
-        assert await world.zookeeper.children(world.root) == ()
-        await world.zookeeper.commit([Create(f"{world.root}/a", b""), Create(f"{world.root}/a/b", b"")])
-        assert await world.zookeeper.children(world.root) == ("a",)
-        await world.zookeeper.commit([Create(f"{world.root}/{n}", b"") for n in range(20)])
-        assert sorted(await world.zookeeper.children(world.root)) == sorted(["a", *map(str, range(20))])
+        assert await simulation.zookeeper.children(simulation.root) == ()
+        await simulation.zookeeper.commit(
+            [Create(f"{simulation.root}/a", b""), Create(f"{simulation.root}/a/b", b"")]
+        )
+        assert await simulation.zookeeper.children(simulation.root) == ("a",)
+        await simulation.zookeeper.commit([Create(f"{simulation.root}/{n}", b"") for n in range(20)])
+        assert sorted(await simulation.zookeeper.children(simulation.root)) == sorted(
+            ["a", *map(str, range(20))]
+        )
 
     @pytest.mark.parametrize(
         ("operations", "error", "path"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS]
     )
     async def test_a_refused_commit_changes_nothing(
-        self, world: Place, operations: Sequence[Operation], error: type[ZnodeError], path: str
+        self, simulation: Place, operations: Sequence[Operation], error: type[ZnodeError], path: str
     ) -> None:
         """The error is that of the first operation that can't be carried out; none of the others is."""
         names = ("A", "A/child", "B")
-        await world.zookeeper.commit([Create(f"{world.root}/{name}", b"old") for name in names])
-        await world.zookeeper.commit([SetData(f"{world.root}/A", b"new")])
-        paths = [world.root, *(f"{world.root}/{name}" for name in (*names, "Y"))]
-        before = await world.zookeeper.get_many(paths)
+        await simulation.zookeeper.commit([Create(f"{simulation.root}/{name}", b"old") for name in names])
+        await simulation.zookeeper.commit([SetData(f"{simulation.root}/A", b"new")])
+        paths = [simulation.root, *(f"{simulation.root}/{name}" for name in (*names, "Y"))]
+        before = await simulation.zookeeper.get_many(paths)
         with pytest.raises(ZnodeError) as raised:
-            await world.zookeeper.commit([placed(world.root, operation) for operation in operations])
+            await simulation.zookeeper.commit(
+                [placed(simulation.root, operation) for operation in operations]
+            )
         assert type(raised.value) is error
-        assert raised.value.path == path.replace("$", world.root)
-        assert await world.zookeeper.get_many(paths) == before
+        assert raised.value.path == path.replace("$", simulation.root)
+        assert await simulation.zookeeper.get_many(paths) == before
 
-    async def test_a_commit_sees_itself(self, world: Place) -> None:
+    async def test_a_commit_sees_itself(self, simulation: Place) -> None:
         """Later operations find what the earlier ones have done; any version is good for ANY_VERSION."""
-        a, b = f"{world.root}/a", f"{world.root}/b"
-        await world.zookeeper.commit(
+        a, b = f"{simulation.root}/a", f"{simulation.root}/b"
+        await simulation.zookeeper.commit(
             [
                 Create(a, b"1"),
                 Create(f"{a}/x", b""),
@@ -170,130 +180,134 @@ class ZnodesContract:
                 Create(b, b""),
             ]
         )
-        assert await world.zookeeper.children(world.root) == ("b",)
+        assert await simulation.zookeeper.children(simulation.root) == ("b",)
 
-    async def test_an_empty_commit_is_nothing(self, world: Place) -> None:
+    async def test_an_empty_commit_is_nothing(self, simulation: Place) -> None:
         """It succeeds."""
-        await world.zookeeper.commit([])
+        await simulation.zookeeper.commit([])
 
-    async def test_a_commit_may_be_large(self, world: Place) -> None:
+    async def test_a_commit_may_be_large(self, simulation: Place) -> None:
         """Up to LARGE bytes in all, and thousands of operations."""
-        await world.zookeeper.commit([Create(f"{world.root}/large", b"x" * LARGE)])
-        assert len((await world.zookeeper.get(f"{world.root}/large")).data) == LARGE
-        await world.zookeeper.commit([Create(f"{world.root}/{n}", b"") for n in range(2000)])
-        assert (await world.zookeeper.get(world.root)).children == 2001
+        await simulation.zookeeper.commit([Create(f"{simulation.root}/large", b"x" * LARGE)])
+        assert len((await simulation.zookeeper.get(f"{simulation.root}/large")).data) == LARGE
+        await simulation.zookeeper.commit([Create(f"{simulation.root}/{n}", b"") for n in range(2000)])
+        assert (await simulation.zookeeper.get(simulation.root)).children == 2001
 
 
 class Contract(ZnodesContract):
     """What those with sessions do."""
 
-    async def test_a_session_says_who_it_is(self, world: World) -> None:
+    async def test_a_session_says_who_it_is(self, simulation: Simulation) -> None:
         """A connected session has an id and has counted its first connection; another session has another id."""
-        assert world.zookeeper.is_connected
-        assert world.zookeeper.connection_id == 1
-        await world.zookeeper.wait_connected(0.0)
-        async with world.session() as other:
-            assert 0 != other.session_id != world.zookeeper.session_id != 0
+        assert simulation.zookeeper.is_connected
+        assert simulation.zookeeper.connection_id == 1
+        await simulation.zookeeper.wait_connected(0.0)
+        async with simulation.session() as other:
+            assert 0 != other.session_id != simulation.zookeeper.session_id != 0
 
-    async def test_nothing_is_created_below_an_ephemeral(self, world: World) -> None:
+    async def test_nothing_is_created_below_an_ephemeral(self, simulation: Simulation) -> None:
         """It is refused, and nothing is changed."""
-        path = f"{world.root}/e"
-        await world.zookeeper.commit([Create(path, b"", ephemeral=True)])
+        path = f"{simulation.root}/e"
+        await simulation.zookeeper.commit([Create(path, b"", ephemeral=True)])
         with pytest.raises(ZnodeError) as raised:
-            await world.zookeeper.commit([Create(f"{path}/x", b"")])
+            await simulation.zookeeper.commit([Create(f"{path}/x", b"")])
         assert type(raised.value) is ZnodeError
         assert raised.value.path == f"{path}/x"
 
-    async def test_an_ephemeral_znode_goes_with_its_session(self, world: World) -> None:
+    async def test_an_ephemeral_znode_goes_with_its_session(self, simulation: Simulation) -> None:
         """It names the session that made it, and goes when that is left."""
-        path = f"{world.root}/e"
-        async with world.session() as other:
+        path = f"{simulation.root}/e"
+        async with simulation.session() as other:
             await other.commit([Create(path, b"mine", ephemeral=True)])
-            assert (await world.zookeeper.get(path)).owner_session == other.session_id
-            look = world.zookeeper.watch(path)
+            assert (await simulation.zookeeper.get(path)).owner_session == other.session_id
+            look = simulation.zookeeper.watch(path)
             await look.read()
         assert await look.changed(LONG_S)
         assert await look.read() is None
 
-    async def test_a_path_is_ensured(self, world: World) -> None:
+    async def test_a_path_is_ensured(self, simulation: Simulation) -> None:
         """What is missing is made, empty; what is there is left alone, whoever makes it at the same time."""
-        path = f"{world.root}/a/b/c"
-        async with world.session() as other:
+        path = f"{simulation.root}/a/b/c"
+        async with simulation.session() as other:
             await asyncio.gather(
-                *(session.ensure(path) for _ in range(5) for session in (world.zookeeper, other))
+                *(session.ensure(path) for _ in range(5) for session in (simulation.zookeeper, other))
             )
-        made = await world.zookeeper.get(path)
+        made = await simulation.zookeeper.get(path)
         assert (made.data, made.version, made.owner_session) == (b"", 0, 0)
-        await world.zookeeper.commit([SetData(path, b"kept")])
-        await world.zookeeper.ensure(path)
-        assert (await world.zookeeper.get(path)).data == b"kept"
-        await world.zookeeper.ensure("/")
+        await simulation.zookeeper.commit([SetData(path, b"kept")])
+        await simulation.zookeeper.ensure(path)
+        assert (await simulation.zookeeper.get(path)).data == b"kept"
+        await simulation.zookeeper.ensure("/")
 
-    async def test_what_an_acl_forbids_is_said_so(self, world: World) -> None:
+    async def test_what_an_acl_forbids_is_said_so(self, simulation: Simulation) -> None:
         """NotAllowedError for what is forbidden; to ensure it is no more than to know that it is there."""
-        path = f"{world.root}/a"
-        await world.zookeeper.commit([Create(path, b"")])
-        async with world.forbidden(path):
+        path = f"{simulation.root}/a"
+        await simulation.zookeeper.commit([Create(path, b"")])
+        async with simulation.forbidden(path):
             for refused in (
-                world.zookeeper.get(path),
-                world.zookeeper.get_many([world.root, path]),
-                world.zookeeper.children(path),
-                world.zookeeper.watch(path).read(),
-                world.zookeeper.commit([SetData(path, b"")]),
-                world.zookeeper.commit([Create(f"{path}/x", b"")]),
+                simulation.zookeeper.get(path),
+                simulation.zookeeper.get_many([simulation.root, path]),
+                simulation.zookeeper.children(path),
+                simulation.zookeeper.watch(path).read(),
+                simulation.zookeeper.commit([SetData(path, b"")]),
+                simulation.zookeeper.commit([Create(f"{path}/x", b"")]),
             ):
                 with pytest.raises(NotAllowedError, match=path):
                     await refused
-            await world.zookeeper.ensure(path)
+            await simulation.zookeeper.ensure(path)
 
-    async def test_a_session_that_ends_is_followed_by_another(self, world: World) -> None:
+    async def test_a_session_that_ends_is_followed_by_another(self, simulation: Simulation) -> None:
         """Another id, another connection; its ephemeral znodes are gone, and looks say that there may be news."""
-        path = f"{world.root}/e"
-        await world.zookeeper.commit([Create(path, b"", ephemeral=True)])
-        look = world.zookeeper.watch(world.root)
+        path = f"{simulation.root}/e"
+        await simulation.zookeeper.commit([Create(path, b"", ephemeral=True)])
+        look = simulation.zookeeper.watch(simulation.root)
         await look.read()
-        session_id, connection_id = world.zookeeper.session_id, world.zookeeper.connection_id
-        await world.expire()
-        assert world.zookeeper.session_id not in (0, session_id)
-        assert world.zookeeper.connection_id > connection_id
+        session_id, connection_id = simulation.zookeeper.session_id, simulation.zookeeper.connection_id
+        await simulation.expire()
+        assert simulation.zookeeper.session_id not in (0, session_id)
+        assert simulation.zookeeper.connection_id > connection_id
         assert await look.changed(0.0)
         with pytest.raises(NoNodeError):
-            await world.zookeeper.get(path)
+            await simulation.zookeeper.get(path)
         await look.read()
-        async with world.session() as other:
-            await other.commit([SetData(world.root, b"")])
+        async with simulation.session() as other:
+            await other.commit([SetData(simulation.root, b"")])
         assert await look.changed(LONG_S)
 
-    async def test_a_cancelled_call_harms_no_other(self, world: World) -> None:
+    async def test_a_cancelled_call_harms_no_other(self, simulation: Simulation) -> None:
         """Whatever becomes of it, later calls get answers of their own, in order."""
-        await world.zookeeper.commit([Create(f"{world.root}/{n}", str(n).encode()) for n in range(100)])
+        await simulation.zookeeper.commit(
+            [Create(f"{simulation.root}/{n}", str(n).encode()) for n in range(100)]
+        )
         for number in range(100):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0):
-                    await world.zookeeper.get(f"{world.root}/{number}")
+                    await simulation.zookeeper.get(f"{simulation.root}/{number}")
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0):
-                    await world.zookeeper.get_many([f"{world.root}/{number}"] * 100)
-            assert (await world.zookeeper.get(f"{world.root}/{number}")).data == str(number).encode()
+                    await simulation.zookeeper.get_many([f"{simulation.root}/{number}"] * 100)
+            assert (await simulation.zookeeper.get(f"{simulation.root}/{number}")).data == str(
+                number
+            ).encode()
 
-    async def test_what_does_not_change_is_no_news(self, world: World) -> None:
+    async def test_what_does_not_change_is_no_news(self, simulation: Simulation) -> None:
         """Neither children nor other znodes nor a refused commit fire a watch; before the first read all is news."""
-        path = f"{world.root}/a"
-        await world.zookeeper.commit([Create(path, b"")])
-        look = world.zookeeper.watch(path)
+        path = f"{simulation.root}/a"
+        await simulation.zookeeper.commit([Create(path, b"")])
+        look = simulation.zookeeper.watch(path)
         assert await look.changed(0.0)
-        assert await look.read() == await world.zookeeper.get(path)
-        await world.zookeeper.commit([Create(f"{path}/x", b""), SetData(world.root, b"new")])
+        assert await look.read() == await simulation.zookeeper.get(path)
+        await simulation.zookeeper.commit([Create(f"{path}/x", b""), SetData(simulation.root, b"new")])
         with pytest.raises(BadVersionError):
-            await world.zookeeper.commit([SetData(path, b""), Check(path, 7)])
+            await simulation.zookeeper.commit([SetData(path, b""), Check(path, 7)])
         assert not await look.changed(MOMENT_S)
 
-    async def test_each_change_is_news(self, world: World) -> None:
+    async def test_each_change_is_news(self, simulation: Simulation) -> None:
         """Creating, setting (also the same data) and deleting; what is read then is at least as new."""
-        path = f"{world.root}/a"
-        look = world.zookeeper.watch(path)
+        path = f"{simulation.root}/a"
+        look = simulation.zookeeper.watch(path)
         assert await look.read() is None
-        async with world.session() as other:
+        async with simulation.session() as other:
             for operation, data in (
                 (Create(path, b"1"), b"1"),
                 (SetData(path, b"1"), b"1"),
@@ -308,12 +322,12 @@ class Contract(ZnodesContract):
                 znode = await look.read()
                 assert (znode and znode.data) == data
 
-    async def test_a_change_between_two_reads_is_not_missed(self, world: World) -> None:
+    async def test_a_change_between_two_reads_is_not_missed(self, simulation: Simulation) -> None:
         """What is written while it is being read is either read, or news."""
-        path = f"{world.root}/a"
-        await world.zookeeper.commit([Create(path, b"0")])
-        look = world.zookeeper.watch(path)
-        async with world.session() as other:
+        path = f"{simulation.root}/a"
+        await simulation.zookeeper.commit([Create(path, b"0")])
+        look = simulation.zookeeper.watch(path)
+        async with simulation.session() as other:
             for number in range(1, 50):
                 async with asyncio.TaskGroup() as both:
                     both.create_task(other.commit([SetData(path, str(number).encode())]))
@@ -322,21 +336,21 @@ class Contract(ZnodesContract):
                 if znode is not None and int(znode.data) < number:
                     assert await look.changed(LONG_S)
 
-    async def test_two_looks_at_one_path_are_each_told(self, world: World) -> None:
+    async def test_two_looks_at_one_path_are_each_told(self, simulation: Simulation) -> None:
         """One that has read the change does not take it from the other."""
-        path = f"{world.root}/a"
-        first, second = world.zookeeper.watch(path), world.zookeeper.watch(path)
+        path = f"{simulation.root}/a"
+        first, second = simulation.zookeeper.watch(path), simulation.zookeeper.watch(path)
         await first.read()
         await second.read()
-        await world.zookeeper.commit([Create(path, b"")])
+        await simulation.zookeeper.commit([Create(path, b"")])
         assert await first.changed(LONG_S)
         await first.read()
         assert await second.changed(0.0)
         assert not await first.changed(0.0)
 
-    async def test_no_connection_in_time_is_said_so(self, world: World) -> None:
+    async def test_no_connection_in_time_is_said_so(self, simulation: Simulation) -> None:
         """A session that was left fails at once."""
-        async with world.session() as other:
+        async with simulation.session() as other:
             pass
         assert not other.is_connected
         assert other.session_id == 0
@@ -350,7 +364,7 @@ class TestEmbedded(ZnodesContract):
     """Znodes of this process, in memory and in a file."""
 
     @pytest.fixture(params=["memory", "file"])
-    async def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    async def simulation(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
         """Yield them."""
         znodes = EmbeddedZnodes(tmp_path / "znodes" if request.param == "file" else None)
         await znodes.commit([Create("/world", b"")])
@@ -385,18 +399,18 @@ class TestFake(Contract):
     """The fake."""
 
     @pytest.fixture
-    async def world(self) -> World:
+    async def simulation(self) -> Simulation:
         """Return the fake."""
-        world = FakeWorld()
-        await world.zookeeper.ensure(world.root)
-        return world
+        simulation = FakeWorld()
+        await simulation.zookeeper.ensure(simulation.root)
+        return simulation
 
 
 class TestReal(Contract):
     """The real one."""
 
     @pytest.fixture
-    async def world(self, cluster: Cluster) -> AsyncIterator[World]:
+    async def simulation(self, cluster: Cluster) -> AsyncIterator[Simulation]:
         """Yield the ZooKeeper of the cluster."""
         assert cluster.zookeeper is not None
         root = f"/contract-{uuid.uuid4().hex[:12]}"

@@ -11,7 +11,7 @@ from nncache.coordination.errors import ConnectionLostError, NoNodeError
 from nncache.coordination.zookeeper import Create, SetData, ZooKeeper
 from nncache.testbed.relay import Relay
 from tests.coordination.fake_zookeeper import FakeZooKeeper
-from tests.coordination.worlds import connected
+from tests.coordination.simulations import connected
 from tests.patience import SLACK_S
 from tests.zookeepers import ZooKeeperServer
 
@@ -22,7 +22,7 @@ LONG_S = 10.0
 ROOT = "/faults"
 
 
-class World(ABC):
+class Simulation(ABC):
     """A session that may be cut off, and another that is not."""
 
     def __init__(self, victim: ZooKeeper, other: ZooKeeper) -> None:
@@ -46,7 +46,7 @@ class World(ABC):
         """Lose all data, and wait until both are connected again."""
 
 
-class FakeWorld(World):
+class FakeWorld(Simulation):
     """The fake."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class FakeWorld(World):
         self._server.wipe()
 
 
-class RealWorld(World):
+class RealWorld(Simulation):
     """A ZooKeeper, the victim's connections through a relay."""
 
     def __init__(self, server: ZooKeeperServer, relay: Relay, victim: ZooKeeper, other: ZooKeeper) -> None:
@@ -106,97 +106,100 @@ class RealWorld(World):
 
 
 class Contract:
-    """What both do; a subclass has the fixture `world`, where ROOT is there and empty."""
+    """What both do; a subclass has the fixture `simulation`, where ROOT is there and empty."""
 
-    async def test_a_short_cut_costs_the_connection_alone(self, world: World) -> None:
+    async def test_a_short_cut_costs_the_connection_alone(self, simulation: Simulation) -> None:
         """Calls fail at once meanwhile; the session goes on with its ephemeral znodes, and any look may have news."""
-        session_id, connection_id = world.victim.session_id, world.victim.connection_id
-        await world.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
-        look = world.victim.watch(ROOT)
+        session_id, connection_id = simulation.victim.session_id, simulation.victim.connection_id
+        await simulation.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
+        look = simulation.victim.watch(ROOT)
         await look.read()
-        await world.cut()
+        await simulation.cut()
         assert not await look.changed(0.0)
-        for call in (world.victim.get(ROOT), world.victim.get_many([ROOT]), look.read()):
+        for call in (simulation.victim.get(ROOT), simulation.victim.get_many([ROOT]), look.read()):
             with pytest.raises(ConnectionLostError):
                 await call
         with pytest.raises(ConnectionLostError):
-            await world.victim.wait_connected(0.01)
-        assert world.victim.session_id == session_id
-        await world.restore()
-        assert (world.victim.session_id, world.victim.connection_id) == (session_id, connection_id + 1)
-        assert (await world.victim.get(f"{ROOT}/e")).owner_session == session_id
+            await simulation.victim.wait_connected(0.01)
+        assert simulation.victim.session_id == session_id
+        await simulation.restore()
+        assert (simulation.victim.session_id, simulation.victim.connection_id) == (
+            session_id,
+            connection_id + 1,
+        )
+        assert (await simulation.victim.get(f"{ROOT}/e")).owner_session == session_id
         assert await look.changed(0.0)
         await look.read()
         assert not await look.changed(0.0)
-        await world.other.commit([SetData(ROOT, b"new")])
+        await simulation.other.commit([SetData(ROOT, b"new")])
         assert await look.changed(LONG_S), "the watch was set again"
 
-    async def test_a_long_cut_costs_the_session(self, world: World) -> None:
+    async def test_a_long_cut_costs_the_session(self, simulation: Simulation) -> None:
         """Its ephemeral znodes go while it is cut off, which others see; then there is another session."""
-        session_id, connection_id = world.victim.session_id, world.victim.connection_id
-        await world.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
-        look = world.other.watch(f"{ROOT}/e")
+        session_id, connection_id = simulation.victim.session_id, simulation.victim.connection_id
+        await simulation.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
+        look = simulation.other.watch(f"{ROOT}/e")
         await look.read()
-        await world.cut()
+        await simulation.cut()
         assert await look.changed(LONG_S)
         assert await look.read() is None
         await asyncio.sleep(0.3)  # the victim too has taken note by then
-        await world.restore()
-        assert world.victim.session_id not in (0, session_id)
-        assert world.victim.connection_id > connection_id
+        await simulation.restore()
+        assert simulation.victim.session_id not in (0, session_id)
+        assert simulation.victim.connection_id > connection_id
         with pytest.raises(NoNodeError):
-            await world.victim.get(f"{ROOT}/e")
+            await simulation.victim.get(f"{ROOT}/e")
 
-    async def test_a_call_under_way_is_lost_with_its_connection(self, world: World) -> None:
+    async def test_a_call_under_way_is_lost_with_its_connection(self, simulation: Simulation) -> None:
         """ConnectionLostError, also for many at once; the next call has an answer of its own."""
-        await world.hush()
+        await simulation.hush()
         async with asyncio.TaskGroup() as tasks:
             calls = [
                 tasks.create_task(failure(call))
-                for call in (world.victim.get(ROOT), world.victim.get_many([ROOT] * 100))
+                for call in (simulation.victim.get(ROOT), simulation.victim.get_many([ROOT] * 100))
             ]
             await asyncio.sleep(0.05)
-            await world.cut()
+            await simulation.cut()
         assert all(isinstance(call.result(), ConnectionLostError) for call in calls)
 
-    async def test_no_call_waits_for_longer_than_the_session(self, world: World) -> None:
+    async def test_no_call_waits_for_longer_than_the_session(self, simulation: Simulation) -> None:
         """Whatever the server does, there is an answer or ConnectionLostError by then."""
-        await world.hush()
+        await simulation.hush()
         began = time.monotonic()
         with pytest.raises(ConnectionLostError):
-            await world.victim.get_many([ROOT, ROOT])
+            await simulation.victim.get_many([ROOT, ROOT])
         assert time.monotonic() - began < TIMEOUT_S + SLACK_S
 
-    async def test_wiped_data_cost_the_session(self, world: World) -> None:
+    async def test_wiped_data_cost_the_session(self, simulation: Simulation) -> None:
         """Everybody gets another session with an empty tree, and looks say that there is news."""
-        await world.victim.commit([Create(f"{ROOT}/a", b"old")])
-        look = world.victim.watch(f"{ROOT}/a")
+        await simulation.victim.commit([Create(f"{ROOT}/a", b"old")])
+        look = simulation.victim.watch(f"{ROOT}/a")
         await look.read()
-        await world.wipe()
+        await simulation.wipe()
         assert await look.changed(0.0)
         assert await look.read() is None
-        assert await world.victim.get_many([ROOT]) == (None,)
-        await world.victim.commit([Create(ROOT, b"anew"), Create(f"{ROOT}/a", b"new")])
+        assert await simulation.victim.get_many([ROOT]) == (None,)
+        await simulation.victim.commit([Create(ROOT, b"anew"), Create(f"{ROOT}/a", b"new")])
         assert await look.changed(LONG_S)
-        assert (await world.other.get(f"{ROOT}/a")).data == b"new"
+        assert (await simulation.other.get(f"{ROOT}/a")).data == b"new"
 
 
 class TestFake(Contract):
     """The fake."""
 
     @pytest.fixture
-    async def world(self) -> World:
+    async def simulation(self) -> Simulation:
         """Return the fake."""
-        world = FakeWorld()
-        await world.other.ensure(ROOT)
-        return world
+        simulation = FakeWorld()
+        await simulation.other.ensure(ROOT)
+        return simulation
 
 
 class TestReal(Contract):
     """The real one."""
 
     @pytest.fixture
-    async def world(self, zookeeper_server: ZooKeeperServer) -> AsyncIterator[World]:
+    async def simulation(self, zookeeper_server: ZooKeeperServer) -> AsyncIterator[Simulation]:
         """Yield a ZooKeeper, with nothing in it that was there before."""
         zookeeper_server.wipe()
         await asyncio.to_thread(zookeeper_server.start_again)

@@ -12,7 +12,7 @@ TURN_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WireReply:
     """What a request came to."""
 
     value: Any = None
@@ -27,12 +27,12 @@ class FakeWire:
         self._is_cut = False
         self._last_out = 0.0  # loop time at which the last request arrives
         self._last_back = 0.0  # and at which the last answer does
-        self._in_flight: set[asyncio.Future[Answer]] = set()
+        self._in_flight: set[asyncio.Future[WireReply]] = set()
 
-    def ask(self, request: Callable[[], object]) -> asyncio.Future[Answer]:
+    def ask(self, request: Callable[[], object]) -> asyncio.Future[WireReply]:
         """Have the server call it; return what will hold the answer."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Answer] = loop.create_future()
+        future: asyncio.Future[WireReply] = loop.create_future()
         self._in_flight.add(future)
         self._last_out = self._due(loop, self._last_out)
         loop.call_at(self._last_out, self._arrive, request, future)
@@ -49,25 +49,27 @@ class FakeWire:
         self._is_cut = True
         for future in self._in_flight:
             if not future.done():
-                future.set_result(Answer(error=ConnectionLostError("the connection was lost under the call")))
+                future.set_result(
+                    WireReply(error=ConnectionLostError("the connection was lost under the call"))
+                )
 
     def _due(self, loop: asyncio.AbstractEventLoop, last: float) -> float:
         return max(loop.time() + self._latency_s() / 2, last + TURN_S)
 
-    def _arrive(self, request: Callable[[], object], future: asyncio.Future[Answer]) -> None:
+    def _arrive(self, request: Callable[[], object], future: asyncio.Future[WireReply]) -> None:
         if self._is_cut:
             return
         try:
-            answer = Answer(request())
+            answer = WireReply(request())
         except CoordinationError as exc:
-            answer = Answer(error=exc)
+            answer = WireReply(error=exc)
         self.tell(lambda: self._take(future, answer))
 
     def _reach(self, take: Callable[[], None]) -> None:
         if not self._is_cut:
             take()
 
-    def _take(self, future: asyncio.Future[Answer], answer: Answer) -> None:
+    def _take(self, future: asyncio.Future[WireReply], answer: WireReply) -> None:
         self._in_flight.discard(future)
         if not future.done():
             future.set_result(answer)

@@ -19,10 +19,10 @@ from nncache.coordination.errors import (
     NoNodeError,
     NotAllowedError,
 )
-from nncache.coordination.watches import Watcher, Watches, WatchHandle
+from nncache.coordination.watches import Watcher, WatchHandle, ZnodeWatches
 from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
 from tests.coordination.fake_tree import ANYONE, FakeTree, Identities
-from tests.coordination.fake_wire import TURN_S, Answer, FakeWire
+from tests.coordination.fake_wire import TURN_S, FakeWire, WireReply
 
 SESSION_TIMEOUT_S = 6.0
 FIRST_SESSION_ID = 0x1_0000_0000_0000
@@ -184,7 +184,7 @@ class FakeSession:
         self._wire: FakeWire | None = None  # the present connection
         self._connected = asyncio.Event()
         self._sessions = 0  # counts
-        self._watches = Watches(self)
+        self._watches = ZnodeWatches(self)
         self._counters = SessionStats()
 
     async def __aenter__(self) -> Self:
@@ -314,14 +314,14 @@ class FakeSession:
     async def _call(self, request: Callable[[], object]) -> Any:
         return await self._value(self._send(request))
 
-    def _send(self, request: Callable[[], object]) -> asyncio.Future[Answer]:
+    def _send(self, request: Callable[[], object]) -> asyncio.Future[WireReply]:
         self._counters.calls += 1
         if self._wire is None:
             self._counters.calls_failed += 1
             raise ConnectionLostError("no connection to the fake")
         return self._wire.ask(request)
 
-    async def _value(self, future: asyncio.Future[Answer]) -> Any:
+    async def _value(self, future: asyncio.Future[WireReply]) -> Any:
         try:
             async with asyncio.timeout(self._server.session_timeout_s):
                 answer = await future

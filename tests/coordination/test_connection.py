@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from nncache.coordination.connection import Connection
+from nncache.coordination.connection import ZooKeeperConnection
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.testbed.ports import PortLease
@@ -21,17 +21,19 @@ TIMEOUT_S = 30.0
 
 
 @dataclass
-class Stage:
+class FakeCluster:
     """A server, a connection with it, and the clock."""
 
     server: ScriptedZooKeeper
     now: float = 1000.0
     connected: int = 0  # how often that was told
-    connection: Connection = field(init=False)
+    connection: ZooKeeperConnection = field(init=False)
 
     def __post_init__(self) -> None:
         settings = ZooKeeperSettings(zookeeper=(self.server.address,), zookeeper_session_timeout_s=TIMEOUT_S)
-        self.connection = Connection(settings, lambda: self.now, log_name="test", on_connected=self._count)
+        self.connection = ZooKeeperConnection(
+            settings, lambda: self.now, log_name="test", on_connected=self._count
+        )
 
     def _count(self) -> None:
         self.connected += 1
@@ -54,14 +56,14 @@ class Stage:
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+async def fake_cluster() -> AsyncIterator[FakeCluster]:
     """Yield a connection that has been made."""
     async with ScriptedZooKeeper() as server:
-        stage = Stage(server)
-        stage.connection.start()
-        await stage.connect()
-        yield stage
-        await stage.connection.close()
+        fake_cluster = FakeCluster(server)
+        fake_cluster.connection.start()
+        await fake_cluster.connect()
+        yield fake_cluster
+        await fake_cluster.connection.close()
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -71,128 +73,138 @@ async def until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def ask(connection: Connection) -> None:
+async def ask(connection: ZooKeeperConnection) -> None:
     """Make a call; whatever comes of it."""
     await (await connection.client().begin(lambda kazoo: kazoo.get_async("/a")))
 
 
-async def test_a_connection_is_counted_and_named(stage: Stage) -> None:
+async def test_a_connection_is_counted_and_named(fake_cluster: FakeCluster) -> None:
     """Connections, sessions, and the session's id; who wants to know is told."""
-    connection = stage.connection
+    connection = fake_cluster.connection
     assert (connection.connections, connection.sessions, connection.session_id) == (1, 1, 0xA1)
-    assert stage.connected == 1
+    assert fake_cluster.connected == 1
     assert connection.is_connected
 
 
-async def test_a_session_is_taken_up_again(stage: Stage) -> None:
+async def test_a_session_is_taken_up_again(fake_cluster: FakeCluster) -> None:
     """As long as it may live; the server is told what was seen."""
-    await ask(stage.connection)
-    await stage.lose(Mood.GRANT)
-    await stage.connect()
-    assert (stage.connection.connections, stage.connection.sessions) == (2, 1)
-    assert stage.connection.session_id == 0xA1
-    assert (stage.server.greetings[-1].session_id, stage.server.greetings[-1].last_zxid) == (0xA1, 7)
+    await ask(fake_cluster.connection)
+    await fake_cluster.lose(Mood.GRANT)
+    await fake_cluster.connect()
+    assert (fake_cluster.connection.connections, fake_cluster.connection.sessions) == (2, 1)
+    assert fake_cluster.connection.session_id == 0xA1
+    assert (fake_cluster.server.greetings[-1].session_id, fake_cluster.server.greetings[-1].last_zxid) == (
+        0xA1,
+        7,
+    )
 
 
-async def test_a_session_that_the_server_has_ended_is_followed_by_another(stage: Stage) -> None:
+async def test_an_expired_session_is_followed_by_another(fake_cluster: FakeCluster) -> None:
     """At once, and without the past."""
-    await ask(stage.connection)
-    stage.server.sessions.clear()
-    await stage.lose(Mood.GRANT)
-    await stage.connect()
-    assert (stage.connection.sessions, stage.connection.sessions_given_up) == (2, 0)
-    assert stage.connection.session_id == 0xA2
-    assert (stage.server.greetings[-1].session_id, stage.server.greetings[-1].last_zxid) == (0, 0)
+    await ask(fake_cluster.connection)
+    fake_cluster.server.sessions.clear()
+    await fake_cluster.lose(Mood.GRANT)
+    await fake_cluster.connect()
+    assert (fake_cluster.connection.sessions, fake_cluster.connection.sessions_given_up) == (2, 0)
+    assert fake_cluster.connection.session_id == 0xA2
+    assert (fake_cluster.server.greetings[-1].session_id, fake_cluster.server.greetings[-1].last_zxid) == (
+        0,
+        0,
+    )
 
 
-async def test_a_session_past_its_time_is_given_up(stage: Stage) -> None:
+async def test_a_session_past_its_time_is_given_up(fake_cluster: FakeCluster) -> None:
     """By our own clock, while nobody says that it has expired; the next client knows nothing of it."""
-    await ask(stage.connection)
-    await stage.lose(Mood.SILENT)
-    stage.now += TIMEOUT_S
+    await ask(fake_cluster.connection)
+    await fake_cluster.lose(Mood.SILENT)
+    fake_cluster.now += TIMEOUT_S
     await asyncio.sleep(0.3)
-    assert stage.connection.session_id == 0xA1
-    stage.now += 1.0
-    await until(lambda: stage.connection.session_id == 0)
-    await until(lambda: stage.server.greetings[-1].session_id == 0)
-    assert stage.server.greetings[-1].last_zxid == 0
-    assert stage.connection.sessions_given_up == 1
-    stage.now += 10 * TIMEOUT_S
+    assert fake_cluster.connection.session_id == 0xA1
+    fake_cluster.now += 1.0
+    await until(lambda: fake_cluster.connection.session_id == 0)
+    await until(lambda: fake_cluster.server.greetings[-1].session_id == 0)
+    assert fake_cluster.server.greetings[-1].last_zxid == 0
+    assert fake_cluster.connection.sessions_given_up == 1
+    fake_cluster.now += 10 * TIMEOUT_S
     await asyncio.sleep(0.3)
-    assert stage.connection.sessions_given_up == 1, "there is nothing more to give up"
+    assert fake_cluster.connection.sessions_given_up == 1, "there is nothing more to give up"
 
 
-async def test_a_session_that_is_refused_is_given_up(stage: Stage) -> None:
+async def test_a_session_that_is_refused_is_given_up(fake_cluster: FakeCluster) -> None:
     """A server that was wiped hangs up on whoever has seen more than itself."""
-    await ask(stage.connection)
-    await stage.lose(Mood.HANG_UP)
-    began = stage.now
-    while stage.connection.sessions_given_up == 0:
-        stage.now += 0.5
-        await stage.greeted()
-    assert 2.0 <= stage.now - began < 4.0
-    stage.server.mood = Mood.GRANT
-    await stage.connect()
-    assert stage.connection.session_id == 0xA2
+    await ask(fake_cluster.connection)
+    await fake_cluster.lose(Mood.HANG_UP)
+    began = fake_cluster.now
+    while fake_cluster.connection.sessions_given_up == 0:
+        fake_cluster.now += 0.5
+        await fake_cluster.greeted()
+    assert 2.0 <= fake_cluster.now - began < 4.0
+    fake_cluster.server.mood = Mood.GRANT
+    await fake_cluster.connect()
+    assert fake_cluster.connection.session_id == 0xA2
 
 
-async def test_a_session_given_up_is_closed_at_the_next_connection(stage: Stage) -> None:
+async def test_a_session_given_up_is_closed_at_the_next_connection(fake_cluster: FakeCluster) -> None:
     """If the server still knows it, its ephemeral znodes need not wait for it to expire; only it is closed."""
-    await stage.lose(Mood.HANG_UP)
-    stage.now += TIMEOUT_S + 1.0
-    await until(lambda: stage.connection.session_id == 0)
-    stage.server.mood = Mood.GRANT
-    await stage.connect()
-    await until(lambda: stage.server.closed == [0xA1])
-    assert stage.connection.session_id == 0xA2
-    await ask(stage.connection)
+    await fake_cluster.lose(Mood.HANG_UP)
+    fake_cluster.now += TIMEOUT_S + 1.0
+    await until(lambda: fake_cluster.connection.session_id == 0)
+    fake_cluster.server.mood = Mood.GRANT
+    await fake_cluster.connect()
+    await until(lambda: fake_cluster.server.closed == [0xA1])
+    assert fake_cluster.connection.session_id == 0xA2
+    await ask(fake_cluster.connection)
 
 
-async def test_a_session_given_up_that_nobody_knows_is_left_alone(stage: Stage) -> None:
+async def test_a_session_given_up_that_nobody_knows_is_left_alone(fake_cluster: FakeCluster) -> None:
     """The attempt to close it leaves nothing behind, no other session either."""
-    stage.server.sessions.clear()
-    await stage.lose(Mood.HANG_UP)
-    stage.now += TIMEOUT_S + 1.0
-    await until(lambda: stage.connection.session_id == 0)
-    stage.server.mood = Mood.GRANT
-    await stage.connect()
+    fake_cluster.server.sessions.clear()
+    await fake_cluster.lose(Mood.HANG_UP)
+    fake_cluster.now += TIMEOUT_S + 1.0
+    await until(lambda: fake_cluster.connection.session_id == 0)
+    fake_cluster.server.mood = Mood.GRANT
+    await fake_cluster.connect()
     await until(lambda: sum(thread.name == "zookeeper" for thread in threading.enumerate()) == 1)
-    assert stage.server.sessions == {0xA2}
-    assert stage.connection.session_id == 0xA2
+    assert fake_cluster.server.sessions == {0xA2}
+    assert fake_cluster.connection.session_id == 0xA2
 
 
-async def test_a_client_that_fails_is_replaced(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_fails_is_replaced(
+    fake_cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
     """A server that answers nonsense ends kazoo's thread, for good; a moment later there is another."""
-    stage.server.mood = Mood.NONSENSE
+    fake_cluster.server.mood = Mood.NONSENSE
     with contextlib.suppress(ConnectionLostError):
-        await ask(stage.connection)
-    await until(lambda: not stage.connection.is_connected)
+        await ask(fake_cluster.connection)
+    await until(lambda: not fake_cluster.connection.is_connected)
     with pytest.raises(ConnectionLostError, match="xids do not match"):
-        stage.connection.client()
+        fake_cluster.connection.client()
     assert len(caplog.messages) == 1
     assert "RuntimeError: ('xids do not match" in caplog.messages[0]
-    stage.server.mood = Mood.GRANT
+    fake_cluster.server.mood = Mood.GRANT
     await asyncio.sleep(0.3)
-    assert not stage.connection.is_connected
-    stage.now += 1.0
-    await stage.connect()
-    await until(lambda: stage.server.closed == [0xA1])
-    assert stage.connection.session_id == 0xA2
+    assert not fake_cluster.connection.is_connected
+    fake_cluster.now += 1.0
+    await fake_cluster.connect()
+    await until(lambda: fake_cluster.server.closed == [0xA1])
+    assert fake_cluster.connection.session_id == 0xA2
 
 
-async def test_the_log_says_each_thing_once(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_says_each_thing_once(
+    fake_cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
     """Lost, given up, found: with the address; nothing for each attempt between."""
     with caplog.at_level(logging.INFO):
-        await stage.lose(Mood.HANG_UP)
-        await stage.greeted()
-        stage.now += TIMEOUT_S + 1.0
-        await until(lambda: stage.connection.session_id == 0)
-        stage.now += TIMEOUT_S
-        await stage.greeted()
-        await stage.greeted()
-        stage.server.mood = Mood.GRANT
-        await stage.connect()
-    where = f"ZooKeeper at {stage.server.address}"
+        await fake_cluster.lose(Mood.HANG_UP)
+        await fake_cluster.greeted()
+        fake_cluster.now += TIMEOUT_S + 1.0
+        await until(lambda: fake_cluster.connection.session_id == 0)
+        fake_cluster.now += TIMEOUT_S
+        await fake_cluster.greeted()
+        await fake_cluster.greeted()
+        fake_cluster.server.mood = Mood.GRANT
+        await fake_cluster.connect()
+    where = f"ZooKeeper at {fake_cluster.server.address}"
     assert [record.getMessage() for record in caplog.records if record.name != "asyncio"] == [
         f"test: lost the connection to {where}",
         f"test: abandoning session 0xa1 after 31.0 s: no connection to {where}: it is there, and grants no session",
@@ -200,18 +212,20 @@ async def test_the_log_says_each_thing_once(stage: Stage, caplog: pytest.LogCapt
     ]
 
 
-async def test_the_log_says_that_a_session_was_ended(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_says_that_a_session_was_ended(
+    fake_cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
     """By the server, which only then is heard of again."""
-    stage.server.sessions.clear()
-    await stage.lose(Mood.GRANT)
-    await stage.connect()
-    assert f"test: ZooKeeper at {stage.server.address} has ended session 0xa1" in caplog.messages
+    fake_cluster.server.sessions.clear()
+    await fake_cluster.lose(Mood.GRANT)
+    await fake_cluster.connect()
+    assert f"test: ZooKeeper at {fake_cluster.server.address} has ended session 0xa1" in caplog.messages
 
 
 async def test_a_host_without_an_address_is_named() -> None:
     """Else whoever mistypes one would never learn why nothing comes."""
     settings = ZooKeeperSettings(zookeeper=("no-such-host.invalid:2181",))
-    connection = Connection(settings, lambda: 0.0, log_name="", on_connected=lambda: None)
+    connection = ZooKeeperConnection(settings, lambda: 0.0, log_name="", on_connected=lambda: None)
     connection.start()
     await until(lambda: "Cannot resolve no-such-host.invalid: " in connection.complaint)
     await connection.close()
@@ -223,7 +237,7 @@ async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> No
     with PortLease() as lease:
         address = f"127.0.0.1:{lease.take()}"
     settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=TIMEOUT_S)
-    connection = Connection(settings, lambda: now, log_name="", on_connected=lambda: None)
+    connection = ZooKeeperConnection(settings, lambda: now, log_name="", on_connected=lambda: None)
     assert connection.complaint == f"no connection to ZooKeeper at {address}: not started"
     connection.start()
     with pytest.raises(ConnectionLostError, match="no answer yet"):
@@ -238,13 +252,13 @@ async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> No
     assert connection.complaint.endswith(": closed")
 
 
-async def test_after_the_end_nothing_is_heard(stage: Stage) -> None:
+async def test_after_the_end_nothing_is_heard(fake_cluster: FakeCluster) -> None:
     """No connection, no session; the session was closed, and no timer runs on."""
-    await stage.connection.close()
-    assert stage.server.closed == [0xA1]
-    assert not stage.connection.is_connected
-    assert stage.connection.session_id == 0
+    await fake_cluster.connection.close()
+    assert fake_cluster.server.closed == [0xA1]
+    assert not fake_cluster.connection.is_connected
+    assert fake_cluster.connection.session_id == 0
     with pytest.raises(ConnectionLostError, match="closed"):
-        stage.connection.client()
+        fake_cluster.connection.client()
     await asyncio.sleep(0.3)
-    assert len(stage.server.greetings) == 1
+    assert len(fake_cluster.server.greetings) == 1

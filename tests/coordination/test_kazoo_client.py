@@ -35,17 +35,19 @@ TIMEOUT_S = 6.0
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A client, its way to the server, and what it has told."""
 
     server: ZooKeeperServer
     relay: Relay
-    told: list[ClientEvent] = field(default_factory=list)
+    reported: list[ClientEvent] = field(default_factory=list)
     path: str = field(default_factory=lambda: f"/{uuid.uuid4().hex[:12]}")
 
     def start(self, resume: ClientId | None = None) -> Client:
         """Start a client."""
-        return Client(self.relay.address, TIMEOUT_S, lambda _, event: self.told.append(event), resume=resume)
+        return Client(
+            self.relay.address, TIMEOUT_S, lambda _, event: self.reported.append(event), resume=resume
+        )
 
     async def heard(self, kind: type[ClientEvent]) -> None:
         """Wait until it has told this, once more."""
@@ -54,29 +56,29 @@ class Scene:
 
     def count(self, kind: type[ClientEvent]) -> int:
         """Count what it has told."""
-        return sum(isinstance(event, kind) for event in self.told)
+        return sum(isinstance(event, kind) for event in self.reported)
 
     @property
     def client_id(self) -> ClientId:
         """The session's id and password."""
-        return [event.client_id for event in self.told if isinstance(event, Connected)][-1]
+        return [event.client_id for event in self.reported if isinstance(event, Connected)][-1]
 
 
 @pytest.fixture
-def scene(zookeeper_server: ZooKeeperServer) -> Iterator[Scene]:
-    """Yield the scene; no client leaves a thread."""
+def fixture(zookeeper_server: ZooKeeperServer) -> Iterator[Fixture]:
+    """Yield the fixture; no client leaves a thread."""
     before = set(threading.enumerate())
     with Relay(zookeeper_server.address) as relay:
-        yield Scene(zookeeper_server, relay)
+        yield Fixture(zookeeper_server, relay)
     assert set(threading.enumerate()) <= before
 
 
 @pytest.fixture
-async def client(scene: Scene) -> AsyncIterator[Client]:
+async def client(fixture: Fixture) -> AsyncIterator[Client]:
     """Yield a client that is connected, and a znode."""
-    client = scene.start()
-    await scene.heard(Connected)
-    await call(client, lambda kazoo: kazoo.create_async(scene.path, b"first"))
+    client = fixture.start()
+    await fixture.heard(Connected)
+    await call(client, lambda kazoo: kazoo.create_async(fixture.path, b"first"))
     yield client
     client.retire()
     await client.wait_closed()
@@ -102,26 +104,26 @@ async def data(client: Client, path: str) -> bytes:
     return value
 
 
-async def test_what_was_given_up_is_never_sent(scene: Scene, client: Client) -> None:
+async def test_what_was_given_up_is_never_sent(fixture: Fixture, client: Client) -> None:
     """A call that slips into kazoo's queue between the loss and our hearing of it fails, and stays undone."""
-    scene.relay.cut()
-    await scene.heard(Suspended)
+    fixture.relay.cut()
+    await fixture.heard(Suspended)
     with pytest.raises(ConnectionLostError):
-        await client.begin(lambda kazoo: kazoo.set_async(scene.path, b"late"))
-    client._kazoo.set_async(scene.path, b"late")  # noqa: SLF001 - as if it had slipped in
-    scene.relay.restore()
-    await scene.heard(Connected)
-    await call(client, lambda kazoo: kazoo.create_async(f"{scene.path}/x"))
-    assert await data(client, scene.path) == b"first"
+        await client.begin(lambda kazoo: kazoo.set_async(fixture.path, b"late"))
+    client._kazoo.set_async(fixture.path, b"late")  # noqa: SLF001 - as if it had slipped in
+    fixture.relay.restore()
+    await fixture.heard(Connected)
+    await call(client, lambda kazoo: kazoo.create_async(f"{fixture.path}/x"))
+    assert await data(client, fixture.path) == b"first"
 
 
-async def test_no_more_calls_are_under_way_than_is_good(scene: Scene, client: Client) -> None:
+async def test_no_more_calls_are_under_way_than_is_good(fixture: Fixture, client: Client) -> None:
     """The others wait, and the event loop goes on; all are answered at last, in order."""
-    scene.relay.hold()
+    fixture.relay.hold()
     order: list[int] = []
 
     async def ask(number: int) -> None:
-        assert await data(client, scene.path) == b"first"
+        assert await data(client, fixture.path) == b"first"
         order.append(number)
 
     async with asyncio.TaskGroup() as tasks:
@@ -130,22 +132,22 @@ async def test_no_more_calls_are_under_way_than_is_good(scene: Scene, client: Cl
         await asyncio.sleep(0.2)
         kazoo = client._kazoo  # noqa: SLF001 - what it has is not to be seen otherwise
         assert len(kazoo._queue) + len(kazoo._pending) == MAX_IN_FLIGHT  # noqa: SLF001 - as above
-        scene.relay.restore()
+        fixture.relay.restore()
     assert order == list(range(1000))
 
 
-async def test_a_lost_connection_frees_all_who_wait(scene: Scene, client: Client) -> None:
+async def test_a_lost_connection_frees_all_who_wait(fixture: Fixture, client: Client) -> None:
     """Those under way have no reply, those that waited were never sent, and the next ones find all places free."""
-    scene.relay.black_hole()
+    fixture.relay.black_hole()
     async with asyncio.TaskGroup() as tasks:
-        calls = [tasks.create_task(outcome(client, scene.path)) for _ in range(3 * MAX_IN_FLIGHT)]
+        calls = [tasks.create_task(outcome(client, fixture.path)) for _ in range(3 * MAX_IN_FLIGHT)]
         await asyncio.sleep(0.05)
-        scene.relay.cut()
+        fixture.relay.cut()
     assert [task.result() for task in calls] == ["lost"] * MAX_IN_FLIGHT + ["not sent"] * 2 * MAX_IN_FLIGHT
-    scene.relay.restore()
-    await scene.heard(Connected)
+    fixture.relay.restore()
+    await fixture.heard(Connected)
     async with asyncio.TaskGroup() as tasks:
-        calls = [tasks.create_task(outcome(client, scene.path)) for _ in range(3 * MAX_IN_FLIGHT)]
+        calls = [tasks.create_task(outcome(client, fixture.path)) for _ in range(3 * MAX_IN_FLIGHT)]
     assert {task.result() for task in calls} == {"answered"}
 
 
@@ -158,76 +160,78 @@ async def outcome(client: Client, path: str) -> str:
     return "lost" if reply is None or isinstance(reply.exception, ConnectionLoss) else "answered"
 
 
-async def test_a_late_reply_is_dropped(scene: Scene, client: Client) -> None:
+async def test_a_late_reply_is_dropped(fixture: Fixture, client: Client) -> None:
     """Whoever has gone is not missed, and the next one hears its own."""
-    scene.relay.hold()
+    fixture.relay.hold()
     for _ in range(MAX_IN_FLIGHT - 1):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0):
                 await call(client, lambda kazoo: kazoo.exists_async("/zookeeper"))
-    scene.relay.restore()
-    assert await data(client, scene.path) == b"first"
+    fixture.relay.restore()
+    assert await data(client, fixture.path) == b"first"
 
 
-async def test_a_bad_argument_costs_no_place(scene: Scene, client: Client) -> None:
+async def test_a_bad_argument_costs_no_place(fixture: Fixture, client: Client) -> None:
     """It is the caller's bug, and raised as such; the place in the queue is free again."""
     for _ in range(2 * MAX_IN_FLIGHT):
         with pytest.raises(TypeError):
             await client.begin(lambda kazoo: kazoo.get_async(7))
-    assert await data(client, scene.path) == b"first"
+    assert await data(client, fixture.path) == b"first"
 
 
-async def test_to_retire_closes_the_session(scene: Scene) -> None:
+async def test_to_retire_closes_the_session(fixture: Fixture) -> None:
     """The server has forgotten it when the client is closed; retiring it twice is once."""
-    sessions = scene.server.sessions()
-    client = scene.start()
-    await scene.heard(Connected)
-    assert scene.server.sessions() == sessions + 1
+    sessions = fixture.server.sessions()
+    client = fixture.start()
+    await fixture.heard(Connected)
+    assert fixture.server.sessions() == sessions + 1
     client.retire()
     client.retire()
     await client.wait_closed()
-    assert scene.server.sessions() == sessions
-    assert scene.told[-1] == Closed()
+    assert fixture.server.sessions() == sessions
+    assert fixture.reported[-1] == Closed()
 
 
 @pytest.mark.parametrize("fault", [Relay.black_hole, Relay.cut])
-async def test_to_retire_takes_no_longer_than_its_grace(scene: Scene, fault: Callable[[Relay], None]) -> None:
+async def test_to_retire_takes_no_longer_than_its_grace(
+    fixture: Fixture, fault: Callable[[Relay], None]
+) -> None:
     """Whether the server is silent or gone, with a connection or while it is being made."""
     for is_connected in (True, False):
-        scene.relay.restore()
-        client = scene.start()
+        fixture.relay.restore()
+        client = fixture.start()
         if is_connected:
-            await scene.heard(Connected)
-        fault(scene.relay)
+            await fixture.heard(Connected)
+        fault(fixture.relay)
         began = time.monotonic()
         client.retire()
         await client.wait_closed()
         assert time.monotonic() - began < GRACE_S + SLACK_S
-        assert scene.told[-1] == Closed()
+        assert fixture.reported[-1] == Closed()
 
 
-async def test_to_retire_at_once_is_quick(scene: Scene) -> None:
+async def test_to_retire_at_once_is_quick(fixture: Fixture) -> None:
     """Before there is any connection."""
     began = time.monotonic()
-    client = scene.start()
+    client = fixture.start()
     client.retire()
     await client.wait_closed()
     assert time.monotonic() - began < GRACE_S + SLACK_S
 
 
-async def test_a_session_can_be_taken_up(scene: Scene, client: Client) -> None:
+async def test_a_session_can_be_taken_up(fixture: Fixture, client: Client) -> None:
     """By whoever has its id and password, and only while it lives."""
-    session = scene.client_id
-    thief = scene.start(resume=session)
-    await scene.heard(Connected)
-    assert scene.client_id == session
+    session = fixture.client_id
+    thief = fixture.start(resume=session)
+    await fixture.heard(Connected)
+    assert fixture.client_id == session
     thief.retire()
     await thief.wait_closed()
-    await scene.heard(Expired)
-    await scene.heard(Connected)
-    late = scene.start(resume=session)
-    await scene.heard(Connected)
-    assert scene.client_id != session
+    await fixture.heard(Expired)
+    await fixture.heard(Connected)
+    late = fixture.start(resume=session)
+    await fixture.heard(Connected)
+    assert fixture.client_id != session
     late.retire()
     await late.wait_closed()
 

@@ -64,14 +64,12 @@ def over_tls(authority: Authority, heard: Heard) -> LoopHandler:
     )
 
 
-async def test_everything_is_heard_on_the_loop_in_the_order_it_was_told(
-    handler: LoopHandler, heard: Heard
-) -> None:
+async def test_events_reach_the_loop_in_order(handler: LoopHandler, heard: Heard) -> None:
     """Replies, watches and whatever else, from one thread; the end of the thread comes last."""
-    told: list[int] = []
+    reported: list[int] = []
 
     def take(number: int) -> None:
-        told.append(number)
+        reported.append(number)
         heard.threads.add(threading.current_thread())
 
     def tell() -> None:
@@ -86,18 +84,18 @@ async def test_everything_is_heard_on_the_loop_in_the_order_it_was_told(
     thread = handler.spawn(tell)
     await heard.ended.wait()
     thread.join()
-    assert told == list(range(300))
+    assert reported == list(range(300))
     assert heard.threads == {threading.current_thread()}
 
 
 async def test_watchers_are_not_told_of_lost_connections(handler: LoopHandler) -> None:
     """The connection itself tells that."""
-    told: list[str] = []
+    reported: list[str] = []
     for kind in (EventType.NONE, EventType.CREATED, EventType.DELETED):
         event = WatchedEvent(kind, None, "/a")
-        handler.dispatch_callback(Callback("watch", lambda kind=kind: told.append(kind), (event,)))
+        handler.dispatch_callback(Callback("watch", lambda kind=kind: reported.append(kind), (event,)))
     await asyncio.sleep(0)
-    assert told == [EventType.CREATED, EventType.DELETED]
+    assert reported == [EventType.CREATED, EventType.DELETED]
 
 
 async def test_a_thread_that_fails_is_heard_of(handler: LoopHandler, heard: Heard) -> None:
@@ -177,7 +175,7 @@ async def test_a_connect_ends_in_time(handler: LoopHandler, heard: Heard) -> Non
 
 
 @pytest.mark.asyncio(loop_factories=["uvloop"])
-async def test_a_server_that_does_not_answer_is_left_sooner_than_kazoo_would(handler: LoopHandler) -> None:
+async def test_a_silent_server_is_left_sooner_than_by_kazoo(handler: LoopHandler) -> None:
     """Each time for twice as long; a session that was granted ends that, and is waited for as kazoo wants."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         for waits_s in (HANDSHAKE_S, 2 * HANDSHAKE_S):
@@ -215,7 +213,7 @@ async def test_what_tls_has_decrypted_is_ready(tmp_path: Path, heard: Heard) -> 
 
 
 @pytest.mark.parametrize("error", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
-async def test_what_to_do_is_said_by_whatever_name_python_calls_the_end(
+async def test_each_name_of_a_tls_end_has_its_advice(
     tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch, error: type[ssl.SSLError]
 ) -> None:
     """A server hangs up in the handshake: of 3.11, some releases raise the first, some the second."""

@@ -15,7 +15,7 @@ from nncache.coordination.many_reads import AT_ONCE, MultiRead
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create
-from tests.coordination.worlds import connected
+from tests.coordination.simulations import connected
 from tests.zookeepers import ZooKeeperServer
 
 LONG_S = 10.0

@@ -17,7 +17,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData
 from nncache.testbed.ports import PortLease
 from nncache.testbed.relay import Relay
-from tests.coordination.worlds import connected, expire
+from tests.coordination.simulations import connected, expire
 from tests.patience import SLACK_S
 from tests.zookeepers import ZooKeeperServer
 

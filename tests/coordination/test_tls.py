@@ -88,7 +88,7 @@ async def distrusted(of: ZooKeeperSettings, caplog: pytest.LogCaptureFixture) ->
     return text
 
 
-async def test_a_session_over_tls_with_a_certificate_or_a_password_beside_it(
+async def test_a_tls_session_has_a_certificate_or_a_password(
     server: ZooKeeperServer, authority: Authority, tmp_path: Path
 ) -> None:
     """Small and large replies, many at once, watches; SASL goes on inside."""
@@ -116,7 +116,7 @@ async def test_a_session_over_tls_with_a_certificate_or_a_password_beside_it(
             assert await watch.changed(HANG_S)
 
 
-async def test_a_wrong_name_and_an_unknown_authority_are_refused_with_what_to_do(
+async def test_wrong_names_and_authorities_are_refused_with_advice(
     server: ZooKeeperServer, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """So are a plain port, and a certificate of ours that the server does not know, or none."""
@@ -166,7 +166,7 @@ async def test_files_that_are_replaced_are_read_again(
     assert "were read again" in caplog.messages[-1]
 
 
-async def test_a_server_with_another_certificate_is_believed_once_its_authority_is(
+async def test_a_new_certificate_of_a_trusted_ca_is_believed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The session's owner replaces zookeeper_ca; nobody restarts anything."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
-from nncache.coordination.watches import Watcher, Watches
+from nncache.coordination.watches import Watcher, ZnodeWatches
 from nncache.coordination.zookeeper import Znode
 
 PATH = "/a"
@@ -73,7 +73,7 @@ def reads() -> ScriptedReads:
 
 async def test_a_watch_that_is_set_is_not_set_again(reads: ScriptedReads) -> None:
     """However often it is read, and whoever reads."""
-    watches = Watches(reads)
+    watches = ZnodeWatches(reads)
     looks = [watches.look(PATH) for _ in range(3)]
     for _ in range(4):
         for look in looks:
@@ -84,7 +84,7 @@ async def test_a_watch_that_is_set_is_not_set_again(reads: ScriptedReads) -> Non
 
 async def test_after_it_has_fired_the_next_read_sets_it_again(reads: ScriptedReads) -> None:
     """And only that one."""
-    watches = Watches(reads)
+    watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     for number in range(3):
         await look.read()
@@ -96,7 +96,7 @@ async def test_after_it_has_fired_the_next_read_sets_it_again(reads: ScriptedRea
 
 async def test_another_connection_is_news_and_the_watch_is_set_again(reads: ScriptedReads) -> None:
     """It was lost with the connection, and so perhaps was its notification."""
-    watches = Watches(reads)
+    watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     await look.read()
     reads.armed.clear()
@@ -110,7 +110,7 @@ async def test_another_connection_is_news_and_the_watch_is_set_again(reads: Scri
 
 async def test_a_reconnect_wakes_who_waits(reads: ScriptedReads) -> None:
     """Not only when the time is over."""
-    watches = Watches(reads)
+    watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     await look.read()
     async with asyncio.TaskGroup() as tasks:
@@ -129,7 +129,7 @@ async def test_a_change_while_it_is_read_is_read_or_news(
 ) -> None:
     """Also when the notification is heard before the asker goes on; and the watch is set at last."""
     reads.data = start
-    look = Watches(reads).look(PATH)
+    look = ZnodeWatches(reads).look(PATH)
     setattr(reads, hook, lambda: reads.set(end))
     znode = await look.read()
     is_new = (znode and znode.data) == end
@@ -144,7 +144,7 @@ async def test_a_change_while_it_is_read_is_read_or_news(
 async def test_a_znode_that_comes_and_goes_while_it_is_looked_for(reads: ScriptedReads) -> None:
     """It is there when its absence is to be watched, and gone when it is read: absent, with news."""
     reads.data = None
-    look = Watches(reads).look(PATH)
+    look = ZnodeWatches(reads).look(PATH)
 
     def come() -> None:
         reads.set(b"1")
@@ -161,7 +161,7 @@ async def test_a_znode_that_comes_and_goes_while_it_is_looked_for(reads: Scripte
 
 async def test_a_read_that_fails_leaves_the_news(reads: ScriptedReads) -> None:
     """What is news before is news after; only what was read is no news any more."""
-    watches = Watches(reads)
+    watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     await look.read()
     reads.set(b"1")
@@ -177,7 +177,7 @@ async def test_a_read_that_fails_leaves_the_news(reads: ScriptedReads) -> None:
 
 async def test_a_cancelled_read_leaves_the_news(reads: ScriptedReads) -> None:
     """The watch that it may have set does no harm."""
-    watches = Watches(reads)
+    watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0):
@@ -191,7 +191,7 @@ async def test_a_cancelled_read_leaves_the_news(reads: ScriptedReads) -> None:
 
 async def test_a_change_between_two_connections_is_not_taken_for_armed(reads: ScriptedReads) -> None:
     """A read whose connection is followed by another while it is answered has set no watch in that one."""
-    watches = Watches(reads)
+    watches = ZnodeWatches(reads)
     look = watches.look(PATH)
 
     def reconnect() -> None:

@@ -12,7 +12,7 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN
 from nncache.net.setting_error import SettingError
 from nncache.proxy.termination.handshakes import Handshakes
-from nncache.proxy.termination.stats import Ticket
+from nncache.proxy.termination.stats import TicketOutcome
 from nncache.settings.commands import PROXY, load_settings
 from tests.hadoop.keytabs import keytab_of
 from tests.hadoop.site_files import prop, site
@@ -78,7 +78,7 @@ def test_services_have_their_host_and_realm(build: Build) -> None:
     handshakes = made.terminator._handshakes  # noqa: SLF001 - what it was built with
     assert isinstance(handshakes, Handshakes)
     assert handshakes.services == {"HTTP/proxy.example.com@EXAMPLE.COM", "HTTP/lb@OTHER.REALM"}
-    assert made.stats().tickets == dict.fromkeys(Ticket, 0)
+    assert made.stats().tickets == dict.fromkeys(TicketOutcome, 0)
     assert [name for name, _ in made.background] == [
         "the secrets that sign cookies",
         "the trial of hadoop.proxyuser rules",

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from nncache.daemons.dns_server import HELD_BYTES, DnsServer
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from tests.patience import HANG_S
 from tests.processes import free_address
 
-LOOPBACK = Endpoint("127.0.0.1", 0)
+LOOPBACK = ListenAddress("127.0.0.1", 0)
 
 
 class Echo:
@@ -192,10 +192,10 @@ async def test_an_address_in_use_is_an_error() -> None:
             if kind == socket.SOCK_STREAM:
                 taken.listen()
             with pytest.raises(OSError, match="in use"):
-                async with DnsServer(Endpoint(host, int(port)), Echo(), 1.0, lambda: 0.0):
+                async with DnsServer(ListenAddress(host, int(port)), Echo(), 1.0, lambda: 0.0):
                     pass
-    async with DnsServer(Endpoint(host, int(port)), Echo(), 1.0, lambda: 0.0) as server:
-        assert server.address == Endpoint(host, int(port))
+    async with DnsServer(ListenAddress(host, int(port)), Echo(), 1.0, lambda: 0.0) as server:
+        assert server.address == ListenAddress(host, int(port))
 
 
 async def test_the_end_closes_connections() -> None:

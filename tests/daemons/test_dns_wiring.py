@@ -25,12 +25,12 @@ from nncache.registry.access import AccessPolicy
 from nncache.registry.dns_zone import Zone
 from nncache.registry.operations import Registry
 from nncache.registry.record import EntryStatus, ServiceRecord
-from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
+from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
 from nncache.settings.commands import DNS, SettingsOfDns, load_settings
-from tests.coordination.worlds import connected
+from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 from tests.processes import free_address
-from tests.registry.worlds import WEBHDFS
+from tests.registry.samples import WEBHDFS
 from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.usefixtures("collector")
@@ -183,7 +183,7 @@ async def test_a_registry_that_refuses_to_be_read_is_tried_again(
             pass
 
         async def changes(self) -> AsyncIterator[Change]:
-            yield Gap("made up")
+            yield WatchGap("made up")
             raise NotAllowedError("/registry")
 
     monkeypatch.setattr(dns_wiring, "TreeWatch", Refused)
@@ -201,7 +201,7 @@ def present(name: str, record: ServiceRecord | None = WEBHDFS) -> Present:
     return Present(EntryStatus(path=path, time_ms=0, size_bytes=0, children=0, version=0), record)
 
 
-async def told(following: DnsFollowing, zone: Zone, *changes: Change) -> list[tuple[int, bool, bool]]:
+async def reported(following: DnsFollowing, zone: Zone, *changes: Change) -> list[tuple[int, bool, bool]]:
     """Follow these; return after each how many entries there are, and whether the zone is loaded and current."""
     seen: list[tuple[int, bool, bool]] = []
 
@@ -224,7 +224,7 @@ def zone() -> Zone:
 async def test_the_zone_is_loaded_when_everything_was_read(zone: Zone) -> None:
     """Not before: a name that was not read yet would be one that is not there."""
     following = DnsFollowing(zone)
-    assert await told(
+    assert await reported(
         following,
         zone,
         present("a"),
@@ -246,8 +246,8 @@ async def test_the_zone_is_loaded_when_everything_was_read(zone: Zone) -> None:
 async def test_what_was_known_stays_through_a_gap(zone: Zone) -> None:
     """And is not called current until everything was read again."""
     following = DnsFollowing(zone)
-    assert await told(
-        following, zone, present("a"), Current(), Gap("lost"), Removed("/services/a"), Current()
+    assert await reported(
+        following, zone, present("a"), Current(), WatchGap("lost"), Removed("/services/a"), Current()
     ) == [
         (1, False, False),
         (1, True, True),
@@ -261,8 +261,8 @@ async def test_what_was_known_stays_through_a_gap(zone: Zone) -> None:
 async def test_another_watch_tells_what_is_gone(zone: Zone) -> None:
     """By not naming it; until it has named everything, all stays."""
     following = DnsFollowing(zone)
-    await told(following, zone, present("a"), present("b"), Current())
-    assert await told(following, zone, present("b"), present("c"), Removed("/services/c"), Current()) == [
+    await reported(following, zone, present("a"), present("b"), Current())
+    assert await reported(following, zone, present("b"), present("c"), Removed("/services/c"), Current()) == [
         (2, True, False),
         (3, True, False),
         (2, True, False),
@@ -282,7 +282,7 @@ async def test_a_large_registry_does_not_hold_up_answers(zone: Zone) -> None:
 
     async with asyncio.TaskGroup() as tasks:
         counting = tasks.create_task(count())
-        await told(DnsFollowing(zone), zone, *(present(f"s{number}") for number in range(320)), Current())
+        await reported(DnsFollowing(zone), zone, *(present(f"s{number}") for number in range(320)), Current())
         counting.cancel()
     assert turns >= 20
 
@@ -294,7 +294,7 @@ async def test_a_registry_that_is_not_there_is_noticed(zone: Zone) -> None:
     root = Present(EntryStatus(path="/", time_ms=0, size_bytes=0, children=0, version=0), None)
     steps: tuple[tuple[Present | Removed, ...], ...] = ((), (root,), (root, Removed("/")))
     for news in steps:
-        await told(following, zone, *news, Current())
+        await reported(following, zone, *news, Current())
         found.append(following.has_root)
     assert found == [False, True, False]
 

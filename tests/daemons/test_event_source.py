@@ -24,51 +24,51 @@ from nncache.proxy.termination.terminator import Terminator
 from nncache.proxy.traffic import Traffic
 from nncache.settings.commands import PROXY, load_settings
 from tests.coordination.fake_zookeeper import FakeSession
+from tests.invalidation.channel.fake_cluster import FakeCluster, play
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import Stage, play
 from tests.invalidation.virtual_time import clock, until
 from tests.model.upstream import ClientRequest
 from tests.proxy.doubles import FakeClock
 from tests.proxy.events.doubles import FakeSink
-from tests.proxy.termination.test_terminator import Scene
+from tests.proxy.termination.test_terminator import Fixture
 
 SETTINGS = ZooKeeperSettings(zookeeper_root=ZNODES.root)
 
 
-def source_of(stage: Stage) -> ZooKeeperEvents:
+def source_of(fake_cluster: FakeCluster) -> ZooKeeperEvents:
     """Return one over a session of its own."""
-    return ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=stage.server.session)
+    return ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=fake_cluster.server.session)
 
 
 def test_items() -> None:
     """A beginning, events, a gap with where it goes on, and an outage of the publisher."""
 
-    async def story(stage: Stage) -> None:
-        following = source_of(stage).follow("joe", None)
+    async def story(fake_cluster: FakeCluster) -> None:
+        following = source_of(fake_cluster).follow("joe", None)
         begun = await following.next()
-        chain = stage.press.filters["joe"].id
+        chain = fake_cluster.press.filters["joe"].id
         assert begun == Begun(After(10, chain))
-        stage.unlink("/joe/a")
+        fake_cluster.unlink("/joe/a")
         news = await following.next()
         assert isinstance(news, StateChange)
         assert news.through == After(11, chain)
         assert [batch.txid for batch in news.batches] == [11]
         assert isinstance(news.batches[0].events[0], Unlink)
-        stage.namenode.unlink("/joe/b")
-        stage.press.drop(12, 12)
+        fake_cluster.namenode.unlink("/joe/b")
+        fake_cluster.press.drop(12, 12)
         gap = await following.next()
         assert isinstance(gap, Gap)
         assert (gap.first_txid, gap.last_txid, gap.after) == (12, 12, After(12, chain))
         assert await following.next() == Begun(After(12, chain))
-        stage.press.vanish()
+        fake_cluster.press.vanish()
         away = await following.next()
         assert away == Away("no publisher has been there for 10 s")
-        stage.press.appear()
+        fake_cluster.press.appear()
         assert await following.next() == Begun(After(12, chain))
-        behind = source_of(stage).follow("joe", After(11, chain))
+        behind = source_of(fake_cluster).follow("joe", After(11, chain))
         assert await behind.next() == Begun(After(11, chain))
         assert isinstance(await behind.next(), Gap)
-        assert await source_of(stage).follow("ann", None).next() == Gone()
+        assert await source_of(fake_cluster).follow("ann", None).next() == Gone()
 
     play(story)
 
@@ -76,17 +76,17 @@ def test_items() -> None:
 def test_a_modified_filter() -> None:
     """Is told with what it was and what it is."""
 
-    async def story(stage: Stage) -> None:
-        following = source_of(stage).follow("joe", None)
+    async def story(fake_cluster: FakeCluster) -> None:
+        following = source_of(fake_cluster).follow("joe", None)
         await following.next()
-        before = stage.press.filters["joe"]
-        stage.namenode.unlink("/joe/a")
-        batch = EventBatch(11, stage.namenode.log.transactions[10])
+        before = fake_cluster.press.filters["joe"]
+        fake_cluster.namenode.unlink("/joe/a")
+        batch = EventBatch(11, fake_cluster.namenode.log.transactions[10])
         terms = FilterTerms("/joe/*", "joe"), FilterTerms("/*/*", "ann")
         changed = Modified(10, *terms)
-        stage.press.commit(*stage.press.filter_record("joe", Events((batch,)), 11, changed))
-        told = await following.next()
-        assert told == items.Modified(After(10, before.chain), "/joe/*", "joe", "/*/*", "ann")
+        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events((batch,)), 11, changed))
+        reported = await following.next()
+        assert reported == items.Modified(After(10, before.chain), "/joe/*", "joe", "/*/*", "ann")
         assert isinstance(await following.next(), StateChange)
 
     play(story)
@@ -95,13 +95,13 @@ def test_a_modified_filter() -> None:
 def test_a_filter_that_was_made_again_is_a_gap() -> None:
     """For a position in the one before, where its chain is known or it is older than the new one."""
 
-    async def story(stage: Stage) -> None:
-        chain = stage.press.filters["joe"].id
-        stage.unlink("/joe/a")
-        stage.press.change_filters({"joe": "/joe/*"}, anew=frozenset({"joe"}))
-        stage.unlink("/joe/b")
+    async def story(fake_cluster: FakeCluster) -> None:
+        chain = fake_cluster.press.filters["joe"].id
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.press.change_filters({"joe": "/joe/*"}, anew=frozenset({"joe"}))
+        fake_cluster.unlink("/joe/b")
         for after in (After(10), After(12, chain)):
-            assert isinstance(await source_of(stage).follow("joe", after).next(), Gap)
+            assert isinstance(await source_of(fake_cluster).follow("joe", after).next(), Gap)
 
     play(story)
 
@@ -109,17 +109,17 @@ def test_a_filter_that_was_made_again_is_a_gap() -> None:
 def test_readers() -> None:
     """Owner and subscribers, as the definition has them now; a change is noticed."""
 
-    async def story(stage: Stage) -> None:
-        readers = source_of(stage).readers("joe")
+    async def story(fake_cluster: FakeCluster) -> None:
+        readers = source_of(fake_cluster).readers("joe")
         assert await readers.read() == {"joe"}
-        assert stage.server.watches == 0, "a stranger asks as well"
+        assert fake_cluster.server.watches == 0, "a stranger asks as well"
         assert await readers.changed(1.0)
         assert await readers.read() == {"joe"}
         assert not await readers.changed(1.0)
-        stage.press.subscribers("joe", "ann", "bob")
+        fake_cluster.press.subscribers("joe", "ann", "bob")
         assert await readers.changed(1.0)
         assert await readers.read() == {"joe", "ann", "bob"}
-        stage.press.change_filters({})
+        fake_cluster.press.change_filters({})
         assert await readers.changed(1.0)
         assert await readers.read() is None
 
@@ -130,8 +130,10 @@ def test_readers() -> None:
 def test_no_filter_could_be_called_so(name: str) -> None:
     """Such a path is never asked for: it may be another znode's."""
 
-    async def story(stage: Stage) -> None:
-        assert await source_of(stage).readers("ann").read() is None, "this one could be, and is not there"
+    async def story(fake_cluster: FakeCluster) -> None:
+        assert await source_of(fake_cluster).readers("ann").read() is None, (
+            "this one could be, and is not there"
+        )
 
         def connect() -> FakeSession:
             raise AssertionError("ZooKeeper is asked")
@@ -145,15 +147,15 @@ def test_no_filter_could_be_called_so(name: str) -> None:
 def test_what_cannot_be_read_is_as_if_it_were_not_there(caplog: pytest.LogCaptureFixture) -> None:
     """A stranger must not tell them apart; the operator's log does."""
 
-    async def story(stage: Stage) -> None:
-        stage.press.put(ZNODES.definition("joe"), b"{")
+    async def story(fake_cluster: FakeCluster) -> None:
+        fake_cluster.press.put(ZNODES.definition("joe"), b"{")
         with caplog.at_level(logging.WARNING):
-            assert await source_of(stage).readers("joe").read() is None
+            assert await source_of(fake_cluster).readers("joe").read() is None
         assert "filter joe: its events cannot be served" in caplog.text
         closed: Acl = (AclEntry("sasl", "other", Right.READ),)
-        session = stage.server.session()
+        session = fake_cluster.server.session()
         await session.set_acl(ZNODES.definition("joe"), closed, 0)
-        source = source_of(stage)
+        source = source_of(fake_cluster)
         assert await source.readers("joe").read() is None
         assert isinstance(await source.follow("joe", None).next(), Away)
 
@@ -163,17 +165,17 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(caplog: pytest.LogCaptur
 def test_a_zookeeper_that_is_silent() -> None:
     """Is asked for as long as its session may last, and then that is said."""
 
-    async def story(stage: Stage) -> None:
-        source = source_of(stage)
+    async def story(fake_cluster: FakeCluster) -> None:
+        source = source_of(fake_cluster)
         readers = source.readers("joe")
         await readers.read()
         await asyncio.sleep(REMEMBERED_S)
-        stage.server.disconnect()
+        fake_cluster.server.disconnect()
         began = clock()
         with pytest.raises(SourceSilentError):
             await readers.read()
         assert clock() - began >= SETTINGS.zookeeper_session_timeout_s
-        stage.server.connect()
+        fake_cluster.server.connect()
         assert await readers.read() == {"joe"}
 
     play(story)
@@ -182,11 +184,11 @@ def test_a_zookeeper_that_is_silent() -> None:
 def test_who_may_read_is_remembered_for_a_moment() -> None:
     """Known filter or not: strangers cost ZooKeeper a question a second for each name that they give."""
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         asked = 0
 
         def connect() -> FakeSession:
-            session = stage.server.session()
+            session = fake_cluster.server.session()
             get = session.get
 
             async def counted(path: str) -> Znode:
@@ -202,7 +204,7 @@ def test_who_may_read_is_remembered_for_a_moment() -> None:
             assert await source.readers("joe").read() == {"joe"}
             assert await source.readers("ann").read() is None
         assert asked == 2
-        stage.press.subscribers("joe", "ann")
+        fake_cluster.press.subscribers("joe", "ann")
         await asyncio.sleep(REMEMBERED_S)
         assert await source.readers("joe").read() == {"joe", "ann"}
 
@@ -212,11 +214,11 @@ def test_who_may_read_is_remembered_for_a_moment() -> None:
 def test_closing_ends_its_session() -> None:
     """The next question begins another one."""
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         sessions: list[FakeSession] = []
 
         def connect() -> FakeSession:
-            sessions.append(stage.server.session())
+            sessions.append(fake_cluster.server.session())
             return sessions[-1]
 
         source = ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=connect)
@@ -233,29 +235,29 @@ def test_closing_ends_its_session() -> None:
 def test_a_stream_over_it_goes_on_after_an_outage() -> None:
     """ZooKeeper is away for a minute, its session expires: nothing is missing, nothing comes twice."""
 
-    async def follow(stage: Stage, tasks: asyncio.TaskGroup) -> None:
-        source, sink = source_of(stage), FakeSink()
+    async def follow(fake_cluster: FakeCluster, tasks: asyncio.TaskGroup) -> None:
+        source, sink = source_of(fake_cluster), FakeSink()
         feed = Feed("joe", source, {"joe"})
         running = tasks.create_task(feed.run())
         stream = EventStream(sink, feed, source, "joe", None, Shares(MAX_CATCHING_UP), "peer")
         streaming = tasks.create_task(stream.run())
         await until(lambda: sink.words() == ["start"])
-        stage.unlink("/joe/a")
+        fake_cluster.unlink("/joe/a")
         await until(lambda: sink.txids() == [11])
-        stage.server.disconnect()
-        stage.unlink("/joe/b")
+        fake_cluster.server.disconnect()
+        fake_cluster.unlink("/joe/b")
         await until(lambda: sink.words()[-1] == "outage", within_s=60)
         await asyncio.sleep(60)
-        stage.server.connect()
+        fake_cluster.server.connect()
         await until(lambda: sink.txids() == [11, 12])
         assert sink.words() == ["start", "UNLINK", "outage", "start", "UNLINK"]
-        stage.press.change_filters({})
+        fake_cluster.press.change_filters({})
         assert await streaming is StreamEnd.NOT_PERMITTED
         running.cancel()
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         async with asyncio.TaskGroup() as tasks:
-            await follow(stage, tasks)
+            await follow(fake_cluster, tasks)
 
     play(story)
 
@@ -287,17 +289,17 @@ async def answer(endpoint: EventsEndpoint, user: str = "alice") -> tuple[int, by
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"glob": ("/a",)}, b"start a publisher, and give the proxy zookeeper and nameservice"),
         (ZOOKEEPER | {"max_event_streams": 0}, b"max_event_streams is 0"),
     ],
 )
-async def test_where_none_are_served(settings: dict[str, object], told: bytes) -> None:
+async def test_where_none_are_served(settings: dict[str, object], reported: bytes) -> None:
     """It says what to set."""
     status, body = await answer(built(settings))
     assert status == 501
-    assert told in body
+    assert reported in body
 
 
 async def test_user_name_is_believed_without_kerberos_alone() -> None:
@@ -305,5 +307,5 @@ async def test_user_name_is_believed_without_kerberos_alone() -> None:
     assert (await answer(built(ZOOKEEPER)))[0] == 503
     assert (await answer(built(ZOOKEEPER), ""))[0] == 400
     assert (await answer(built(ZOOKEEPER, is_secured=True)))[0] == 403
-    terminator = Scene().terminator
+    terminator = Fixture().terminator
     assert (await answer(built(ZOOKEEPER, is_secured=True, terminator=terminator)))[0] == 401

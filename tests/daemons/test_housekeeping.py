@@ -33,7 +33,7 @@ from nncache.hadoop.errors import (
     RpcLoginError,
     RpcUnavailableError,
 )
-from nncache.hadoop.kerberos.gss import Mechanism, Ticket
+from nncache.hadoop.kerberos.gss import KerberosTicket, Mechanism
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import CachedTickets
@@ -74,7 +74,7 @@ class Heap:
         return self.items > 0
 
 
-async def test_a_large_part_is_taken_apart_in_slices_with_others_in_between() -> None:
+async def test_a_large_part_is_released_in_slices() -> None:
     """Between two slices the loop runs what else is ready."""
     heap = Heap(items=10 * SLICE_ITEMS)
     turns = 0
@@ -265,7 +265,7 @@ class FakeIdentity(KerberosIdentity):
         self._failure = failure
 
     @staticmethod
-    def _no_ticket() -> Ticket:
+    def _no_ticket() -> KerberosTicket:
         raise AssertionError
 
     async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Any:

@@ -9,7 +9,7 @@ from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.pool import NameNodePool
 
 
-def test_what_each_address_of_a_namenode_says_about_its_namespace() -> None:
+def test_each_namenode_address_shows_its_namespace() -> None:
     """Nothing at first."""
     check = NamespaceCheck("nn1:9870", "nn1:8020")
     addresses = {"http": "nn1:9870", "rpc": "nn1:8020"}

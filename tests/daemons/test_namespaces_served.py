@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("collector")
 
 
 @dataclass
-class Scene:
+class Fixture:
     """Two NameNodes behind one proxy, which holds /one and /two."""
 
     one: FakeNameNode
@@ -53,7 +53,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
+async def fixture() -> AsyncIterator[Fixture]:
     """Run all of it."""
     async with FakeNameNode() as one, FakeNameNode() as two, aiohttp.ClientSession() as session:
         first = settings(one.http)
@@ -67,7 +67,7 @@ async def scene() -> AsyncIterator[Scene]:
             group.create_task(system.serve(stop))
             try:
                 await answers(first.proxy.admin)
-                made = Scene(one, two, federation, system, session)
+                made = Fixture(one, two, federation, system, session)
                 await made.active(True, True)
                 yield made
             finally:
@@ -79,7 +79,7 @@ STATUS = "op=GETFILESTATUS&user.name=joe"
 
 async def test_each_request_goes_to_the_namenode_of_its_namespace() -> None:
     """Ordinary ones and plain ones; what is about none goes to none."""
-    async with scene() as s:
+    async with fixture() as s:
         for _ in range(6):
             assert (await s.ask(f"/one/x?{STATUS}"))[0] == 200
             assert (await s.ask("/two/y?op=LISTSTATUS&user.name=joe"))[0] == 200
@@ -95,7 +95,7 @@ async def test_each_request_goes_to_the_namenode_of_its_namespace() -> None:
 
 async def test_a_namenode_that_is_away_costs_the_others_nothing() -> None:
     """The proxy stays ready, and says what is out of order where."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.two.__aexit__(None, None, None)
         ready = await s.active(True, False)
         assert (ready["ready"], ready["reason"]) == (True, "no-active-namenode")
@@ -106,7 +106,7 @@ async def test_a_namenode_that_is_away_costs_the_others_nothing() -> None:
 
 async def test_metrics_tell_the_namespaces_apart() -> None:
     """Counted once, each where it belongs."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.ask(f"/one/x?{STATUS}")
         await s.ask(f"/three?{STATUS}")
         page = await s.page("/metrics")
@@ -120,7 +120,7 @@ async def test_metrics_tell_the_namespaces_apart() -> None:
 
 async def test_explain_and_purge_find_the_namespace_of_a_path() -> None:
     """Where none holds it, they say so; a subtree is purged in each that has a part of it."""
-    async with scene() as s:
+    async with fixture() as s:
         explained = await s.page("/explain?path=/two/x")
         assert (explained["namespace"], explained["path"]) == ("two", "/two/x")
         assert [each["http"] for each in explained["namenodes"]] == [s.two.http]
@@ -141,7 +141,7 @@ async def test_explain_and_purge_find_the_namespace_of_a_path() -> None:
 
 async def test_the_status_page_shows_all_and_each() -> None:
     """Requests about no namespace are among all."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.ask(f"/one/x?{STATUS}")
         await s.ask(f"/three?{STATUS}")
         status = await s.page("/status")

@@ -109,8 +109,8 @@ async def test_a_glob_that_matches_less_than_it_seems_to_is_told(caplog: pytest.
     chosen = settings(free_address(), glob=("/w/**/x", "/w/*"))  # type: ignore[arg-type] # a list's flag
     async with running(chosen):
         pass
-    told = [message for message in caplog.messages if "stays within one level" in message]
-    assert [message.partition(": ")[0] for message in told] == ["--glob /w/**/x"]
+    reported = [message for message in caplog.messages if "stays within one level" in message]
+    assert [message.partition(": ")[0] for message in reported] == ["--glob /w/**/x"]
     caplog.clear()
     system = ProxySystem(chosen, boottime)
     system.take(chosen, frozenset({"glob"}))

@@ -107,10 +107,14 @@ def document(seen: PublisherSnapshot = SEEN) -> dict[str, Any]:
 
 def test_what_it_is_and_since_when() -> None:
     """In Unix time."""
-    told = document()
-    assert (told["daemon"], told["version"], told["host"]) == ("publisher", "0.1.0", "master2")
-    assert (told["now"], told["started_at"], told["uptime_s"]) == (BOOT_AT + 500, BOOT_AT + 100, 400.0)
-    assert (told["is_ready"], told["reason"]) == (True, "")
+    reported = document()
+    assert (reported["daemon"], reported["version"], reported["host"]) == ("publisher", "0.1.0", "master2")
+    assert (reported["now"], reported["started_at"], reported["uptime_s"]) == (
+        BOOT_AT + 500,
+        BOOT_AT + 100,
+        400.0,
+    )
+    assert (reported["is_ready"], reported["reason"]) == (True, "")
 
 
 def test_the_position_and_how_far_it_is_behind() -> None:
@@ -128,7 +132,7 @@ def test_the_position_and_how_far_it_is_behind() -> None:
     assert document(replace(SEEN, waiting_s=0.0))["position"]["lag_s"] == pytest.approx(0.1)
 
 
-def test_a_probe_that_is_older_than_what_was_published_is_no_negative_lag() -> None:
+def test_an_older_probe_gives_no_negative_lag() -> None:
     """NameNodes are probed less often than edits are polled."""
     old = Probe(as_of=400.0, txid=90, asked_at=400.0, term=3)
     assert document(replace(SEEN, last_probe=old))["position"]["lag_txids"] == 0
@@ -146,17 +150,17 @@ def test_who_stands_by_is_not_behind() -> None:
     trouble = "another publisher is running: nn2 (process 7)"
     state = replace(PUBLISHING, trouble=trouble, is_standby=True)
     stats = replace(STATS, waiting_for="nn2 (process 7)")
-    told = document(replace(SEEN, publishing=state, stats=stats))
-    assert (told["position"]["lag_txids"], told["position"]["lag_s"]) == (None, None)
-    assert told["publishing"]["is_standby"]
-    assert told["publishing"]["waiting_for"] == "nn2 (process 7)"
+    reported = document(replace(SEEN, publishing=state, stats=stats))
+    assert (reported["position"]["lag_txids"], reported["position"]["lag_s"]) == (None, None)
+    assert reported["publishing"]["is_standby"]
+    assert reported["publishing"]["waiting_for"] == "nn2 (process 7)"
 
 
 def test_a_publisher_that_fell_silent_is_behind() -> None:
     """By as long as nothing has been read; by how many transactions nobody can say."""
     state = replace(PUBLISHING, trouble="the edits have not been read for 60 s")
-    told = document(replace(SEEN, publishing=state, stats=replace(STATS, read_at=440.0)))
-    assert (told["position"]["lag_txids"], told["position"]["lag_s"]) == (None, 60.0)
+    reported = document(replace(SEEN, publishing=state, stats=replace(STATS, read_at=440.0)))
+    assert (reported["position"]["lag_txids"], reported["position"]["lag_s"]) == (None, 60.0)
 
 
 def test_writes_of_the_last_minute_against_the_limit() -> None:
@@ -165,8 +169,8 @@ def test_writes_of_the_last_minute_against_the_limit() -> None:
     recent.look(
         440.0, PublisherTotals(writes=280, events=180, polls=2_800, cost_s=0.2), is_well=True, state=""
     )
-    told = document(replace(SEEN, history=recent))
-    assert told["writes"] == {
+    reported = document(replace(SEEN, history=recent))
+    assert reported["writes"] == {
         "seconds": 60.0,
         "per_s": 2.0,
         "limit_per_s": 8.0,
@@ -179,7 +183,7 @@ def test_writes_of_the_last_minute_against_the_limit() -> None:
         "coverage_records": 30,
         "filter_records": 90,
     }
-    assert told["polling"] == {
+    assert reported["polling"] == {
         "polls_per_s": 20.0,
         "cost_share": pytest.approx(0.01),
         "budget_share": 0.02,
@@ -195,18 +199,18 @@ def test_writes_of_the_last_minute_against_the_limit() -> None:
 
 def test_the_session_with_zookeeper() -> None:
     """Null for an output that has none."""
-    told = document()["zookeeper"]
-    assert (told["servers"], told["root"]) == (["zk1:2181"], ZooKeeperSettings().zookeeper_root)
-    assert (told["is_connected"], told["sessions"], told["calls"]) == (True, 1, 500)
+    reported = document()["zookeeper"]
+    assert (reported["servers"], reported["root"]) == (["zk1:2181"], ZooKeeperSettings().zookeeper_root)
+    assert (reported["is_connected"], reported["sessions"], reported["calls"]) == (True, 1, 500)
     elsewhere = replace(SEEN, publishing=replace(PUBLISHING, is_zookeeper_connected=None))
     assert document(elsewhere)["zookeeper"] is None
 
 
 def test_filters_with_the_latest_events_come_first() -> None:
     """With what was published of each; of thousands the first ones are shown."""
-    told = document()["filters"]
-    assert told["in_force"] == 2
-    assert told["shown"] == [
+    reported = document()["filters"]
+    assert reported["in_force"] == 2
+    assert reported["shown"] == [
         {
             "name": "joe",
             "glob": "/user/joe/*",
@@ -259,12 +263,12 @@ def test_when_it_published_and_when_not() -> None:
         105.0, PublisherTotals(writes=10, events=50), is_well=False, state="no connection to ZooKeeper"
     )
     recent.look(110.0, PublisherTotals(writes=20, events=50), is_well=True, state="")
-    told = document(replace(SEEN, history=recent))
-    assert told["publishing"]["history"] == [
+    reported = document(replace(SEEN, history=recent))
+    assert reported["publishing"]["history"] == [
         {"at": BOOT_AT + 110, "is_publishing": True, "state": ""},
         {"at": BOOT_AT + 105, "is_publishing": False, "state": "no connection to ZooKeeper"},
     ]
-    assert told["course"] == [
+    assert reported["course"] == [
         {"at": BOOT_AT + 105, "events_per_s": 10.0, "writes_per_s": 2.0},
         {"at": BOOT_AT + 110, "events_per_s": 0.0, "writes_per_s": 2.0},
     ]

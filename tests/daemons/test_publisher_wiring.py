@@ -60,7 +60,7 @@ async def page(chosen: SettingsOfPublisher, path: str) -> tuple[int, str]:
                 await asyncio.sleep(0.01)  # asked again until the deadline of the test
 
 
-async def told(chosen: SettingsOfPublisher, key: str, value: str) -> None:
+async def reported(chosen: SettingsOfPublisher, key: str, value: str) -> None:
     """Wait until /ready begins to say so; nothing is published meanwhile."""
     while True:
         status, text = await page(chosen, "/ready")
@@ -76,7 +76,7 @@ async def test_without_zookeeper_it_lives_and_says_what_it_waits_for() -> None:
     chosen = settings()
     async with running(chosen):
         assert (await page(chosen, "/health"))[0] == 200
-        await told(chosen, "state", "there is no connection to ZooKeeper")
+        await reported(chosen, "state", "there is no connection to ZooKeeper")
         assert json.loads((await page(chosen, "/filters"))[1]) == {"published": [], "broken": {}}
         assert "there is no connection to ZooKeeper" in (await page(chosen, "/"))[1]
 
@@ -96,7 +96,7 @@ async def test_the_active_namenode_is_shown() -> None:
     async with FakeNameNode() as namenode:
         chosen = settings(namenode_http=(namenode.http,))
         async with running(chosen):
-            await told(chosen, "active", namenode.http)
+            await reported(chosen, "active", namenode.http)
 
 
 async def test_an_address_in_use_ends_the_start() -> None:
@@ -145,7 +145,7 @@ async def test_the_status_is_there_from_the_start() -> None:
     """With the settings in force, why nothing is published, and a page that shows it."""
     chosen = settings(max_write_ops_per_s=7.0)
     async with running(chosen):
-        await told(chosen, "state", "there is no connection to ZooKeeper")
+        await reported(chosen, "state", "there is no connection to ZooKeeper")
         status: dict[str, Any] = {"publishing": {"history": []}}
         while not status["publishing"]["history"]:  # the first look comes in a quarter of a second
             status = json.loads((await page(chosen, "/status"))[1])

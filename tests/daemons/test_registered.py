@@ -19,10 +19,10 @@ from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.settings.commands import PROXY, PUBLISHER, load_settings
 from nncache.settings.federation import Federation
-from tests.coordination.worlds import connected
+from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 from tests.processes import free_address
-from tests.registry.worlds import WEBHDFS
+from tests.registry.samples import WEBHDFS
 from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.usefixtures("collector")
@@ -238,7 +238,7 @@ async def test_a_publisher_is_found_while_it_runs(zookeeper_server: ZooKeeperSer
 
 
 @pytest.mark.parametrize("form", [PROXY, PUBLISHER])
-def test_to_register_needs_a_zookeeper_and_a_secure_registry_a_login(form: Any) -> None:
+def test_registering_needs_zookeeper_and_if_secure_a_login(form: Any) -> None:
     """Said before anything starts."""
     given = common("h:1", "/registry") | ({"glob": ("/w/*",), "channel": "direct"} if form is PROXY else {})
     missing = given | {"zookeeper": ()}

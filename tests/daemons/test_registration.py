@@ -20,21 +20,23 @@ from nncache.daemons.registration import (
     url_of,
 )
 from nncache.registry.access import AccessPolicy
-from nncache.registry.daemon_record import PROXY, Daemon
+from nncache.registry.daemon_record import PROXY, RegisteredDaemon
 from nncache.registry.errors import NoRecordError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.settings import RegistrySettings
-from tests.coordination.worlds import connected
+from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 from tests.processes import free_address
 from tests.zookeepers import ZooKeeperServer
 
-DAEMON = Daemon(kind=PROXY, host="h", port=1, webhdfs=("http://h:1/webhdfs/v1",), admin="http://h:2/")
+DAEMON = RegisteredDaemon(
+    kind=PROXY, host="h", port=1, webhdfs=("http://h:1/webhdfs/v1",), admin="http://h:2/"
+)
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A registration that runs, and another client of the registry."""
 
     registration: Registration
@@ -56,7 +58,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(address: str) -> AsyncIterator[Scene]:
+async def fixture(address: str) -> AsyncIterator[Fixture]:
     """Run one."""
     root = f"/registry-{uuid.uuid4().hex[:12]}"
     settings = ZooKeeperSettings(zookeeper=(address,))
@@ -64,7 +66,7 @@ async def scene(address: str) -> AsyncIterator[Scene]:
     async with connected(address) as session, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(made.run())
         try:
-            yield Scene(made, Registry(session, root, AccessPolicy()))
+            yield Fixture(made, Registry(session, root, AccessPolicy()))
         finally:
             running.cancel()
 
@@ -72,16 +74,16 @@ async def scene(address: str) -> AsyncIterator[Scene]:
 @pytest.fixture
 async def registered(
     zookeeper_server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[Fixture]:
     """Yield one that has registered, and looks often."""
     monkeypatch.setattr(registration, "AGAIN_S", 0.05)
     monkeypatch.setattr(registration, "LOOK_S", 0.05)
-    async with scene(zookeeper_server.address) as made:
+    async with fixture(zookeeper_server.address) as made:
         await made.until(DAEMON.record)
         yield made
 
 
-async def test_a_clean_stop_removes_the_entry(registered: Scene) -> None:
+async def test_a_clean_stop_removes_the_entry(registered: Fixture) -> None:
     """And none is made any more; figures say so."""
     assert registered.registration.registry() is not None
     wanted = RegistrationStats(is_wanted=True, is_registered=True, is_connected=True)
@@ -99,7 +101,7 @@ async def test_a_clean_stop_removes_the_entry(registered: Scene) -> None:
     assert not registered.registration.stats().is_registered
 
 
-async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Scene) -> None:
+async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Fixture) -> None:
     """Whatever it is."""
     await registered.registry.bind(DAEMON.path, ServiceRecord(description="of before"), overwrite=True)
     await registered.until(DAEMON.record)
@@ -111,7 +113,7 @@ async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Scene) ->
 
 
 async def test_another_daemon_of_the_same_name_is_named(
-    registered: Scene, caplog: pytest.LogCaptureFixture
+    registered: Fixture, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Once for each record of it: the two overwrite each other's entry."""
     other = replace(DAEMON, admin="http://h:3/").record
@@ -126,7 +128,7 @@ async def test_another_daemon_of_the_same_name_is_named(
     )
 
 
-async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Scene) -> None:
+async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Fixture) -> None:
     """It is looked for again and again."""
     await registered.registry.delete("/services", recursive=True)
     await registered.until(DAEMON.record)

@@ -15,19 +15,19 @@ from nncache.daemons.registry_follower import RegistryFollower
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
-from tests.coordination.worlds import connected, expire
+from tests.coordination.simulations import connected, expire
 from tests.patience import HANG_S
-from tests.registry.worlds import WEBHDFS
+from tests.registry.samples import WEBHDFS
 from tests.zookeepers import ZooKeeperServer
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A follower of a registry, and what it has told."""
 
     registry: Registry
     session: Session | None
-    told: list[tuple[str | None, int]] = field(default_factory=list)  # and what was followed then
+    reported: list[tuple[str | None, int]] = field(default_factory=list)  # and what was followed then
     gaps_told: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -35,9 +35,9 @@ class Scene:
         """Make the follower."""
         self.follower = RegistryFollower(lambda: self.session, self.registry.root)
 
-    def touched(self, path: str | None) -> None:
+    def invalidated(self, path: str | None) -> None:
         """Be told."""
-        self.told.append((path, self.follower.followed))
+        self.reported.append((path, self.follower.followed))
         if path is None:
             self.gaps_told = self.follower.gaps
         self.news.set()
@@ -45,10 +45,12 @@ class Scene:
     async def until(self, path: str | None, followed: int | None = None) -> None:
         """Wait until it has told this, while it followed so many entries, and forget all that it has told."""
         async with asyncio.timeout(HANG_S):
-            while not any(told == path and followed in {None, count} for told, count in self.told):
+            while not any(
+                reported == path and followed in {None, count} for reported, count in self.reported
+            ):
                 self.news.clear()
                 await self.news.wait()
-        self.told.clear()
+        self.reported.clear()
 
     async def until_gap(self) -> None:
         """Wait until it has told everything after a gap."""
@@ -56,22 +58,22 @@ class Scene:
             while not self.gaps_told:
                 self.news.clear()
                 await self.news.wait()
-        self.told.clear()
+        self.reported.clear()
 
 
 @asynccontextmanager
-async def scene(server: ZooKeeperServer) -> AsyncIterator[Scene]:
+async def fixture(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
     """Return one that does not run."""
     async with connected(server.address) as session:
         registry = Registry(session, f"/registry-{uuid.uuid4().hex[:12]}", AccessPolicy())
         await registry.make_root()
-        yield Scene(registry, session)
+        yield Fixture(registry, session)
 
 
 @asynccontextmanager
-async def following(server: ZooKeeperServer) -> AsyncIterator[Scene]:
+async def following(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
     """Return one that runs, and has told everything that was there."""
-    async with scene(server) as made, asyncio.TaskGroup() as tasks:
+    async with fixture(server) as made, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(made.follower.run(made))
         await made.until(None)
         yield made
@@ -117,7 +119,7 @@ async def test_a_loss_is_told_before_there_is_a_connection_again(zookeeper_serve
 
 async def test_what_cannot_be_followed_is_an_error(zookeeper_server: ZooKeeperServer) -> None:
     """No connection yet, another one, or an ACL that refuses to be read."""
-    async with scene(zookeeper_server) as s, asyncio.timeout(HANG_S):
+    async with fixture(zookeeper_server) as s, asyncio.timeout(HANG_S):
         session, s.session = s.session, None
         with pytest.raises(RegistryUnavailableError, match="not connected"):
             await s.follower.run(s)
@@ -134,7 +136,7 @@ async def test_what_cannot_be_followed_is_an_error(zookeeper_server: ZooKeeperSe
         assert "cannot be followed" in await ended(s)
 
 
-async def ended(s: Scene) -> str:
+async def ended(s: Fixture) -> str:
     """Return why a follower ended."""
     try:
         await s.follower.run(s)

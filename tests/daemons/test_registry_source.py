@@ -10,14 +10,14 @@ from nncache.coordination.zookeeper import Create
 from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
+from nncache.proxy.registry_request import read_registry_request
 from nncache.proxy.registry_waits import RegistryPage, RegistryWaits
-from nncache.proxy.registry_wish import read_registry_wish
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
 from tests.coordination.fake_zookeeper import FakeZooKeeper
-from tests.registry.worlds import WEBHDFS, fake_registry
+from tests.registry.samples import WEBHDFS, fake_registry
 
 METRICS = ServiceRecord(internal=(uri_endpoint("org.prometheus.metrics", "http", "http://h:1/metrics"),))
 
@@ -41,13 +41,13 @@ def source_of(registry: Registry | None) -> ZooKeeperRegistry:
 async def html(registry: Registry | None, target: str) -> RegistryPage:
     """Return the page of a browser."""
     accept = ((b"Accept", b"text/html"),)
-    return await source_of(registry).page(read_registry_wish(f"/v1/registry{target}", accept))
+    return await source_of(registry).page(read_registry_request(f"/v1/registry{target}", accept))
 
 
 async def page(registry: Registry | None, target: str) -> Any:
     """Return the document at a target."""
     source = source_of(registry)
-    return json.loads((await source.page(read_registry_wish(f"/v1/registry{target}", ()))).body)
+    return json.loads((await source.page(read_registry_request(f"/v1/registry{target}", ()))).body)
 
 
 def paths(document: Any) -> list[str]:
@@ -58,7 +58,7 @@ def paths(document: Any) -> list[str]:
 async def test_a_record_is_served_as_its_bytes(registry: Registry) -> None:
     """As Hadoop would write it."""
     source = source_of(registry)
-    found = await source.page(read_registry_wish("/v1/registry/services/a", ()))
+    found = await source.page(read_registry_request("/v1/registry/services/a", ()))
     assert found.body == encode_record(WEBHDFS)
 
 
@@ -167,4 +167,6 @@ async def test_what_is_followed_is_counted_by_the_follower() -> None:
     source = source_of(None)
     assert source.gaps == 0
     with pytest.raises(RegistryUnavailableError, match="not connected"):
-        await source.follow(RegistryWaits(lambda wish, _: source.page(wish), source.page))
+        await source.follow(
+            RegistryWaits(lambda registry_request, _: source.page(registry_request), source.page)
+        )

@@ -43,7 +43,7 @@ class Manager(ServiceManager):
         self.heard.append("reloading")
 
 
-class Scene:
+class Fixture:
     """A daemon."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Scene:
 def test_what_has_changed_is_taken_once(caplog: pytest.LogCaptureFixture) -> None:
     """And what needs a restart is named each time, as a warning."""
     caplog.set_level(logging.INFO)
-    s = Scene()
+    s = Fixture()
     s.wanted = Settings(Part("/b", "h:2"))
     s.reloader.reload()
     s.reloader.reload()
@@ -99,7 +99,7 @@ def test_a_wrong_file_changes_nothing(
     failure: Exception, said: str, noted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The daemon goes on as it was, and the manager is told so; the next file is read."""
-    s = Scene()
+    s = Fixture()
     s.wanted = failure
     s.reloader.reload()
     assert s.taken == []

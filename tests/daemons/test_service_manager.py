@@ -16,7 +16,7 @@ from tests.proxy.doubles import turns
 
 
 @contextmanager
-def told(name: str) -> Iterator[socket.socket]:
+def reported(name: str) -> Iterator[socket.socket]:
     """Listen as a service manager does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
         end.settimeout(HANG_S)
@@ -26,7 +26,7 @@ def told(name: str) -> Iterator[socket.socket]:
 
 def test_states_are_told(tmp_path: Path) -> None:
     """One datagram each."""
-    with told(str(tmp_path / "notify")) as end:
+    with reported(str(tmp_path / "notify")) as end:
         manager = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "notify")})
         manager.ready()
         assert end.recv(4096) == b"READY=1"
@@ -42,7 +42,7 @@ def test_states_are_told(tmp_path: Path) -> None:
 def test_an_abstract_socket_is_told_as_well() -> None:
     """Its name begins with an @ in the environment."""
     name = f"nncache-test-{os.getpid()}-{time.monotonic_ns()}"
-    with told(f"\0{name}") as end:
+    with reported(f"\0{name}") as end:
         ServiceManager({"NOTIFY_SOCKET": f"@{name}"}).ready()
         assert end.recv(4096) == b"READY=1"
 
@@ -66,7 +66,7 @@ def test_signs_of_life_are_due_as_the_environment_says(environ: dict[str, str], 
 
 async def test_signs_of_life_come_until_the_end(tmp_path: Path) -> None:
     """From the event loop."""
-    with told(str(tmp_path / "notify")) as end:
+    with reported(str(tmp_path / "notify")) as end:
         manager = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "3000"})
         async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
             beating = tasks.create_task(manager.beat())

@@ -9,9 +9,9 @@ from nncache.daemons.supervision import background, keep_running
 from tests.patience import HANG_S
 
 
-@pytest.mark.parametrize(("fault", "told"), [(OSError("broken"), "failed"), (None, "ended by itself")])
+@pytest.mark.parametrize(("fault", "reported"), [(OSError("broken"), "failed"), (None, "ended by itself")])
 async def test_work_that_ends_is_begun_again(
-    fault: Exception | None, told: str, caplog: pytest.LogCaptureFixture
+    fault: Exception | None, reported: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whether it raised or just returned; each time is in the log."""
     begun = 0
@@ -32,7 +32,7 @@ async def test_work_that_ends_is_begun_again(
         await enough.wait()
         task.cancel()
     assert [record.getMessage() for record in caplog.records][:2] == [
-        f"the watch {told}, restarting in 0 s"
+        f"the watch {reported}, restarting in 0 s"
     ] * 2
 
 

@@ -14,8 +14,8 @@ from nncache.daemons.watchdog import (
     HELD_S,
     LOOK_S,
     PEAK_S,
-    Held,
     Lateness,
+    LoopStall,
     LoopStats,
     Peak,
     ThreadTimes,
@@ -63,7 +63,7 @@ def test_code_is_charged_with_no_wait_for_a_processor(
     before = ThreadTimes(5.0, 5.0)
     lateness = Lateness(0.0, before)
     assert lateness.look(LOOK_S, before, LOOK_S) == (0.0, 0.0)
-    held = Held(0.0, 0.0)
+    held = LoopStall(0.0, 0.0)
     for step in range(1, 41):
         held = lateness.look(LOOK_S * (1 + step), ThreadTimes(5.0 + ran_s * step / 40, 5.0), LOOK_S)
     assert held == pytest.approx((0.975, 0.975))
@@ -147,7 +147,7 @@ def test_what_holds_the_loop_is_named_once_and_counted(caplog: pytest.LogCapture
     watchdog = Watchdog()
     assert watchdog.stats() == LoopStats()
 
-    async def scene() -> None:
+    async def fixture() -> None:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(watchdog.run())
             await asyncio.sleep(0)
@@ -159,7 +159,7 @@ def test_what_holds_the_loop_is_named_once_and_counted(caplog: pytest.LogCapture
 
     caplog.set_level(logging.WARNING)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(scene())
+        runner.run(fixture())
     assert watchdog.stats().stalls >= 2
     assert watchdog.stats().stalled_s > 2 * HELD_S
     assert watchdog.stats().lag_max_s > HELD_S

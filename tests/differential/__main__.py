@@ -21,15 +21,15 @@ from rich.progress import Progress, TaskID
 from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.spec import FULL_SPEED_JVM
+from tests.auth_methods import USER_NAME, AuthMethod
 from tests.channels import Channel, proxied
 from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse
 from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
 from tests.differential.segment import Meter, fill_segment
 from tests.kerberos import clients_of
-from tests.secured.ways import WAYS
-from tests.ways import USER_NAME, Way
-from tests.world import World
+from tests.proxied_cluster import ProxiedCluster
+from tests.secured.auth_methods import WAYS
 
 CHANNELS = [channel.value for channel in Channel]
 
@@ -156,7 +156,7 @@ def _run_channel(
     *,
     at_once: int,
     polling: Mapping[str, object],
-    way: Way,
+    way: AuthMethod,
 ) -> tuple[Figures, str]:
     total = Figures()
     with (
@@ -168,14 +168,16 @@ def _run_channel(
             way=way,
             two_step_window_s=TWO_STEP_WINDOW_S,
             max_entry_age_s=MAX_ENTRY_AGE_S,
-        ) as world,
+        ) as proxied_cluster,
         Progress(console=console) as bar,
     ):
-        meter = Meter.start(cluster, world.publisher or world.proxy)
+        meter = Meter.start(cluster, proxied_cluster.publisher or proxied_cluster.proxy)
         task = bar.add_task(channel.value, total=operations * len(seeds))
 
         def run_seed(seed: int) -> Figures:
-            own = World(cluster, world.proxy, world.publisher, world.service, way)  # connections of its own
+            own = ProxiedCluster(
+                cluster, proxied_cluster.proxy, proxied_cluster.publisher, proxied_cluster.service, way
+            )  # connections of its own
             try:
                 figures = run_for(own, seed=seed, operations=operations, progress=lambda _: bar.advance(task))
             finally:

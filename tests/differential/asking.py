@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 from nncache.testbed.asker import RawReply
-from tests.ways import USER_NAME, Way
+from tests.auth_methods import USER_NAME, AuthMethod
 
 _TIMEOUT_S = 30.0
 _IDLE_S = 20.0  # less than the time after which either server closes an idle connection
@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 class Line:
     """One connection to a server ("host:port"), opened when needed; replies come in the order of the questions."""
 
-    def __init__(self, address: str, way: Way = USER_NAME) -> None:
+    def __init__(self, address: str, way: AuthMethod = USER_NAME) -> None:
         host, _, port = address.rpartition(":")
         self._address = (host, int(port))
         self._host = address.encode()
@@ -123,7 +123,7 @@ class Line:
 class Lines:
     """Some connections to one server, each with one question under way at most, as ordinary clients have."""
 
-    def __init__(self, address: str, way: Way = USER_NAME, number: int = _AT_ONCE) -> None:
+    def __init__(self, address: str, way: AuthMethod = USER_NAME, number: int = _AT_ONCE) -> None:
         self._lines = [Line(address, way) for _ in range(number)]
 
     def ask(self, pairs: Sequence[Pair]) -> list[RawReply]:

@@ -14,7 +14,7 @@ from typing import Final
 from nncache.testbed.asker import RawReply
 from tests.differential import operation as kinds
 from tests.differential.operation import Operation, file_id
-from tests.world import MAX_STALENESS_S, Where, World
+from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 MAX_ENTRY_AGE_S: Final = 10.0
 """The proxy's `max_entry_age_s` in these runs: what no event announces must be seen after so long."""
@@ -104,11 +104,11 @@ class Excuses:
         self._snapshots: dict[str, float] = {}  # directory -> when its own fields were
         self._cut: set[int | None] = set()  # ids of files that were cut inside a block
 
-    def learn(self, operation: Operation, done: RawReply, world: World) -> None:
+    def learn(self, operation: Operation, done: RawReply, proxied_cluster: ProxiedCluster) -> None:
         """Take note of an operation that the NameNode has accepted."""
         path = operation.paths[0]
         if operation.kind == "TRUNCATE" and done.body == _RECOVERS:
-            self._cut.add(file_id(world, path))
+            self._cut.add(file_id(proxied_cluster, path))
         if operation.where is Where.NAMENODE and operation.kind in _POLICY_CALLS:
             self._policies[path] = done.ended_at
         if operation.where is Where.NAMENODE and operation.kind in _SNAPSHOT_CALLS:

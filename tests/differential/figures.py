@@ -11,7 +11,7 @@ JUDGED_SEGMENT_TXIDS: Final = 10_000
 """How soon a change is seen is promised for open edit segments of at most so many transactions."""
 
 
-class Answer(Enum):
+class ReplyCheck(Enum):
     """What an answer of 200 or 404 is about, by what the NameNode says."""
 
     CLOSED_FILE = "closed files"
@@ -21,7 +21,7 @@ class Answer(Enum):
     UNCACHEABLE = "below .snapshot, or snapshottable"
 
 
-KEEPABLE: Final = (Answer.CLOSED_FILE, Answer.MISSING)
+KEEPABLE: Final = (ReplyCheck.CLOSED_FILE, ReplyCheck.MISSING)
 """Of these at least half must have come from memory."""
 
 
@@ -63,8 +63,8 @@ class Figures:
     latencies_s: list[float] = field(default_factory=list)
     accepted: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    answers: Counter[Answer] = field(default_factory=Counter)
-    hits: Counter[Answer] = field(default_factory=Counter)
+    answers: Counter[ReplyCheck] = field(default_factory=Counter)
+    hits: Counter[ReplyCheck] = field(default_factory=Counter)
     met: Counter[Excuse] = field(default_factory=Counter)
 
     def add(self, other: "Figures") -> None:
@@ -85,7 +85,7 @@ class Figures:
         self.hits += other.hits
         self.met += other.met
 
-    def share(self, *about: Answer) -> float:
+    def share(self, *about: ReplyCheck) -> float:
         """Share of the answers about these that came from memory."""
         answers = sum(self.answers[each] for each in about)
         return sum(self.hits[each] for each in about) / answers if answers else 0.0
@@ -109,7 +109,7 @@ class Figures:
         """Say it all in plain words."""
         kinds = sorted(self.accepted | self.refused)
         by_kind = ", ".join(f"{kind} {self.accepted[kind]}+{self.refused[kind]}" for kind in kinds)
-        about = ", ".join(f"{each.value} {self.hits[each]} of {self.answers[each]}" for each in Answer)
+        about = ", ".join(f"{each.value} {self.hits[each]} of {self.answers[each]}" for each in ReplyCheck)
         impostors = f"{self.impostors} questions, {self.given_away} of them answered"
         met = [f"{excuse.name} {number}" for excuse, number in self.met.items()]
         return [
@@ -117,7 +117,7 @@ class Figures:
             f"operations by kind    accepted+refused by the NameNode: {by_kind}",
             (
                 f"hits                  {self.share(*KEEPABLE):.1%} of closed files and missing paths, "
-                f"{self.share(*Answer):.1%} of all 200 and 404"
+                f"{self.share(*ReplyCheck):.1%} of all 200 and 404"
             ),
             f"hits in full          {about}",
             f"named exceptions met  {', '.join(met) or 'none'}",

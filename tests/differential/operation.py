@@ -9,7 +9,7 @@ from typing import Final
 
 from nncache.testbed.asker import Asker, RawReply
 from tests.datanode import begin, has_replied, led_to
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
 METHODS: Final = {
     "DELETE": "DELETE",
@@ -49,25 +49,25 @@ class Operation:
     parameters: tuple[tuple[str, str], ...] = ()
     data: bytes = field(default=b"", repr=False)
 
-    def carry_out(self, world: World) -> RawReply:
+    def carry_out(self, proxied_cluster: ProxiedCluster) -> RawReply:
         """Make the call; the reply's `ended_at` is when the change was acknowledged."""
         if self.kind in _TWO_STEP:
-            return self._write(world, self.kind)
+            return self._write(proxied_cluster, self.kind)
         if self.kind == REMADE:
-            world.call(Where.NAMENODE, "DELETE", "DELETE", self.paths[1], recursive="true")
-            return world.call(Where.PROXY, "PUT", "MKDIRS", self.paths[0], permission="777")
+            proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", self.paths[1], recursive="true")
+            return proxied_cluster.call(Where.PROXY, "PUT", "MKDIRS", self.paths[0], permission="777")
         if self.kind == RACED:
-            return self._race(world)
+            return self._race(proxied_cluster)
         if self.kind == ALIASED:
-            return self._append_by_alias(world)
+            return self._append_by_alias(proxied_cluster)
         op = self.kind.split(" ")[0]  # what follows says which form of it
-        return world.call(
+        return proxied_cluster.call(
             self.where, METHODS.get(op, "PUT"), op, self.paths[0], self.user, **dict(self.parameters)
         )
 
-    def _write(self, world: World, op: str) -> RawReply:
+    def _write(self, proxied_cluster: ProxiedCluster, op: str) -> RawReply:
         path, parameters = self.paths[0], dict(self.parameters)
-        return world.write(
+        return proxied_cluster.write(
             self.where,
             path,
             self.data,
@@ -77,13 +77,13 @@ class Operation:
             is_redirected=not path.isascii(),
         )
 
-    def _race(self, world: World) -> RawReply:
+    def _race(self, proxied_cluster: ProxiedCluster) -> RawReply:
         """Let somebody else write the path behind the proxy's back, between the two steps."""
 
         def between() -> None:
-            world.write(Where.NAMENODE, self.paths[0], b"other", parameters={"overwrite": "true"})
+            proxied_cluster.write(Where.NAMENODE, self.paths[0], b"other", parameters={"overwrite": "true"})
 
-        return world.write(
+        return proxied_cluster.write(
             Where.PROXY,
             self.paths[0],
             self.data,
@@ -92,35 +92,37 @@ class Operation:
             parameters=dict(self.parameters),
         )
 
-    def _append_by_alias(self, world: World) -> RawReply:
-        alias = f"/.reserved/.inodes/{file_id(world, self.paths[0]) or 0}"
-        return world.write(Where.PROXY, alias, self.data, self.user, op="APPEND")
+    def _append_by_alias(self, proxied_cluster: ProxiedCluster) -> RawReply:
+        alias = f"/.reserved/.inodes/{file_id(proxied_cluster, self.paths[0]) or 0}"
+        return proxied_cluster.write(Where.PROXY, alias, self.data, self.user, op="APPEND")
 
-    def begin(self, world: World) -> "Unfinished | RawReply":
+    def begin(self, proxied_cluster: ProxiedCluster) -> "Unfinished | RawReply":
         """Make the first step of a two-step write, and of HELD as much of the second as opens the file.
 
         Returns the reply instead when it is a refusal, or when the DataNode gives one without waiting for content.
         """
         path, parameters = self.paths[0], dict(self.parameters)
-        first = world.call(self.where, "PUT", "CREATE", path, self.user, noredirect="true", **parameters)
+        first = proxied_cluster.call(
+            self.where, "PUT", "CREATE", path, self.user, noredirect="true", **parameters
+        )
         if first.status != http.client.OK:
             return first
         location = led_to(first)
         if self.kind == LATE:
             address, _, target = location.removeprefix("http://").partition("/")
             return Unfinished(self, Asker(address), "/" + target, first)
-        return self._open(world, location)
+        return self._open(proxied_cluster, location)
 
-    def _open(self, world: World, location: str) -> "Unfinished | RawReply":
+    def _open(self, proxied_cluster: ProxiedCluster, location: str) -> "Unfinished | RawReply":
         """Send the DataNode all but the last byte, and wait until the file is there: it asks for content before."""
         began_at = time.monotonic()
-        replaced = file_id(world, self.paths[0])
+        replaced = file_id(proxied_cluster, self.paths[0])
         connection, waits = begin("PUT", location, len(self.data))
         if not waits:
             return _end(connection, began_at)
         connection.send(self.data[:-1])
         deadline = time.monotonic() + _OPENS_S
-        while file_id(world, self.paths[0]) == replaced and not has_replied(connection):
+        while file_id(proxied_cluster, self.paths[0]) == replaced and not has_replied(connection):
             if time.monotonic() > deadline:
                 return _end(connection, began_at)
         opened = RawReply(http.client.OK, (), b"", began_at, time.monotonic())
@@ -163,7 +165,7 @@ def _end(connection: http.client.HTTPConnection, began_at: float) -> RawReply:
     return RawReply(status, headers, body, began_at, time.monotonic())
 
 
-def file_id(world: World, path: str) -> int | None:
+def file_id(proxied_cluster: ProxiedCluster, path: str) -> int | None:
     """Ask the NameNode for the id of what is at a path; None when that is nothing."""
-    status = world.call(Where.NAMENODE, "GET", "GETFILESTATUS", path)
+    status = proxied_cluster.call(Where.NAMENODE, "GET", "GETFILESTATUS", path)
     return int(json.loads(status.body)["FileStatus"]["fileId"]) if status.status == http.client.OK else None

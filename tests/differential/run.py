@@ -15,12 +15,12 @@ from unicodedata import normalize
 from nncache.testbed.asker import RawReply
 from tests.differential.asking import Line, Lines, Pair
 from tests.differential.exceptions import Excuse, Excuses, status_of
-from tests.differential.figures import Answer, Figures
+from tests.differential.figures import Figures, ReplyCheck
 from tests.differential.open_files import OpenFiles
 from tests.differential.operation import HELD, LATE, Operation, Unfinished
 from tests.differential.operations import Generator
 from tests.differential.segment import open_segment_txids
-from tests.world import MAX_STALENESS_S, USERS, Where, World, differences, was_forwarded
+from tests.proxied_cluster import MAX_STALENESS_S, USERS, ProxiedCluster, Where, differences, was_forwarded
 
 TWO_STEP_WINDOW_S: Final = 3.0
 """A CREATE that the DataNode refuses leaves its window open to its end; ten minutes would outlast the run."""
@@ -41,8 +41,8 @@ _SEGMENT_EVERY: Final = 20  # steps between two looks at the open edit segment
 class Differential:
     """One run of a seed below a directory of its own."""
 
-    def __init__(self, world: World, *, seed: int, root: str) -> None:
-        self._world = world
+    def __init__(self, proxied_cluster: ProxiedCluster, *, seed: int, root: str) -> None:
+        self._world = proxied_cluster
         self._root = root
         self._generator = Generator(seed, root)
         self._seed = seed
@@ -52,10 +52,12 @@ class Differential:
         self._odd: deque[str] = deque(maxlen=_ODD_PATHS)
         self._unfinished: list[tuple[int, Unfinished]] = []  # with the step in which each was begun
         self._open = ExitStack()
-        self._readers = (*USERS, *world.way.impostors)
-        self._proxy = self._open.enter_context(Lines(world.proxy.address, world.way))
-        self._namenode = self._open.enter_context(Line(world.cluster.namenodes[0].http, world.way))
-        self._open_files = self._open.enter_context(OpenFiles(world.cluster))
+        self._readers = (*USERS, *proxied_cluster.way.impostors)
+        self._proxy = self._open.enter_context(Lines(proxied_cluster.proxy.address, proxied_cluster.way))
+        self._namenode = self._open.enter_context(
+            Line(proxied_cluster.cluster.namenodes[0].http, proxied_cluster.way)
+        )
+        self._open_files = self._open.enter_context(OpenFiles(proxied_cluster.cluster))
         self.figures = Figures()
 
     def run(self, operations: int, progress: Callable[[int], None] = lambda _: None) -> Figures:
@@ -139,7 +141,9 @@ class Differential:
         seen = self._proxy.ask(pairs)
         truth = [self._namenode.receive() for _ in pairs]
         self._compare(operation, pairs, seen, truth, done.ended_at)
-        self._generator.learn({pair.path: told.status for pair, told in zip(pairs, truth, strict=True)})
+        self._generator.learn(
+            {pair.path: reported.status for pair, reported in zip(pairs, truth, strict=True)}
+        )
         if operation.kind.startswith("RENAME"):
             self._odd.append(operation.paths[2])
 
@@ -204,33 +208,33 @@ class Differential:
         self.figures.compared += len(pairs)
         files = {
             pair.path
-            for pair, reply, told in zip(pairs, seen, truth, strict=True)
-            if b'"type":"FILE"' in told.body
+            for pair, reply, reported in zip(pairs, seen, truth, strict=True)
+            if b'"type":"FILE"' in reported.body
             and (not reply.is_hit or pair.path in operation.paths or pair.path in self._were_open)
         }
         open_files = self._open_files.among(files) if files else set()
         self._were_open |= open_files
         self._count(pairs, seen, truth, open_files)
         suspects = {
-            pair: (reply, told)
-            for pair, reply, told in zip(pairs, seen, truth, strict=True)
-            if differences(reply, told)
+            pair: (reply, reported)
+            for pair, reply, reported in zip(pairs, seen, truth, strict=True)
+            if differences(reply, reported)
             or (reply.is_hit and (pair.path in open_files or _is_unkept(pair, reply)))
         }
         excused: set[Excuse] = set()
         for asked in range(1_000_000):
-            for pair, (reply, told) in list(suspects.items()):
-                wrong = differences(reply, told)
+            for pair, (reply, reported) in list(suspects.items()):
+                wrong = differences(reply, reported)
                 if not wrong and reply.is_hit and _is_unkept(pair, reply):
                     wrong = ["answered from memory what is never kept"]
                 if not wrong and reply.is_hit and self._open_files.among(open_files & {pair.path}):
                     wrong = ["an open file answered from memory"]
                 if not wrong:
                     del suspects[pair]
-                elif excuses := self._excuses.of_fields(pair.path, reply, told):
+                elif excuses := self._excuses.of_fields(pair.path, reply, reported):
                     excused.update(excuses)
                     del suspects[pair]
-                elif not self._may_wait(operation, pair, reply, told, asked, since, excused):
+                elif not self._may_wait(operation, pair, reply, reported, asked, since, excused):
                     self._tell(operation, pair, wrong)
                     del suspects[pair]
             if not suspects:
@@ -249,7 +253,7 @@ class Differential:
         operation: Operation,
         pair: Pair,
         reply: RawReply,
-        told: RawReply,
+        reported: RawReply,
         asked: int,
         since: float,
         excused: set[Excuse],
@@ -261,7 +265,7 @@ class Differential:
             return False
         if operation.where is Where.NAMENODE:
             return True
-        excuse = self._excuses.of_delay(operation, pair.path, told)
+        excuse = self._excuses.of_delay(operation, pair.path, reported)
         if excuse is None:
             return False
         excused.add(excuse)
@@ -276,7 +280,7 @@ class Differential:
     def _count(
         self, pairs: Sequence[Pair], seen: Sequence[RawReply], truth: Sequence[RawReply], open_files: set[str]
     ) -> None:
-        for pair, reply, told in zip(pairs, seen, truth, strict=True):
+        for pair, reply, reported in zip(pairs, seen, truth, strict=True):
             if pair.user in self._world.way.impostors:
                 self.figures.impostors += 1
                 if reply.status not in {401, 403}:
@@ -285,8 +289,8 @@ class Differential:
                         f"seed {self._seed}, step {self._step}: {pair.path} for {pair.user}, who has no right: "
                         f"{reply.status} {reply.body[:300]!r}"
                     )
-            if reply.status in {200, 404} and told.status in {200, 404}:
-                about = _about(pair.path, told, open_files)
+            if reply.status in {200, 404} and reported.status in {200, 404}:
+                about = _about(pair.path, reported, open_files)
                 self.figures.answers[about] += 1
                 self.figures.hits[about] += reply.is_hit
 
@@ -296,21 +300,25 @@ def _is_unkept(pair: Pair, reply: RawReply) -> bool:
     return _SNAPSHOT in pair.path or b'"snapshotEnabled":true' in reply.body
 
 
-def _about(path: str, told: RawReply, open_files: set[str]) -> Answer:
+def _about(path: str, reported: RawReply, open_files: set[str]) -> ReplyCheck:
     """Say what an answer is about, by what the NameNode says of the path."""
-    status = status_of(told)
+    status = status_of(reported)
     if _SNAPSHOT in path or (status is not None and "snapshotEnabled" in status):
-        return Answer.UNCACHEABLE
+        return ReplyCheck.UNCACHEABLE
     if status is None:
-        return Answer.MISSING
+        return ReplyCheck.MISSING
     if status["type"] == "DIRECTORY":
-        return Answer.DIRECTORY
-    return Answer.OPEN_FILE if path in open_files else Answer.CLOSED_FILE
+        return ReplyCheck.DIRECTORY
+    return ReplyCheck.OPEN_FILE if path in open_files else ReplyCheck.CLOSED_FILE
 
 
 def run_for(
-    world: World, *, seed: int, operations: int, progress: Callable[[int], None] = lambda _: None
+    proxied_cluster: ProxiedCluster,
+    *,
+    seed: int,
+    operations: int,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Figures:
     """Run one seed in a directory of its own."""
     root = f"/differential/{seed}-{time.time_ns()}"
-    return Differential(world, seed=seed, root=root).run(operations, progress)
+    return Differential(proxied_cluster, seed=seed, root=root).run(operations, progress)

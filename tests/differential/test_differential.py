@@ -22,7 +22,7 @@ def test_every_answer_is_the_namenodes_own(cluster: Cluster, channel: Channel) -
         channel=channel,
         two_step_window_s=TWO_STEP_WINDOW_S,
         max_entry_age_s=MAX_ENTRY_AGE_S,
-    ) as world:
-        figures = run_for(world, seed=20261121, operations=OPERATIONS)
+    ) as simulation:
+        figures = run_for(simulation, seed=20261121, operations=OPERATIONS)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf)) == []

@@ -10,7 +10,7 @@ from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from tests.discovery.finders import FINDERS
 from tests.discovery.run import come_and_go
-from tests.registry.worlds import place_of_its_own
+from tests.registry.samples import place_of_its_own
 
 
 @click.command()
@@ -21,10 +21,10 @@ def main() -> None:
         Cluster.start(spec, progress=Console(stderr=True).print) as cluster,
         place_of_its_own(cluster) as place,
     ):
-        told = come_and_go(cluster, place, FINDERS)
-    for line in told.lines():
+        reported = come_and_go(cluster, place, FINDERS)
+    for line in reported.lines():
         click.echo(f"  {line}")
-    shortfalls = tuple(told.shortfalls())
+    shortfalls = tuple(reported.shortfalls())
     for what in shortfalls:
         click.echo(f"FALLS SHORT: {what}")
     sys.exit(bool(shortfalls))

@@ -32,7 +32,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """What came of it.
 
     Attributes:
@@ -123,7 +123,7 @@ class Watcher:
             self._error = error
 
 
-def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[MakesFinder]) -> Told:
+def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[MakesFinder]) -> Reported:
     """Start a proxy beside another one, find it, and drain it while a client works."""
     with ExitStack() as open_ones:
         staying = open_ones.enter_context(proxy(cluster, place))
@@ -155,7 +155,7 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
         Row(watcher.finder.name, found_at - started_at, gone_at - stopped_at, watcher.finder.within_s)
         for watcher, found_at, gone_at in zip(watchers, found, gone, strict=True)
     )
-    return Told(rows, sum(client.answered.values()), left, tuple(client.failures))
+    return Reported(rows, sum(client.answered.values()), left, tuple(client.failures))
 
 
 def _await_urls(proxies: nncache.Proxies, count: int) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from nncache.testbed import Cluster
 from tests.discovery.finders import FINDERS
-from tests.discovery.run import Row, Told, come_and_go
-from tests.registry.worlds import place_of_its_own
+from tests.discovery.run import Reported, Row, come_and_go
+from tests.registry.samples import place_of_its_own
 
 
 @pytest.mark.long  # two proxies, a Prometheus and a client beside them
@@ -15,20 +15,20 @@ from tests.registry.worlds import place_of_its_own
 def test_a_proxy_comes_and_goes(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     """How long that takes is printed; `python -m tests.discovery` judges it."""
     with place_of_its_own(cluster) as place:
-        told = come_and_go(cluster, place, FINDERS)
+        reported = come_and_go(cluster, place, FINDERS)
     with capsys.disabled():
-        print("", *told.lines(), sep="\n")  # noqa: T201 - the figures are what is asked for
-    assert told.failures == ()
-    assert told.of_leaving >= 100
-    assert len(told.rows) == len(FINDERS)
+        print("", *reported.lines(), sep="\n")  # noqa: T201 - the figures are what is asked for
+    assert reported.failures == ()
+    assert reported.of_leaving >= 100
+    assert len(reported.rows) == len(FINDERS)
 
 
 def test_what_falls_short_is_said() -> None:
     """A finder that is late, and a request that failed."""
     good, late = Row("a", 1.0, 1.0, 2.0), Row("b", 1.0, 2.5, 2.0)
-    assert [*Told((good,), 9, 3, ()).shortfalls()] == []
-    assert [*Told((good, late), 9, 3, ("x: 503",)).shortfalls()] == [
+    assert [*Reported((good,), 9, 3, ()).shortfalls()] == []
+    assert [*Reported((good, late), 9, 3, ("x: 503",)).shortfalls()] == [
         "b: gone after 2.50 s, not within 2 s",
         "x: 503",
     ]
-    assert [*Told((late,), 9, 3, ()).lines()][-1] == "9 requests of a client of nncache.connect, 0 failed"
+    assert [*Reported((late,), 9, 3, ()).lines()][-1] == "9 requests of a client of nncache.connect, 0 failed"

@@ -45,8 +45,8 @@ def place(cluster: Cluster) -> Iterator[Place]:
     """A proxy that keeps what the examples ask for."""
     root = "/docs-clients"
     make_directory(cluster, root)
-    with proxied(cluster, f"{root}/_SUCCESS") as world:
-        yield Place(cluster, root, world.proxy.address)
+    with proxied(cluster, f"{root}/_SUCCESS") as simulation:
+        yield Place(cluster, root, simulation.proxy.address)
 
 
 def python(block: Block, place: Place) -> bool:

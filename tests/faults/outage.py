@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from tests.patience import HANG_S
 from tests.pollers import Pollers
-from tests.world import MAX_STALENESS_S, Where, World
+from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 
 def survive(
-    world: World,
+    proxied_cluster: ProxiedCluster,
     directory: str,
     breaks: Callable[[], object],
     mends: Callable[[], object],
@@ -20,20 +20,24 @@ def survive(
         AssertionError: FailToNameNode or Bounded is broken, or hits do not come again after `mends` returned.
     """
     made, gone = f"{directory}/d/made", f"{directory}/d/gone"
-    world.mkdirs(f"{directory}/d", "alice")
-    world.must(world.write(Where.NAMENODE, gone, b"x", "alice"))
+    proxied_cluster.mkdirs(f"{directory}/d", "alice")
+    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, gone, b"x", "alice"))
     asked = [(path, user) for path in (made, gone) for user in ("alice", "bob")]
     for path, user in asked:
-        world.make_hit(path, user)
-    with Pollers(world.proxy.address, asked) as pollers:
+        proxied_cluster.make_hit(path, user)
+    with Pollers(proxied_cluster.proxy.address, asked) as pollers:
         pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
         try:
             breaks()
-            made_at = world.must(world.write(Where.NAMENODE, made, b"x", "alice")).ended_at
-            gone_at = world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", gone, "alice")).ended_at
-            world.proxy.await_gate(is_open=False)
+            made_at = proxied_cluster.must(
+                proxied_cluster.write(Where.NAMENODE, made, b"x", "alice")
+            ).ended_at
+            gone_at = proxied_cluster.must(
+                proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", gone, "alice")
+            ).ended_at
+            proxied_cluster.proxy.await_gate(is_open=False)
             for path, user in asked:
-                world.await_agreement(path, user, since=gone_at)
+                proxied_cluster.await_agreement(path, user, since=gone_at)
         finally:
             mends()
         mended_at = time.monotonic()
@@ -43,4 +47,4 @@ def survive(
     assert pollers.older_than(MAX_STALENESS_S, path=made, changed_at=made_at, old_status=404) == []
     assert pollers.older_than(MAX_STALENESS_S, path=gone, changed_at=gone_at, old_status=200) == []
     for path, user in asked:
-        assert world.make_hit(path, user).status == (200 if path == made else 404)
+        assert proxied_cluster.make_hit(path, user).status == (200 if path == made else 404)

@@ -11,7 +11,7 @@ from nncache.testbed.asker import Asker
 from tests.channels import proxied
 from tests.faults.outage import survive
 from tests.patience import HANG_S
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
 
@@ -24,10 +24,10 @@ def relay(cluster: Cluster) -> Iterator[Relay]:
 
 
 @pytest.fixture(scope="module")
-def world(cluster: Cluster, relay: Relay) -> Iterator[World]:
+def proxied_cluster(cluster: Cluster, relay: Relay) -> Iterator[ProxiedCluster]:
     """A proxy that reads the edits through the relay."""
-    with proxied(cluster, *GLOBS, rpc=relay.address) as world:
-        yield world
+    with proxied(cluster, *GLOBS, rpc=relay.address) as proxied_cluster:
+        yield proxied_cluster
 
 
 BREAKS: dict[str, Callable[[Relay], None]] = {
@@ -39,60 +39,60 @@ BREAKS: dict[str, Callable[[Relay], None]] = {
 
 @pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
 def test_no_read_fails_and_none_is_older_than_the_bound(
-    world: World, relay: Relay, hdfs_directory: str, broken: Callable[[Relay], None]
+    proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str, broken: Callable[[Relay], None]
 ) -> None:
     """FailToNameNode and Bounded: calls are forwarded while nothing is known, and caching resumes by itself."""
-    survive(world, hdfs_directory, lambda: broken(relay), relay.restore)
+    survive(proxied_cluster, hdfs_directory, lambda: broken(relay), relay.restore)
 
 
-def test_a_short_cut_costs_nothing(world: World, relay: Relay, hdfs_directory: str) -> None:
+def test_a_short_cut_costs_nothing(
+    proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str
+) -> None:
     """GapFlush speaks of what was lost: after a reconnect nothing was, so the hits are still there."""
     paths = [f"{hdfs_directory}/{n}" for n in range(20)]
-    world.settle()
+    proxied_cluster.settle()
     for path in paths:
-        world.make_hit(path, "alice")
-    flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
+        proxied_cluster.make_hit(path, "alice")
+    flushes = proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"]
     relay.reset_connections()
-    world.proxy.await_gate()
-    assert {world.ask(path, "alice").header("Cache-Status") for path in paths} == {"nncache; hit"}
-    assert world.proxy.metrics()["nncache_cache_flushes_total"] == flushes
+    proxied_cluster.proxy.await_gate()
+    assert {proxied_cluster.ask(path, "alice").header("Cache-Status") for path in paths} == {"nncache; hit"}
+    assert proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"] == flushes
 
 
-def test_without_the_right_to_read_edits_all_is_forwarded_and_said(
-    cluster: Cluster, hdfs_directory: str
-) -> None:
+def test_without_the_right_to_edits_all_is_forwarded(cluster: Cluster, hdfs_directory: str) -> None:
     """Inotify needs a superuser: without one the proxy only forwards, and its log says what to do."""
     from nncache.testbed.daemon import Proxy  # noqa: PLC0415 - only here is no gate awaited
 
     namenode = cluster.namenodes[0]
     flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", "alice")
     with Proxy(*flags, "--glob", "/t/*/*") as proxy:
-        world = World(cluster, proxy)
+        proxied_cluster = ProxiedCluster(cluster, proxy)
         for _ in range(5):
-            assert world.disagreement(f"{hdfs_directory}/f", "alice") == []
+            assert proxied_cluster.disagreement(f"{hdfs_directory}/f", "alice") == []
         proxy.process.await_that(lambda: "--user" in proxy.process.log.read_text(), "says nothing of --user")
-        assert not world.ask(f"{hdfs_directory}/f", "alice").is_hit
-        world.close()
+        assert not proxied_cluster.ask(f"{hdfs_directory}/f", "alice").is_hit
+        proxied_cluster.close()
 
 
-def test_who_waits_while_the_edits_cannot_be_read_is_answered_at_the_end(
-    world: World, relay: Relay, hdfs_directory: str
+def test_a_wait_without_edits_is_answered_at_its_end(
+    proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str
 ) -> None:
     """Bounded: the gate is closed by then, and the NameNode is asked."""
     path = f"{hdfs_directory}/_SUCCESS"
-    world.settle()
-    with ThreadPoolExecutor(1) as clients, Asker(world.proxy.address) as client:
+    proxied_cluster.settle()
+    with ThreadPoolExecutor(1) as clients, Asker(proxied_cluster.proxy.address) as client:
         target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name=alice"
         waiting = clients.submit(client.ask, "GET", target, headers=(("Prefer", "wait=4"),))
-        world.proxy.process.await_that(
-            lambda: world.proxy.metrics()["nncache_waiters"] == 1, "does not hold it"
+        proxied_cluster.proxy.process.await_that(
+            lambda: proxied_cluster.proxy.metrics()["nncache_waiters"] == 1, "does not hold it"
         )
         relay.black_hole()
         try:
-            world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
             reply = waiting.result(HANG_S)
         finally:
             relay.restore()
     assert (reply.status, reply.header("Preference-Applied")) == (200, "wait=4")
     assert "hit" not in reply.header("Cache-Status")
-    world.proxy.await_gate()
+    proxied_cluster.proxy.await_gate()

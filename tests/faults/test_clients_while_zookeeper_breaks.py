@@ -8,7 +8,7 @@ from nncache.testbed import Cluster, Relay
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP
 from tests.faults.outage import survive
-from tests.world import World
+from tests.proxied_cluster import ProxiedCluster
 from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.timeout(180)
@@ -32,7 +32,7 @@ def relay(zookeeper: ZooKeeperServer) -> Iterator[Relay]:
 
 
 @pytest.fixture(scope="module")
-def world(cluster: Cluster, relay: Relay) -> Iterator[World]:
+def proxied_cluster(cluster: Cluster, relay: Relay) -> Iterator[ProxiedCluster]:
     """Publisher and proxy on that ZooKeeper."""
     with proxied(
         cluster,
@@ -41,77 +41,83 @@ def world(cluster: Cluster, relay: Relay) -> Iterator[World]:
         zookeeper=relay.address,
         polling={"zookeeper_session_timeout_s": SESSION_TIMEOUT_S},
         zookeeper_session_timeout_s=SESSION_TIMEOUT_S,
-    ) as world:
-        yield world
+    ) as proxied_cluster:
+        yield proxied_cluster
 
 
 def test_zookeeper_is_stopped_and_started(
-    world: World, zookeeper: ZooKeeperServer, hdfs_directory: str
+    proxied_cluster: ProxiedCluster, zookeeper: ZooKeeperServer, hdfs_directory: str
 ) -> None:
     """FailToNameNode, Bounded: the gate closes by time, and opens by itself once ZooKeeper is there again."""
-    survive(world, hdfs_directory, zookeeper.stop, zookeeper.start_again)
+    survive(proxied_cluster, hdfs_directory, zookeeper.stop, zookeeper.start_again)
 
 
-def test_zookeeper_is_killed(world: World, zookeeper: ZooKeeperServer, hdfs_directory: str) -> None:
+def test_zookeeper_is_killed(
+    proxied_cluster: ProxiedCluster, zookeeper: ZooKeeperServer, hdfs_directory: str
+) -> None:
     """As when its host dies."""
-    survive(world, hdfs_directory, zookeeper.kill, zookeeper.start_again)
+    survive(proxied_cluster, hdfs_directory, zookeeper.kill, zookeeper.start_again)
 
 
-def test_zookeeper_is_wiped(world: World, zookeeper: ZooKeeperServer, hdfs_directory: str) -> None:
+def test_zookeeper_is_wiped(
+    proxied_cluster: ProxiedCluster, zookeeper: ZooKeeperServer, hdfs_directory: str
+) -> None:
     """Filters are kept in HDFS, so an empty ZooKeeper is filled again, and nothing is believed to have lasted."""
 
     def wiped() -> None:
         zookeeper.wipe()
         zookeeper.start_again()
 
-    survive(world, hdfs_directory, zookeeper.stop, wiped)
+    survive(proxied_cluster, hdfs_directory, zookeeper.stop, wiped)
 
 
 BREAKS = {"is cut off": Relay.cut, "is a black hole": Relay.black_hole, "hangs": Relay.hold}
 
 
 @pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
-def test_sessions_expire(world: World, relay: Relay, hdfs_directory: str, broken: object) -> None:
+def test_sessions_expire(
+    proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str, broken: object
+) -> None:
     """The outage lasts until the gate is closed (3 s), three times the sessions' timeout."""
     assert callable(broken)
     survive(
-        world,
+        proxied_cluster,
         hdfs_directory,
         lambda: broken(relay),
         relay.restore,
     )
 
 
-def test_the_publisher_is_killed(world: World, hdfs_directory: str) -> None:
+def test_the_publisher_is_killed(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
     """SIGKILL: its presence is still in ZooKeeper when it is started again."""
-    assert world.publisher is not None
-    process = world.publisher.process
-    survive(world, hdfs_directory, process.kill, process.launch)
+    assert proxied_cluster.publisher is not None
+    process = proxied_cluster.publisher.process
+    survive(proxied_cluster, hdfs_directory, process.kill, process.launch)
 
 
-def test_the_publisher_hangs(world: World, hdfs_directory: str) -> None:
+def test_the_publisher_hangs(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
     """SIGSTOP and SIGCONT: its session is over when it goes on, and it must not write as if it were not."""
-    assert world.publisher is not None
-    process = world.publisher.process
-    survive(world, hdfs_directory, process.pause, process.resume)
+    assert proxied_cluster.publisher is not None
+    process = proxied_cluster.publisher.process
+    survive(proxied_cluster, hdfs_directory, process.pause, process.resume)
 
 
 def test_a_short_outage_costs_nothing(
-    world: World, relay: Relay, zookeeper: ZooKeeperServer, hdfs_directory: str
+    proxied_cluster: ProxiedCluster, relay: Relay, zookeeper: ZooKeeperServer, hdfs_directory: str
 ) -> None:
     """GapFlush speaks of what was lost: after a reconnect nothing was, so the hits are still there."""
     paths = [f"{hdfs_directory}/{n}" for n in range(20)]
-    world.proxy.await_gate()
-    world.settle()
+    proxied_cluster.proxy.await_gate()
+    proxied_cluster.settle()
     for path in paths:
-        world.make_hit(path, "alice")
-    flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
+        proxied_cluster.make_hit(path, "alice")
+    flushes = proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"]
     relay.reset_connections()
-    world.settle()
+    proxied_cluster.settle()
     zookeeper.process.kill()
     zookeeper.start_again()
-    world.mkdirs(f"{hdfs_directory}/elsewhere")
-    world.settle()
-    world.proxy.await_gate()
-    assert {world.ask(path, "alice").header("Cache-Status") for path in paths} == {"nncache; hit"}
-    assert world.proxy.metrics()["nncache_cache_flushes_total"] == flushes
+    proxied_cluster.mkdirs(f"{hdfs_directory}/elsewhere")
+    proxied_cluster.settle()
+    proxied_cluster.proxy.await_gate()
+    assert {proxied_cluster.ask(path, "alice").header("Cache-Status") for path in paths} == {"nncache; hit"}
+    assert proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"] == flushes

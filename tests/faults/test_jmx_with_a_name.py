@@ -37,5 +37,5 @@ def test_a_namenode_without_anonymous_access_is_cached(strict: Cluster, channel:
     """`/jmx` is asked with the name of the service's user; the test bed's own questions have a name as well."""
     assert status_without_a_name(strict) == http.client.UNAUTHORIZED
     make_directory(strict, "/t")
-    with proxied(strict, "/t/*", channel=channel) as world:
-        world.make_hit("/t/f", "alice")
+    with proxied(strict, "/t/*", channel=channel) as simulation:
+        simulation.make_hit("/t/f", "alice")

@@ -31,7 +31,7 @@ def zookeeper() -> Iterator[ZooKeeperServer]:
 
 
 @pytest.mark.long
-def test_one_session_and_a_handful_of_watches_with_1000_filters_as_with_one(
+def test_a_thousand_filters_need_no_more_watches_than_one(
     cluster: Cluster, zookeeper: ZooKeeperServer, tmp_path: Path
 ) -> None:
     """Counted by ZooKeeper itself; the filters are in force while it counts."""

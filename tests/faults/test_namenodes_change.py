@@ -19,7 +19,7 @@ from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
 from tests.patience import HANG_S, SLACK_S
 from tests.pollers import Pollers
-from tests.world import MAX_STALENESS_S, Where, World
+from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -69,26 +69,26 @@ def test_a_restarted_namenode_means_an_empty_cache(lone: Cluster, channel: Chann
     """What a NameNode showed before it died may never have reached its log: all is asked for again."""
     make_directory(lone, top)
     path = f"{top}/f"
-    with proxied(lone, *globs(top), channel=channel) as world:
-        world.make_hit(path, "alice")
-        flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
-        term = world.proxy.explain(path)["term"]
+    with proxied(lone, *globs(top), channel=channel) as proxied_cluster:
+        proxied_cluster.make_hit(path, "alice")
+        flushes = proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"]
+        term = proxied_cluster.proxy.explain(path)["term"]
         namenode = lone.namenodes[0].process
         namenode.kill()
         time_of_death = time.monotonic()
-        gone = world.ask(path, "alice")
+        gone = proxied_cluster.ask(path, "alice")
         assert gone.status in {404, 502, 503, 504}, gone
-        world.proxy.await_gate(is_open=False)
+        proxied_cluster.proxy.await_gate(is_open=False)
         assert time.monotonic() - time_of_death <= MAX_STALENESS_S + SLACK_S
         namenode.start()
-        world.direct.close()
-        world.proxy.await_gate()
+        proxied_cluster.direct.close()
+        proxied_cluster.proxy.await_gate()
         lone.await_writable()
-        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
-        world.await_agreement(path, "alice", since=time.monotonic())
-        world.make_hit(path, "alice")
-        assert world.proxy.explain(path)["term"] > term
-        assert world.proxy.metrics()["nncache_cache_flushes_total"] > flushes
+        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        proxied_cluster.await_agreement(path, "alice", since=time.monotonic())
+        proxied_cluster.make_hit(path, "alice")
+        assert proxied_cluster.proxy.explain(path)["term"] > term
+        assert proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"] > flushes
 
 
 @BOTH
@@ -97,37 +97,35 @@ def test_reads_go_on_with_the_other_namenode_of_a_pair(pair: Cluster, channel: C
     make_directory(pair, top)
     path = f"{top}/f"
     first, second = pair.namenodes
-    with proxied(pair, *globs(top), channel=channel) as world:
-        world.make_hit(path, "alice")
-        term = world.proxy.explain(path)["term"]
+    with proxied(pair, *globs(top), channel=channel) as proxied_cluster:
+        proxied_cluster.make_hit(path, "alice")
+        term = proxied_cluster.proxy.explain(path)["term"]
         pair.transition_to_standby(0)
         pair.transition_to_active(1)
-        world.direct.address = second.http
-        world.direct.close()
+        proxied_cluster.direct.address = second.http
+        proxied_cluster.direct.close()
         since = time.monotonic()
-        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
-        with Pollers(world.proxy.address, [(path, "alice")]) as pollers:
-            world.await_agreement(path, "alice", since=since)
+        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        with Pollers(proxied_cluster.proxy.address, [(path, "alice")]) as pollers:
+            proxied_cluster.await_agreement(path, "alice", since=since)
             first.process.kill()
             pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
         assert pollers.failed() == []
-        assert world.proxy.explain(path)["term"] > term
-        world.must(world.call(Where.PROXY, "DELETE", "DELETE", path))
-        assert world.disagreement(path, "alice") == []
-        assert world.make_hit(path, "alice").status == 404
+        assert proxied_cluster.proxy.explain(path)["term"] > term
+        proxied_cluster.must(proxied_cluster.call(Where.PROXY, "DELETE", "DELETE", path))
+        assert proxied_cluster.disagreement(path, "alice") == []
+        assert proxied_cluster.make_hit(path, "alice").status == 404
 
 
 @pytest.mark.long
 @BOTH
-def test_who_waits_is_answered_at_a_failover_and_waits_on_with_the_other_namenode(
-    pair: Cluster, channel: Channel, top: str
-) -> None:
+def test_waits_survive_a_failover(pair: Cluster, channel: Channel, top: str) -> None:
     """FailToNameNode: each wait ends with an answer, 503 where no NameNode is active for long; the next is granted."""
     make_directory(pair, top)
     target = f"/webhdfs/v1{top}/_SUCCESS?op=GETFILESTATUS&user.name=alice"
 
     def wait() -> tuple[int, str | None]:
-        client = http.client.HTTPConnection(world.proxy.address, timeout=HANG_S)
+        client = http.client.HTTPConnection(proxied_cluster.proxy.address, timeout=HANG_S)
         client.request("GET", target, headers={"Prefer": "wait=50"})
         reply = client.getresponse()
         reply.read()
@@ -135,22 +133,22 @@ def test_who_waits_is_answered_at_a_failover_and_waits_on_with_the_other_namenod
         return reply.status, reply.getheader("Preference-Applied")
 
     def are_held() -> None:
-        world.proxy.process.await_that(
-            lambda: world.proxy.metrics()["nncache_waiters"] == 4, "does not hold them"
+        proxied_cluster.proxy.process.await_that(
+            lambda: proxied_cluster.proxy.metrics()["nncache_waiters"] == 4, "does not hold them"
         )
 
-    with proxied(pair, *globs(top), channel=channel) as world, ThreadPoolExecutor(4) as clients:
+    with proxied(pair, *globs(top), channel=channel) as proxied_cluster, ThreadPoolExecutor(4) as clients:
         waiting = [clients.submit(wait) for _ in range(4)]
         are_held()
         pair.transition_to_standby(0)
         pair.transition_to_active(1)
         assert {each.result(HANG_S) for each in waiting} <= {(404, None), (503, None)}
-        world.direct.address = pair.namenodes[1].http
-        world.direct.close()
-        world.proxy.await_gate()
+        proxied_cluster.direct.address = pair.namenodes[1].http
+        proxied_cluster.direct.close()
+        proxied_cluster.proxy.await_gate()
         waiting = [clients.submit(wait) for _ in range(4)]
         are_held()
-        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", f"{top}/_SUCCESS"))
+        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", f"{top}/_SUCCESS"))
         assert {each.result(HANG_S) for each in waiting} == {(200, "wait=50")}
 
 
@@ -161,34 +159,36 @@ def test_own_writes_an_old_active_that_goes_on_is_not_asked(
     """nn1 is stopped and goes on after nn2 took over: reads and writes stay with nn2, and nothing comes from memory."""
     make_directory(pair, top)
     first, second = pair.namenodes
-    with proxied(pair, *globs(top), channel=channel) as world:
+    with proxied(pair, *globs(top), channel=channel) as proxied_cluster:
         first.process.pause()
         pair.transition_to_active(1)
-        world.proxy.process.await_that(
-            lambda: world.proxy.readiness().get("active") == second.http, "does not follow the failover"
+        proxied_cluster.proxy.process.await_that(
+            lambda: proxied_cluster.proxy.readiness().get("active") == second.http,
+            "does not follow the failover",
         )
-        world.must(world.call(Where.PROXY, "PUT", "MKDIRS", f"{top}/made"))
-        assert world.ask(f"{top}/made", "alice").status == 200
+        proxied_cluster.must(proxied_cluster.call(Where.PROXY, "PUT", "MKDIRS", f"{top}/made"))
+        assert proxied_cluster.ask(f"{top}/made", "alice").status == 200
         first.process.resume()
         first.process.await_that(lambda: first.state() == "active", "does not go on as active")
-        world.proxy.process.await_that(
-            lambda: world.proxy.readiness().get("active", "") is None, "does not see that two say so"
+        proxied_cluster.proxy.process.await_that(
+            lambda: proxied_cluster.proxy.readiness().get("active", "") is None,
+            "does not see that two say so",
         )
-        world.proxy.await_gate(is_open=False)
-        _reads_and_writes_stay(world, f"{top}/made")
+        proxied_cluster.proxy.await_gate(is_open=False)
+        _reads_and_writes_stay(proxied_cluster, f"{top}/made")
         first.process.kill()
-        world.proxy.await_gate()
-        world.direct.address = second.http
-        world.direct.close()
-        world.make_hit(f"{top}/made", "alice")
+        proxied_cluster.proxy.await_gate()
+        proxied_cluster.direct.address = second.http
+        proxied_cluster.direct.close()
+        proxied_cluster.make_hit(f"{top}/made", "alice")
 
 
-def _reads_and_writes_stay(world: World, made: str) -> None:
+def _reads_and_writes_stay(proxied_cluster: ProxiedCluster, made: str) -> None:
     for number in range(5):
-        reply = world.ask(made, "alice")
+        reply = proxied_cluster.ask(made, "alice")
         assert (reply.status, reply.is_hit) == (200, False), reply
-        world.must(world.call(Where.PROXY, "PUT", "MKDIRS", f"{made}/{number}"))
-        assert world.ask(f"{made}/{number}", "alice").status == 200
+        proxied_cluster.must(proxied_cluster.call(Where.PROXY, "PUT", "MKDIRS", f"{made}/{number}"))
+        assert proxied_cluster.ask(f"{made}/{number}", "alice").status == 200
 
 
 async def test_a_failover_costs_everything_and_is_followed(pair: Cluster) -> None:

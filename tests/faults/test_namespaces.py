@@ -17,8 +17,8 @@ from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
+from tests.proxied_cluster import ProxiedCluster, Where
 from tests.service import NAMESERVICE, Service
-from tests.world import Where, World
 
 GLOB = "/t/*"
 
@@ -61,7 +61,7 @@ def addresses(cluster: Cluster, rpc: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[World]:
+def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[ProxiedCluster]:
     """Put a proxy in front of a cluster that asks another address over RPC, and wait until it has judged that."""
     flags = addresses(cluster, rpc)
     with ExitStack() as running:
@@ -77,9 +77,9 @@ def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[World]:
             lambda: bool(proxy.readiness().get("is_gate_open")) or "serves namespace" in said(proxy),
             "neither opens its gate nor says why not",
         )
-        world = World(cluster, proxy)
-        running.callback(world.close)
-        yield world
+        proxied_cluster = ProxiedCluster(cluster, proxy)
+        running.callback(proxied_cluster.close)
+        yield proxied_cluster
 
 
 def said(daemon: Proxy | Publisher) -> str:
@@ -94,25 +94,27 @@ def test_the_rpc_address_of_another_cluster_never_makes_a_hit(
     """Bounded: what is deleted here is gone at once; log, /ready and explain name both namespaces and what to do."""
     make_directory(cluster, "/t")
     path = fresh()
-    with mixed_up(cluster, other.namenodes[0].rpc, channel) as world:
-        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+    with mixed_up(cluster, other.namenodes[0].rpc, channel) as proxied_cluster:
+        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
         for _ in range(2):
-            assert (reply := world.ask(path, "alice")).status == 200
+            assert (reply := proxied_cluster.ask(path, "alice")).status == 200
             assert not reply.is_hit, reply
-        world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path))
+        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path))
         gone_at = time.monotonic()
         while time.monotonic() < gone_at + 4.0:  # longer than max_staleness_s
-            assert world.ask(path, "alice").status == 404
+            assert proxied_cluster.ask(path, "alice").status == 404
             time.sleep(0.1)
-        ready = world.proxy.readiness()
+        ready = proxied_cluster.proxy.readiness()
         assert not ready["is_gate_open"]
         assert names_both(ready["gate"], cluster, other), ready
         (warning,) = [
-            line for line in said(world.proxy).splitlines() if "WARNING" in line and "serves" in line
+            line
+            for line in said(proxied_cluster.proxy).splitlines()
+            if "WARNING" in line and "serves" in line
         ]
         assert names_both(warning, cluster, other), warning
         assert "--namenode-rpc" in warning
-        explained = world.proxy.explain(path)
+        explained = proxied_cluster.proxy.explain(path)
         assert names_both(explained["gate"], cluster, other), explained
         (namenode,) = explained["namenodes"]
         assert namenode["namespace_over_http"] == str(namespace_of(cluster))
@@ -128,24 +130,25 @@ def test_a_connection_made_again_is_compared_again(
     path, file = fresh(), fresh()
     with Relay(cluster.namenodes[0].rpc) as relay, ExitStack() as running:
         if channel is Channel.DIRECT:
-            world = running.enter_context(proxied(cluster, GLOB, rpc=relay.address))
+            proxied_cluster = running.enter_context(proxied(cluster, GLOB, rpc=relay.address))
         else:
-            world = running.enter_context(mixed_up(cluster, relay.address, channel))
-            world.proxy.await_gate()
-        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
-        world.make_hit(path, "alice")
+            proxied_cluster = running.enter_context(mixed_up(cluster, relay.address, channel))
+            proxied_cluster.proxy.await_gate()
+        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        proxied_cluster.make_hit(path, "alice")
         relay.lead_to(other.namenodes[0].rpc)
-        world.must(world.write(Where.NAMENODE, file, b"1"))
-        assert world.ask(file, "alice").status == 200  # and asks over RPC whether it is closed
-        world.proxy.await_gate(is_open=False)
-        world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path))
-        assert world.ask(path, "alice").status == 404
-        world.proxy.process.await_that(
-            lambda: names_both(world.proxy.readiness()["gate"], cluster, other), "does not name both"
+        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, file, b"1"))
+        assert proxied_cluster.ask(file, "alice").status == 200  # and asks over RPC whether it is closed
+        proxied_cluster.proxy.await_gate(is_open=False)
+        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path))
+        assert proxied_cluster.ask(path, "alice").status == 404
+        proxied_cluster.proxy.process.await_that(
+            lambda: names_both(proxied_cluster.proxy.readiness()["gate"], cluster, other),
+            "does not name both",
         )
         relay.lead_to(cluster.namenodes[0].rpc)
-        world.proxy.await_gate()
-        world.make_hit(path, "alice")
+        proxied_cluster.proxy.await_gate()
+        proxied_cluster.make_hit(path, "alice")
 
 
 def test_a_publisher_reads_no_edits_of_another_cluster(cluster: Cluster, other: Cluster) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from nncache.testbed import Cluster, Relay
 from tests.channels import proxied
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
 ONE_WAY_S = 0.6
 """Two of them are more than `namenode_query_timeout_s`, and a poll of the edits still keeps the gate open."""
@@ -20,27 +20,32 @@ def relay(cluster: Cluster) -> Iterator[Relay]:
 
 
 @pytest.fixture(scope="module")
-def world(cluster: Cluster, relay: Relay) -> Iterator[World]:
+def proxied_cluster(cluster: Cluster, relay: Relay) -> Iterator[ProxiedCluster]:
     """A proxy that asks through the relay."""
-    with proxied(cluster, "/t/*/*", "/t/*/*/*", rpc=relay.address) as world:
-        yield world
+    with proxied(cluster, "/t/*/*", "/t/*/*/*", rpc=relay.address) as proxied_cluster:
+        yield proxied_cluster
 
 
-def test_it_costs_the_upload_time_and_others_nothing(world: World, relay: Relay, hdfs_directory: str) -> None:
+def test_it_costs_the_upload_time_and_others_nothing(
+    proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str
+) -> None:
     """HitsKept: the redirect waits until it is known what its second step can make."""
     paths = [f"{hdfs_directory}/{n}" for n in range(5)]
-    world.settle()
+    proxied_cluster.settle()
     for path in paths:
-        world.make_hit(path, "alice")
-    told: list[str] = []
+        proxied_cluster.make_hit(path, "alice")
+    reported: list[str] = []
 
     def ask() -> None:
-        told.extend(world.ask(path, "alice").header("Cache-Status") for path in paths)
+        reported.extend(proxied_cluster.ask(path, "alice").header("Cache-Status") for path in paths)
 
     relay.delay(ONE_WAY_S)
     try:
-        assert world.write(Where.PROXY, f"{hdfs_directory}/new/x", b"data", "bob", between=ask).status == 201
+        assert (
+            proxied_cluster.write(Where.PROXY, f"{hdfs_directory}/new/x", b"data", "bob", between=ask).status
+            == 201
+        )
     finally:
         relay.restore()
-    assert len(told) == len(paths)
-    assert not [each for each in told if "two-step-write" in each]
+    assert len(reported) == len(paths)
+    assert not [each for each in reported if "two-step-write" in each]

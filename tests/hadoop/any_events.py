@@ -3,7 +3,6 @@
 from hypothesis import strategies as st
 
 from nncache.hadoop.events import (
-    AclEntry,
     AclKind,
     AclScope,
     Append,
@@ -11,6 +10,7 @@ from nncache.hadoop.events import (
     Create,
     Event,
     EventBatch,
+    FileAclEntry,
     MetadataKind,
     MetadataUpdate,
     Rename,
@@ -27,7 +27,7 @@ numbers = st.sampled_from([-1, 0, 1]) | st.integers(-(1 << 63), (1 << 63) - 1)
 modes = st.sampled_from([0, 0o644, 0o1777]) | st.integers(0, (1 << 32) - 1)
 
 acls = st.builds(
-    AclEntry,
+    FileAclEntry,
     scope=st.sampled_from(AclScope),
     kind=st.sampled_from(AclKind),
     name=texts,

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from nncache.hadoop.election_view import Answer, ElectionView, HaState, Journal, NameNode, Probe
+from nncache.hadoop.election_view import ElectionView, HaState, Journal, NameNode, Probe, ProbeReply
 
 A = NameNode("a:9870", "a:8020")
 B = NameNode("b:9870", "b:8020")
@@ -16,7 +16,7 @@ class AnyHistory(RuleBasedStateMachine):
         super().__init__()
         self.view = ElectionView((A, B))
         self.now = 10.0
-        self.said: dict[NameNode, tuple[float, Answer | None]] = {}  # asked at, and None for no answer
+        self.said: dict[NameNode, tuple[float, ProbeReply | None]] = {}  # asked at, and None for no answer
         self.last_term = 0
         self.lives: dict[int, tuple[NameNode, int, int]] = {}  # term -> who
         self.last_confirmed: dict[int, float] = {}  # term -> time
@@ -44,7 +44,7 @@ class AnyHistory(RuleBasedStateMachine):
             written = next(txid for at, txid in reversed(self.log_at) if at <= asked_at)
             last_txid = written if state is HaState.ACTIVE else written - lag
             journal = Journal(last_txid=last_txid, asked_at=asked_at)
-        answer = Answer(state=state, started_ms=started, transition_ms=transition, journal=journal)
+        answer = ProbeReply(state=state, started_ms=started, transition_ms=transition, journal=journal)
         if asked_at >= self.said.get(namenode, (0.0, None))[0]:
             self.said[namenode] = asked_at, answer
         others_had = 0 if delay else self.view.last_txid_of_others(namenode)

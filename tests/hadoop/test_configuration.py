@@ -18,7 +18,7 @@ def read(tmp_path: Path, *texts: str, **environ: str) -> Configuration:
     return Configuration.read(files, environ)
 
 
-def test_the_last_one_to_say_it_wins_unless_an_earlier_one_was_final(tmp_path: Path) -> None:
+def test_the_last_value_wins_unless_one_was_final(tmp_path: Path) -> None:
     """Within a file as well; a `final` without a value keeps others out, too."""
     found = read(
         tmp_path,
@@ -28,7 +28,7 @@ def test_the_last_one_to_say_it_wins_unless_an_earlier_one_was_final(tmp_path: P
     assert [found.get(name) for name in "abcde"] == ["2", "1", None, "5", None]
 
 
-def test_a_property_may_be_written_as_attributes_or_within_another_configuration(tmp_path: Path) -> None:
+def test_properties_may_be_attributes_or_nested(tmp_path: Path) -> None:
     """Both are Hadoop's own forms; one without a name or with an empty value says nothing."""
     text = site(
         '<property name="a" value="1" final="true"/>',

@@ -38,7 +38,7 @@ def test_a_pair_is_found_in_the_order_of_its_ids() -> None:
     )
 
 
-def test_the_principal_of_the_namenodes_is_that_of_the_nameservice_first() -> None:
+def test_the_nameservices_principal_comes_first() -> None:
     """As DFSUtil.setGenericConf takes it; there is none on a cluster without Kerberos."""
     key = "dfs.namenode.kerberos.principal"
     assert of(PAIR).principal == ""
@@ -185,9 +185,7 @@ def test_a_configuration_without_anything_is_refused() -> None:
         ("HTTP_ONLY", None, False),
     ],
 )
-def test_https_addresses_are_taken_where_there_are_no_others_or_they_are_wanted(
-    policy: str, wanted: bool | None, *, tls: bool
-) -> None:
+def test_https_addresses_are_used_if_wanted_or_alone(policy: str, wanted: bool | None, *, tls: bool) -> None:
     """Each has its own keys, suffixes and default port."""
     more = {"dfs.http.policy": policy, "dfs.namenode.https-address.ns1.nn1": "a.example:9443"}
     found = of({**PAIR, **more}, tls=wanted)

@@ -174,7 +174,7 @@ def said(effects: Effects) -> str:
     )
 
 
-def test_a_list_of_paths_in_an_unknown_write_counts_whole_and_in_parts() -> None:
+def test_a_path_list_of_an_unknown_write_counts_in_parts() -> None:
     """A comma may separate paths, as in CONCAT, or belong to a name."""
     changes = effects_of_call(parse_call("POST", f"{V1}/p?op=NEW&to=/a,/b"), CallOutcome.DONE).changes
     assert set(map(SubtreeUnknown, ("/p", "/a", "/b", "/a,/b"))) <= set(changes)
@@ -187,7 +187,7 @@ def test_so_many_paths_are_looked_at_one_by_one(query: str) -> None:
     assert effects_of_call(call, CallOutcome.DONE) == LEFT_TO_EVENTS
 
 
-def test_an_unknown_write_that_names_an_alias_is_left_to_events_in_part() -> None:
+def test_an_alias_in_an_unknown_write_is_left_to_events() -> None:
     """Only events name what an alias stands for."""
     effects = effects_of_call(parse_call("PUT", f"{V1}/p?op=NEW&to=/.reserved/.inodes/1"), CallOutcome.DONE)
     assert said(effects) == "subtreeunknown /p, touched /p to / ..."

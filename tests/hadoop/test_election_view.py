@@ -4,13 +4,13 @@ from math import inf
 
 from nncache.hadoop.election_view import (
     Active,
-    Answer,
     Claim,
     ElectionView,
     HaState,
     Journal,
     NameNode,
     Probe,
+    ProbeReply,
     claim_after,
     latest_of,
 )
@@ -21,9 +21,9 @@ B = NameNode("b:9870", "b:8020")
 ONE, TWO = Namespace("CID-1", "BP-1"), Namespace("CID-1", "BP-2")
 
 
-def says(state: HaState, *, started: int = 1, transition: int = 0) -> Answer:
+def says(state: HaState, *, started: int = 1, transition: int = 0) -> ProbeReply:
     """Make an answer."""
-    return Answer(state=state, started_ms=started, transition_ms=transition)
+    return ProbeReply(state=state, started_ms=started, transition_ms=transition)
 
 
 ACTIVE = says(HaState.ACTIVE)
@@ -176,10 +176,12 @@ def test_it_tells_who_can_be_reached() -> None:
 
 def wrote(
     last_txid: int, asked_at: float, *, state: HaState = HaState.ACTIVE, started: int = 1, transition: int = 0
-) -> Answer:
+) -> ProbeReply:
     """Make an answer to a probe sent at `asked_at`, with a journal asked for a moment later."""
     journal = Journal(last_txid=last_txid, asked_at=asked_at + 0.01)
-    return Answer(state=state, started_ms=started, transition_ms=transition, namespace=ONE, journal=journal)
+    return ProbeReply(
+        state=state, started_ms=started, transition_ms=transition, namespace=ONE, journal=journal
+    )
 
 
 def probe(as_of: float, txid: int, asked_at: float, term: int = 1) -> Probe:
@@ -192,7 +194,7 @@ def last_probe_of(view: ElectionView) -> Probe | None:
     return view.last_probe
 
 
-def test_a_single_namenode_confirms_by_itself_how_far_its_log_had_come() -> None:
+def test_a_single_namenode_confirms_its_own_log() -> None:
     """Bounded: as of its own probe; the log was asked about later, so nothing acknowledged before is beyond it."""
     view = ElectionView((A,))
     assert last_probe_of(view) is None
@@ -216,7 +218,7 @@ def test_it_is_known_as_of_the_oldest_answer() -> None:
     assert view.last_probe == probe(11.0, 120, 11.0)
 
 
-def test_the_earlier_number_is_kept_while_nothing_more_is_confirmed() -> None:
+def test_the_last_confirmed_number_is_kept() -> None:
     """It is as true, and sooner reached: changes go on while a standby does not answer."""
     view = ElectionView((A, B))
     view.answered(B, 10.0, wrote(90, 10.0, state=HaState.STANDBY))
@@ -227,7 +229,7 @@ def test_the_earlier_number_is_kept_while_nothing_more_is_confirmed() -> None:
     assert (view.confirmed_as_of, view.last_probe) == (11.0, probe(11.0, 120, 11.0))
 
 
-def test_without_a_journal_nothing_is_known_and_all_else_is_as_before() -> None:
+def test_without_a_journal_only_the_position_is_unknown() -> None:
     """A release that is not understood: the active one is known, how far its log had come is not."""
     view = pair()
     assert (term_of(view), view.confirmed_as_of, view.last_probe) == (1, 10.0, None)
@@ -239,7 +241,7 @@ def test_without_a_journal_nothing_is_known_and_all_else_is_as_before() -> None:
     assert (view.confirmed_as_of, view.last_probe) == (12.5, probe(12.0, 100, 12.0))
 
 
-def test_a_standby_that_was_ahead_before_the_active_one_was_asked_contradicts_it() -> None:
+def test_a_standby_ahead_contradicts_the_active_one() -> None:
     """Bounded: somebody has acknowledged what the active one does not know of; nothing more is covered."""
     view = ElectionView((A, B))
     assert view.last_txid_of_others(A) == 0
@@ -300,7 +302,7 @@ def test_namenodes_of_different_namespaces_confirm_nothing() -> None:
     """Bounded: one address of the settings leads to another cluster; the active one is asked, the gate stays closed."""
     view = ElectionView((A, B))
     view.answered(A, 10.0, wrote(100, 10.0))
-    view.answered(B, 10.5, Answer(state=HaState.STANDBY, started_ms=1, transition_ms=0, namespace=TWO))
+    view.answered(B, 10.5, ProbeReply(state=HaState.STANDBY, started_ms=1, transition_ms=0, namespace=TWO))
     assert (term_of(view), view.confirmed_as_of, view.last_probe) == (1, None, None)
     assert view.disagreement.startswith(
         "a:9870 serves namespace BP-1 of cluster CID-1, b:9870 serves namespace BP-2"
@@ -309,7 +311,7 @@ def test_namenodes_of_different_namespaces_confirm_nothing() -> None:
     view.answered(B, 11.0, STANDBY)
     assert view.disagreement == "", "who does not say may say the same"
     assert view.confirmed_as_of == 10.0
-    view.answered(B, 12.0, Answer(state=HaState.STANDBY, started_ms=1, transition_ms=0, namespace=TWO))
+    view.answered(B, 12.0, ProbeReply(state=HaState.STANDBY, started_ms=1, transition_ms=0, namespace=TWO))
     view.failed(B)
     assert view.disagreement == "", "who cannot be reached serves nobody"
     assert view.confirmed_as_of == 10.0
@@ -341,7 +343,7 @@ def test_reads_go_to_the_one_that_became_active_last() -> None:
     assert claimant_of(view) == A
 
 
-def test_two_that_were_active_from_the_start_are_told_apart_by_their_transitions() -> None:
+def test_transitions_distinguish_two_that_began_active() -> None:
     """What was not seen cannot be known but by the NameNodes' clocks."""
     view = ElectionView((A, B))
     view.answered(A, 10.0, says(HaState.ACTIVE, transition=7))
@@ -373,7 +375,7 @@ def test_what_was_not_seen_is_told_by_the_clocks() -> None:
     assert latest_of({"a": claim(1.0, inf, 7), "b": claim(3.0, inf, 7)}) == "a", "then by the settings"
 
 
-def test_only_those_that_none_is_known_to_follow_are_compared_by_clocks() -> None:
+def test_clocks_compare_only_claims_without_a_successor() -> None:
     """Of three, one is known to be followed by another."""
     claims = {"a": claim(0.0, 1.0, 99), "b": claim(2.0, 9.0, 5), "c": claim(0.0, 9.0, 6)}
     assert latest_of(claims) == "c"

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from nncache.hadoop.event_json import EventJsonError, decode_event, encode_event
 from nncache.hadoop.events import (
-    AclEntry,
     AclKind,
     AclScope,
     Append,
     Close,
     Create,
     Event,
+    FileAclEntry,
     MetadataKind,
     MetadataUpdate,
     Rename,
@@ -64,7 +64,7 @@ EXAMPLES: list[tuple[Event, str]] = [
         MetadataUpdate(
             path="/a",
             kind=MetadataKind.ACLS,
-            acls=(AclEntry(scope=AclScope.DEFAULT, kind=AclKind.USER, name="joe", permissions=0o5),),
+            acls=(FileAclEntry(scope=AclScope.DEFAULT, kind=AclKind.USER, name="joe", permissions=0o5),),
         ),
         (
             '{"type": "METADATA", "metadataType": "ACLS", "path": "/a",'

@@ -248,7 +248,7 @@ def test_two_stars_are_one_level(glob: str) -> None:
 
 def test_what_to_write_instead_is_said_and_does_it() -> None:
     """One glob for each depth."""
-    told = pitfall("/user/**/_SUCCESS")
-    assert told.endswith("such as /user/*/_SUCCESS and /user/*/*/_SUCCESS")
+    reported = pitfall("/user/**/_SUCCESS")
+    assert reported.endswith("such as /user/*/_SUCCESS and /user/*/*/_SUCCESS")
     assert not compile_glob("/user/**/_SUCCESS").matches("/user/a/b/_SUCCESS")
     assert compile_glob("/user/*/*/_SUCCESS").matches("/user/a/b/_SUCCESS")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.election_view import Answer, HaState, Journal
+from nncache.hadoop.election_view import HaState, Journal, ProbeReply
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.events import Create
 from nncache.hadoop.jmx import (
@@ -64,7 +64,9 @@ def test_the_state_and_since_when(word: str, state: HaState) -> None:
     """The words of HAServiceProtocol.HAServiceState.toString."""
     body = reply(State=word, LastHATransitionTime=1795298171446, SecurityEnabled=False)
     assert parse_status(body) == Status(state, 1795298171446)
-    assert parse_status(body).answer(17) == Answer(state=state, started_ms=17, transition_ms=1795298171446)
+    assert parse_status(body).answer(17) == ProbeReply(
+        state=state, started_ms=17, transition_ms=1795298171446
+    )
     journal, namespace = Journal(last_txid=5, asked_at=1.0), Namespace("CID-1", "BP-1")
     answer = parse_status(body).answer(17, namespace, journal)
     assert (answer.namespace, answer.journal) == (namespace, journal)
@@ -151,9 +153,7 @@ WRITERS = 4
 CHANGES = 60  # of each
 
 
-def test_no_acknowledged_change_of_a_real_namenode_is_beyond_its_last_transaction(
-    cluster: Cluster, hdfs_directory: str
-) -> None:
+def test_acknowledged_changes_are_within_the_last_txid(cluster: Cluster, hdfs_directory: str) -> None:
     """Bounded: asked after the acknowledgement, it names a transaction that is not before the change.
 
     Each writer asks after each of its changes, while the others go on; which transaction the change was is read

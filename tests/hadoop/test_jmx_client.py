@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from nncache.hadoop.election_view import Answer, HaState
+from nncache.hadoop.election_view import HaState, ProbeReply
 from nncache.hadoop.errors import JmxUnavailableError, MalformedReplyError, TlsError
 from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
@@ -36,7 +36,7 @@ async def subject(timeout_s: float = 5.0) -> AsyncIterator[Subject]:
         yield fake, JmxClient(session, time.monotonic, timeout_s=timeout_s, user="hdfs")
 
 
-def untimed(answer: Answer) -> tuple[HaState, int, int, Namespace | None, int | None]:
+def untimed(answer: ProbeReply) -> tuple[HaState, int, int, Namespace | None, int | None]:
     """What was said, without when."""
     last_txid = None if answer.journal is None else answer.journal.last_txid
     return answer.state, answer.started_ms, answer.transition_ms, answer.namespace, last_txid
@@ -100,7 +100,7 @@ async def test_a_restart_in_between_is_no_answer(query: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["odd", "hung"])
-async def test_who_cannot_say_how_far_the_log_is_may_be_active_all_the_same(how: str) -> None:
+async def test_a_namenode_without_a_log_position_may_be_active(how: str) -> None:
     """FailToNameNode: calls are forwarded to it, and the direct channel asks for no such number."""
     async with subject(timeout_s=0.3) as (fake, jmx):
         faults: set[str] = getattr(fake, how)
@@ -132,7 +132,7 @@ async def test_who_cannot_say_which_namespace_it_serves_is_asked_again() -> None
         assert (await jmx.ask(fake.namenode)).namespace == fake.namespace
 
 
-async def test_a_namenode_without_anonymous_access_is_asked_with_a_name() -> None:
+async def test_without_anonymous_access_a_user_is_named() -> None:
     """hadoop.http.authentication.simple.anonymous.allowed=false: 401 to a caller without a name."""
     async with subject() as (fake, jmx):
         fake.allows_anonymous = False
@@ -172,7 +172,7 @@ async def test_a_reply_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "body", "told"),
+    ("fields", "body", "reported"),
     [
         (
             {"Cache-Status": "nncache; detail=not-webhdfs"},
@@ -187,7 +187,7 @@ async def test_a_reply_is_bounded() -> None:
         ({}, "", r"answers 404 to user hdfs: it is an HTTP server, and no NameNode's"),
     ],
 )
-async def test_another_server_is_told_as_what_it_is(fields: dict[str, str], body: str, told: str) -> None:
+async def test_another_server_is_told_as_what_it_is(fields: dict[str, str], body: str, reported: str) -> None:
     """A proxy in front of a proxy, swapped ports, a wrong port: three causes, three texts."""
 
     async def answer(_: web.BaseRequest) -> web.Response:
@@ -200,7 +200,7 @@ async def test_another_server_is_told_as_what_it_is(fields: dict[str, str], body
         port = runner.addresses[0][1]
         async with aiohttp.ClientSession() as session:
             jmx = JmxClient(session, time.monotonic, timeout_s=HANG_S, user="hdfs")
-            with pytest.raises(MalformedReplyError, match=told):
+            with pytest.raises(MalformedReplyError, match=reported):
                 await jmx.ask(replace(fake.namenode, http=f"127.0.0.1:{port}"))
         await runner.cleanup()
 

@@ -45,7 +45,7 @@ def test_with_tls_the_host_is_checked_from_version_1_2_on(tmp_path: Path) -> Non
     assert len(subjects(context)) == 1
 
 
-def test_without_a_file_those_of_the_operating_system_are_believed() -> None:
+def test_without_a_file_the_system_authorities_are_trusted() -> None:
     """Host names are checked all the same."""
     context = NameNodeWeb(NameNodeTlsSettings(namenode_tls=True)).context
     assert context is not None

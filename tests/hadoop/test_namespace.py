@@ -37,7 +37,7 @@ def test_the_same_namespace_is_admitted() -> None:
     assert subject.over_rpc == OURS
 
 
-def test_what_rpc_said_before_a_format_is_no_mistake_in_the_settings() -> None:
+def test_a_format_is_not_reported_as_a_wrong_setting() -> None:
     """N1, N2: the connection is of no more use, and what the next one says counts."""
     subject = check()
     subject.admit(OURS)

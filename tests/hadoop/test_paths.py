@@ -185,7 +185,7 @@ def test_a_target_is_decoded_as_both_releases_do(raw: str, expected: str) -> Non
         "/w/..;/x", "/w/;", "/w?x", "/w#x", "/w/é",
     ],
 )  # fmt: skip
-def test_a_spelling_that_some_release_refuses_or_reads_otherwise_is_refused(raw: str) -> None:
+def test_a_spelling_releases_disagree_on_is_refused(raw: str) -> None:
     """Such a request is forwarded: only what all read in the same way may be answered here."""
     with pytest.raises(InvalidPathError):
         decode_target_path(raw)
@@ -202,7 +202,7 @@ def test_bytes_that_are_no_utf8_are_refused(code: int) -> None:
     ("raw", "expected"),
     [("/w/[x]|é", "/w/[x]|é"), ("/w/a;b", "/w/a;b"), ("/w/\udcc3\udca9", "/w/é"), ("", "/"), (b"/%41", "/A")],
 )
-def test_the_loose_reading_takes_unencoded_characters_for_themselves(raw: str | bytes, expected: str) -> None:
+def test_the_loose_reader_takes_unencoded_characters(raw: str | bytes, expected: str) -> None:
     """As the most tolerant release does, since a write that one release refuses another carries out."""
     assert decode_loosely(raw) == expected
 

@@ -68,7 +68,7 @@ async def test_a_single_namenode_is_found_and_confirmed() -> None:
         assert pool.active is active
 
 
-async def test_each_probe_says_how_far_the_log_had_come_and_whose_it_is() -> None:
+async def test_each_probe_has_a_log_position_and_its_namenode() -> None:
     """As of the time at which the probe was sent; the log was asked about after that."""
     async with fake_jmx(FakeJmx(last_txid=70)) as only, watched(only) as pool:
         active = await pool.wait_active(5)
@@ -83,7 +83,7 @@ async def test_each_probe_says_how_far_the_log_had_come_and_whose_it_is() -> Non
         assert pool.last_probe.as_of > first.as_of
 
 
-async def test_without_a_number_that_can_be_read_the_active_one_is_known_all_the_same() -> None:
+async def test_an_unreadable_position_leaves_the_active_one_known() -> None:
     """FailToNameNode: a release that writes it in another way still serves, on the direct channel as ever."""
     async with fake_jmx(FakeJmx(odd={JOURNAL_QUERY})) as only, watched(only) as pool:
         assert (await pool.wait_active(5)).term == 1
@@ -333,7 +333,7 @@ async def test_a_pair_of_two_namespaces_is_named() -> None:
         assert "BP-2 of cluster CID-2" in pool.wrong_namespace(active.namenode)
 
 
-async def test_while_several_say_active_the_one_that_became_so_last_is_tried_first() -> None:
+async def test_of_several_active_the_latest_is_tried_first() -> None:
     """OwnWrites: what was written through the new one is not read from the one that went on after a pause."""
     standby = FakeJmx(state="standby")
     async with fake_jmx() as first, fake_jmx(standby) as second, watched(first, second) as pool:

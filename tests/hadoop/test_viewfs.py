@@ -47,7 +47,7 @@ def test_a_file_system_without_a_name_uses_the_default_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("links", "told"),
+    ("links", "reported"),
     [
         (
             {"linkMerge./a": "hdfs://ns1/a,hdfs://ns2/a"},
@@ -64,9 +64,9 @@ def test_a_file_system_without_a_name_uses_the_default_table() -> None:
         ({"link./a": "hdfs://ns1/a", "link./a/": "hdfs://ns1/a"}, "must be one mount point of clusterX only"),
     ],
 )
-def test_what_a_proxy_cannot_follow_is_named(links: dict[str, str], told: str) -> None:
+def test_what_a_proxy_cannot_follow_is_named(links: dict[str, str], reported: str) -> None:
     """The property, its value, and what would be right."""
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=reported):
         viewfs_mounts(values(links))
 
 

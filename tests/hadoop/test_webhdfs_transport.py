@@ -173,7 +173,7 @@ async def test_silence_lasts_for_one_deadline_of_a_read() -> None:
         await transport.close()
 
 
-async def test_data_goes_to_the_datanode_that_the_active_namenode_names() -> None:
+async def test_data_goes_to_the_datanode_of_the_active_namenode() -> None:
     """The first step finds the NameNode, the second carries the data."""
     standby, namenode, datanode = Server(Mood.STANDBY), Server(Mood.REDIRECTING), Server(Mood.ACTIVE)
     async with running(datanode, standby, namenode):

@@ -24,7 +24,7 @@ from nncache.proxy.upstream.exchange import encode_request
 from tests.hostile.fuzzing.transport import DeafTransport
 from tests.house.tree import ROOT
 from tests.proxy.doubles import FakeClock, make_cache
-from tests.proxy.front_scene import DictNameNode, NoSignal
+from tests.proxy.front_fixture import DictNameNode, NoSignal
 from tests.proxy.kept_hits import fast_path_alone
 
 _TURNS: Final = 60  # of the event loop, until a request is answered

@@ -26,7 +26,7 @@ from tests.hostile.real.rows import compare_rows
 from tests.hostile.wire.serving import send
 from tests.hostile.wire.smuggling import ROWS
 from tests.model.history import begin
-from tests.world import World
+from tests.proxied_cluster import ProxiedCluster
 
 JOBS: Final = os.cpu_count() or 1
 _CHUNK: Final = 50
@@ -108,29 +108,33 @@ def attack_for_real(bar: Progress, *, forms: int, calls: int, seed: int) -> list
             make_directory(cluster, directory)
             globs = [directory + "/*" * depth for depth in range(1, 6)]
             windows = attacker.MAX_WINDOWS
-            with proxied(cluster, *globs, channel=channel, max_two_step_windows=windows) as world:
-                shortfalls += part(bar, world, directory, forms if part is _wire else calls // 2, seed)
+            with proxied(cluster, *globs, channel=channel, max_two_step_windows=windows) as proxied_cluster:
+                shortfalls += part(
+                    bar, proxied_cluster, directory, forms if part is _wire else calls // 2, seed
+                )
     return shortfalls
 
 
-def _wire(bar: Progress, world: World, directory: str, forms: int, seed: int) -> list[str]:
-    paths.lay_out(world, directory)
+def _wire(bar: Progress, proxied_cluster: ProxiedCluster, directory: str, forms: int, seed: int) -> list[str]:
+    paths.lay_out(proxied_cluster, directory)
     task = bar.add_task("spellings of paths", total=forms)
     figures = asyncio.run(
-        paths.compare(world, directory, forms=forms, seed=seed, progress=partial(_show, bar, task))
+        paths.compare(proxied_cluster, directory, forms=forms, seed=seed, progress=partial(_show, bar, task))
     )
     rows = bar.add_task("smuggling, side by side", total=len(ROWS))
-    differ = asyncio.run(compare_rows(world, partial(_show, bar, rows)))
+    differ = asyncio.run(compare_rows(proxied_cluster, partial(_show, bar, rows)))
     _say(
         bar, [*figures.lines(), f"smuggling, beside a real NameNode: {len(ROWS)} forms, {len(differ)} differ"]
     )
     return [*figures.shortfalls(forms=forms), *differ]
 
 
-def _attack(bar: Progress, world: World, directory: str, calls: int, seed: int) -> list[str]:
-    attacker.lay_out(world, directory)
+def _attack(
+    bar: Progress, proxied_cluster: ProxiedCluster, directory: str, calls: int, seed: int
+) -> list[str]:
+    attacker.lay_out(proxied_cluster, directory)
     task = bar.add_task("attacker on the real stack", total=calls)
-    attack = attacker.RealAttack(world, directory, seed=seed)
+    attack = attacker.RealAttack(proxied_cluster, directory, seed=seed)
     figures = asyncio.run(attack.run(calls, partial(_show, bar, task)))
     _say(bar, figures.lines())
     return figures.shortfalls(calls=calls)

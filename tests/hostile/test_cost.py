@@ -34,8 +34,8 @@ from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.outcomes import CallOutcome
 from nncache.hadoop.paths import InvalidPathError
 from nncache.invalidation.publisher.digest import Digest
-from nncache.invalidation.publisher.narrowing import concerns
-from nncache.proxy.conditional import wish_of
+from nncache.invalidation.publisher.relevance import concerns
+from nncache.proxy.conditional import conditions_of
 from nncache.proxy.headers import request_headers
 from tests.hostile.costing import Cost, counted, serve
 from tests.hostile.shapes import SHAPES
@@ -227,7 +227,7 @@ def _with_fields(text: str) -> None:
     raw = text.encode()
     names = (b"Connection", b"Cookie", b"X-Forwarded-For", b"Accept")
     request_headers(tuple((name, raw) for name in names), "192.0.2.1")
-    wish_of(((b"Prefer", b"wait=1" + raw), (b"Prefer", raw), (b"If-None-Match", raw)), max_wait_s=60)
+    conditions_of(((b"Prefer", b"wait=1" + raw), (b"Prefer", raw), (b"If-None-Match", raw)), max_wait_s=60)
 
 
 ALONE: Final[Mapping[str, Callable[[str], None]]] = {
@@ -272,7 +272,7 @@ MODULES: Final = (
     "nncache.cache.store",
     "nncache.cache.metadata_cache",
     "nncache.cache.explanation",
-    "nncache.invalidation.publisher.narrowing",
+    "nncache.invalidation.publisher.relevance",
     "nncache.proxy.clients.head_buffer",
     "nncache.proxy.targets",
     "nncache.proxy.clients.vetting",

@@ -13,8 +13,8 @@ import grimp
 import pytest
 
 from tests.house.tree import PACKAGE, ROOT, text_of
-from tests.proxy.front_scene import scene
-from tests.proxy.plain_scene import LISTED, plain_scene
+from tests.proxy.front_fixture import fixture
+from tests.proxy.plain_fixture import LISTED, plain_fixture
 from tests.proxy.wire import RawNameNode, says
 
 JOURNEYS = {"ordinary hit": 37, "LISTSTATUS": 41, "MKDIRS": 48}
@@ -50,11 +50,11 @@ def files_run() -> Iterator[set[str]]:
 async def journeys() -> dict[str, set[str]]:
     """Return the files on each journey of a request, without its test doubles."""
     run: dict[str, set[str]] = {}
-    async with scene() as s:
+    async with fixture() as s:
         await s.status("/w/f")
         with files_run() as run["ordinary hit"]:
             assert (await s.status("/w/f", "Traceparent: 1")).made.startswith("nncache; hit")
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as p, p.client() as client:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as p, p.client() as client:
         for name, method, operation in (("LISTSTATUS", "GET", "LISTSTATUS"), ("MKDIRS", "PUT", "MKDIRS")):
             with files_run() as run[name]:
                 client.send(

@@ -12,7 +12,7 @@ from tests.inotify.broken import BROKEN_PROXIES
 from tests.inotify.figures import Figures
 from tests.inotify.history import Played, play
 from tests.inotify.plan import draw
-from tests.inotify.stand import AS_IT_IS, Programs, Stand
+from tests.inotify.real_cluster import AS_IT_IS, Programs, RealCluster
 from tests.inotify.zookeeper_log import transactions, writers
 from tests.zookeepers import ZooKeeperEnsemble
 
@@ -51,11 +51,11 @@ def main(
     figures, places, began = Figures(), list[str](), time.monotonic()
     with Cluster.start(ClusterSpec(hadoop_version=hadoop)) as cluster, ZooKeeperEnsemble() as zookeeper:
         for number in range(seed, seed + histories):
-            with Stand(cluster, zookeeper, str(number), programs) as stand:
-                played = play(stand, draw(number, seconds), seconds, number)
+            with RealCluster(cluster, zookeeper, str(number), programs) as real_cluster:
+                played = play(real_cluster, draw(number, seconds), seconds, number)
             figures.played.append(played)
-            click.echo(f"{time.monotonic() - began:6.0f} s  history {number}: {_told(played)}")
-            places.append(stand.namespace)
+            click.echo(f"{time.monotonic() - began:6.0f} s  history {number}: {_subscriber_log(played)}")
+            places.append(real_cluster.namespace)
             if until_found or len(places) == histories:
                 log = transactions(cluster, zookeeper)
                 figures.writers = [writers(log, place) for place in places]
@@ -74,7 +74,7 @@ def _programs(broken: str) -> Programs:
     return Programs(proxy=program) if broken in BROKEN_PROXIES else Programs(publisher=program)
 
 
-def _told(played: Played) -> str:
+def _subscriber_log(played: Played) -> str:
     """Return a line about a history."""
     parts = [
         f"{played.elections} elections",

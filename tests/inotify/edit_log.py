@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from nncache.testbed import Cluster
 from nncache.testbed.errors import StartError
-from tests.inotify.told import Event
+from tests.inotify.subscriber_log import Event
 
 OEV: Final = "org.apache.hadoop.hdfs.tools.offlineEditsViewer.OfflineEditsViewer"
 

@@ -15,8 +15,8 @@ from nncache.testbed.errors import StartError
 from tests.inotify.edit_log import events_between
 from tests.inotify.in_force import in_force
 from tests.inotify.plan import OF_STREAMS, QUIET_S, Break, Fault, Kind
-from tests.inotify.stand import FILTERS, SESSION_S, Member, Observer, Stand
-from tests.inotify.told import Begins, Event, Modified, told
+from tests.inotify.real_cluster import FILTERS, SESSION_S, Member, Observer, RealCluster
+from tests.inotify.subscriber_log import Begins, Event, Modified, subscriber_log
 from tests.inotify.verdict import Verdict, judge
 from tests.inotify.workload import Workload
 from tests.patience import HANG_S
@@ -52,20 +52,22 @@ class Played:
     refused: int = 0  # streams over HTTP that were refused to those who may read them
 
 
-def play(stand: Stand, faults: Sequence[Fault], seconds: float, seed: int) -> Played:
+def play(real_cluster: RealCluster, faults: Sequence[Fault], seconds: float, seed: int) -> Played:
     """Play it to its end, with all parts mended, and judge what each subscriber was told."""
-    player, namenode = _Player(stand), stand.cluster.namenodes[0]
-    with Workload(namenode.http, stand.cluster.superuser, stand.below, seed) as workload:
+    player, namenode = _Player(real_cluster), real_cluster.cluster.namenodes[0]
+    with Workload(namenode.http, real_cluster.cluster.superuser, real_cluster.below, seed) as workload:
         player.run(faults, seconds)
-    _await_end(stand)
+    _await_end(real_cluster)
     played = player.played
     played.calls = workload.calls
-    played.elections = len(stand.observer.elections)
-    heard = {(who, name): told(follower.lines()) for who, name, follower in stand.followers()}
+    played.elections = len(real_cluster.observer.elections)
+    heard = {
+        (who, name): subscriber_log(follower.lines()) for who, name, follower in real_cluster.followers()
+    }
     began = min(item.after for items in heard.values() for item in items[:1] if isinstance(item, Begins))
-    log = events_between(stand.cluster, began + 1, 1 << 62, stand.below)
+    log = events_between(real_cluster.cluster, began + 1, 1 << 62, real_cluster.below)
     patterns = {
-        glob.format(below=stand.below): re.compile(pattern.format(re.escape(stand.below)))
+        glob.format(below=real_cluster.below): re.compile(pattern.format(re.escape(real_cluster.below)))
         for glob, pattern in _PATTERNS.items()
     }
 
@@ -73,18 +75,18 @@ def play(stand: Stand, faults: Sequence[Fault], seconds: float, seed: int) -> Pl
         return any(map(patterns[glob].fullmatch, event.paths))
 
     for (who, name), items in heard.items():
-        spelled = [glob.format(below=stand.below) for glob in FILTERS[name]]
-        glob_at = in_force(items, stand.globs[name], spelled, matches)
+        spelled = [glob.format(below=real_cluster.below) for glob in FILTERS[name]]
+        glob_at = in_force(items, real_cluster.globs[name], spelled, matches)
         wanted = [event for event in log if matches(glob_at(event.txid), event)]
         played.verdicts[who] = judge(items, wanted)
-        if who in stand.subscribers:
+        if who in real_cluster.subscribers:
             played.modified += sum(isinstance(item, Modified) for item in items)
-    played.resumed = sum(stream.resumed for stream in stand.streams.values())
-    played.refused = sum(len(stream.refused) for stream in stand.streams.values())
+    played.resumed = sum(stream.resumed for stream in real_cluster.streams.values())
+    played.refused = sum(len(stream.refused) for stream in real_cluster.streams.values())
     played.takeovers = [
         (kind, took_s)
         for kind, at_s in player.measured
-        if (took_s := took_over_after(stand.observer, at_s)) is not None
+        if (took_s := took_over_after(real_cluster.observer, at_s)) is not None
     ]
     return played
 
@@ -99,8 +101,8 @@ def took_over_after(observer: Observer, at_s: float) -> float | None:
 
 
 class _Player:
-    def __init__(self, stand: Stand) -> None:
-        self._stand = stand
+    def __init__(self, real_cluster: RealCluster) -> None:
+        self._stand = real_cluster
         self.played = Played()
         self.measured: list[tuple[Kind, float]] = []  # and when that was
 
@@ -252,14 +254,14 @@ def _is_alone(fault: Fault, faults: Sequence[Fault]) -> bool:
     )
 
 
-def _await_end(stand: Stand) -> None:
+def _await_end(real_cluster: RealCluster) -> None:
     """Wait until all is whole again, and each subscriber has been told of a change that came after that."""
-    for server in stand.zookeeper.servers:
+    for server in real_cluster.zookeeper.servers:
         server.process.await_up()
-    for member in stand.members:
+    for member in real_cluster.members:
         member.publisher.process.await_up()
-    stand.proxy.process.await_up()
-    followers = {who: follower for who, _, follower in stand.followers()}
+    real_cluster.proxy.process.await_up()
+    followers = {who: follower for who, _, follower in real_cluster.followers()}
     seen: set[str] = set()
     deadline = time.monotonic() + HANG_S
     for number in count():
@@ -267,13 +269,13 @@ def _await_end(stand: Stand) -> None:
 
         async def mark(hdfs: WebHdfs, names: tuple[str, ...] = names) -> None:
             for name in names:
-                await hdfs.mkdirs(f"{stand.below}/{name}")
+                await hdfs.mkdirs(f"{real_cluster.below}/{name}")
 
-        stand.on_hdfs(mark)
+        real_cluster.on_hdfs(mark)
         until = time.monotonic() + 2.0
         while time.monotonic() < until and len(seen) < len(followers):
             for who, follower in followers.items():
-                if any(_is_mark(each) for each in told(follower.lines())):
+                if any(_is_mark(each) for each in subscriber_log(follower.lines())):
                     seen.add(who)
             time.sleep(0.1)
         if len(seen) == len(followers):

@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Sequence
 
-from tests.inotify.told import Event, Gap, Modified, Told
+from tests.inotify.subscriber_log import Event, Gap, Modified, SubscriberLog
 
 Matches = Callable[[str, Event], bool]
 
 
 def in_force(
-    history: Sequence[Told], last: str, globs: Sequence[str], matches: Matches
+    history: Sequence[SubscriberLog], last: str, globs: Sequence[str], matches: Matches
 ) -> Callable[[int], str]:
     """Return what tells the glob in force for a transaction.
 
     A gap may cover that a filter was modified. What was told between two gaps is judged by what was said there of
     modifications; where nothing was, by the glob that its first event matches. `last` is what HDFS has in the end.
     """
-    parts: list[list[Told]] = [[]]
+    parts: list[list[SubscriberLog]] = [[]]
     for item in history:
         if isinstance(item, Gap):
             parts.append([])

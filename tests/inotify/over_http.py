@@ -33,7 +33,7 @@ class HttpSubscriber:
     def __init__(self, address: str, filter_name: str) -> None:
         self._address = address
         self._target = f"/v1/events?filter={filter_name}&user.name={USER}"
-        self._told: list[dict[str, Any]] = []
+        self._subscriber_log: list[dict[str, Any]] = []
         self._began = threading.Event()
         self._ending = threading.Event()
         self._client: EventClient | None = None
@@ -65,7 +65,7 @@ class HttpSubscriber:
 
     def lines(self) -> tuple[dict[str, Any], ...]:
         """Return what it was told so far."""
-        return tuple(self._told)
+        return tuple(self._subscriber_log)
 
     def last_words(self) -> str:
         """Return why its last stream ended."""
@@ -102,7 +102,7 @@ class HttpSubscriber:
     def _take(self, client: EventClient) -> None:
         for message in client:
             self._last_id = message.last_id
-            self._told.append(message.data)
+            self._subscriber_log.append(message.data)
             self._began.set()
         self._ended = "it came to its end"
 

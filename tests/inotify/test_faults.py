@@ -8,7 +8,7 @@ from nncache.testbed import Cluster, ZooKeeper
 from tests.inotify.figures import Figures
 from tests.inotify.history import play
 from tests.inotify.plan import Break, Fault, Kind, draw
-from tests.inotify.stand import FILTERS, Stand
+from tests.inotify.real_cluster import FILTERS, RealCluster
 from tests.inotify.zookeeper_log import transactions, writers
 
 pytestmark = pytest.mark.timeout(300)
@@ -46,9 +46,9 @@ def test_subscribers_are_told_what_happened(cluster: Cluster) -> None:
     """Whoever leads, and however it ends: the NameNode's own log agrees, and one leader at a time has written."""
     assert cluster.zookeeper is not None
     zookeeper = LoneZooKeeper((cluster.zookeeper,))
-    with Stand(cluster, zookeeper, "short") as stand:
-        played = play(stand, FAULTS, seconds=10.0, seed=1)
-    figures = Figures([played], [writers(transactions(cluster, zookeeper), stand.namespace)])
+    with RealCluster(cluster, zookeeper, "short") as real_cluster:
+        played = play(real_cluster, FAULTS, seconds=10.0, seed=1)
+    figures = Figures([played], [writers(transactions(cluster, zookeeper), real_cluster.namespace)])
     assert figures.shortfalls(timed=False) == ()
     assert played.elections >= 4
     assert played.deposed == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.inotify.told import Begins, Event, Gap, Outage, Told, told
+from tests.inotify.subscriber_log import Begins, Event, Gap, Outage, SubscriberLog, subscriber_log
 from tests.inotify.verdict import judge
 
 A, B, C, D = (Event(txid, "CREATE", (f"/{txid}",)) for txid in (11, 12, 14, 17))
@@ -20,7 +20,7 @@ LOG = (A, B, C, D)
         pytest.param((Begins(10), Gap(12, 14), Begins(14), D, A), id="late, but covered"),
     ],
 )
-def test_what_is_right(history: tuple[Told, ...]) -> None:
+def test_what_is_right(history: tuple[SubscriberLog, ...]) -> None:
     """Nothing is held against it, unless it comes late."""
     verdict = judge(history, LOG)
     assert not verdict.lost
@@ -47,7 +47,7 @@ def test_what_is_right(history: tuple[Told, ...]) -> None:
         ((Begins(10), A, B, Event(14, "UNLINK", ("/14",)), D), "lost", (C,)),
     ],
 )
-def test_what_is_wrong(history: tuple[Told, ...], what: str, which: tuple[Event, ...]) -> None:
+def test_what_is_wrong(history: tuple[SubscriberLog, ...], what: str, which: tuple[Event, ...]) -> None:
     """Each kind of it."""
     verdict = judge(history, LOG)
     assert getattr(verdict, what) == which
@@ -64,7 +64,7 @@ def test_what_a_subscriber_prints_is_read() -> None:
         {"filter": "f", "gap": "why", "lastTxid": 8, "after": 9, "next": "read the present state"},
         {"filter": "f", "outage": "why"},
     )
-    assert told(lines) == (
+    assert subscriber_log(lines) == (
         Begins(3),
         Event(4, "RENAME", ("/a", "/b")),
         Gap(5, 6),
@@ -73,4 +73,4 @@ def test_what_a_subscriber_prints_is_read() -> None:
         Outage(),
     )
     with pytest.raises(ValueError, match="no known kind"):
-        told([{"filter": "f"}])
+        subscriber_log([{"filter": "f"}])

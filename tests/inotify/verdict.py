@@ -6,7 +6,7 @@ Each event that matches exactly once and in order, or a gap that covers it: noth
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.inotify.told import Begins, Event, Gap, Modified, Outage, Told
+from tests.inotify.subscriber_log import Begins, Event, Gap, Modified, Outage, SubscriberLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Verdict:
         return not (self.lost or self.duplicated or self.disordered or self.made_up)
 
 
-def judge(history: Sequence[Told], log: Sequence[Event]) -> Verdict:
+def judge(history: Sequence[SubscriberLog], log: Sequence[Event]) -> Verdict:
     """Judge a subscriber's history; `log` has all events of its filter, in order.
 
     The history begins with its first Begins, and must reach to the end of the log.

@@ -11,7 +11,7 @@ from typing import Final
 
 from nncache.testbed.cluster import Cluster
 from nncache.testbed.errors import StartError
-from tests.inotify.stand import ZooKeeperServers
+from tests.inotify.real_cluster import ZooKeeperServers
 
 TOOL: Final = "org.apache.hadoop.shaded.org.apache.zookeeper.server.persistence.TxnLogToolkit"
 

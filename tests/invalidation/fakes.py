@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from nncache.hadoop.change import Change
-from nncache.hadoop.election_view import Active, Answer, ElectionView, HaState, Journal, NameNode, Probe
+from nncache.hadoop.election_view import Active, ElectionView, HaState, Journal, NameNode, Probe, ProbeReply
 from nncache.hadoop.errors import NoActiveNameNodeError, RemoteCallError, RpcUnavailableError
 from nncache.hadoop.events import EditsPage, Event, EventBatch, Unlink
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
@@ -230,7 +230,7 @@ class FakePool:
                 others_had = self._view.last_txid_of_others(fake.address)
                 namespace = fake.namespace if fake.names_namespace else None
                 journal = Journal(last_txid=fake.last_txid, asked_at=asked_at)
-                answer = Answer(
+                answer = ProbeReply(
                     state=fake.state,
                     started_ms=fake.started_ms,
                     transition_ms=fake.transition_ms,

@@ -87,7 +87,7 @@ class ScriptedStream(InotifyEventInputStream):
 
 
 @dataclass
-class Stage:
+class FakeCluster:
     """A consumer that runs, its stream and its cache."""
 
     stream: ScriptedStream
@@ -106,27 +106,27 @@ def down(times: int) -> list[list[Line]]:
 
 
 def play(
-    story: Callable[[Stage], Awaitable[None]],
+    story: Callable[[FakeCluster], Awaitable[None]],
     *scripts: list[Line],
-    prepare: Callable[[Stage], None] | None = None,
-) -> Stage:
+    prepare: Callable[[FakeCluster], None] | None = None,
+) -> FakeCluster:
     """Run the consumer on these scripts while the story is told; it ends with the story."""
     stream, sink = ScriptedStream(*scripts), RecordingSink()
-    stage = Stage(stream, sink, Consumer(sink, stream, clock, chance=lambda: 1.0))
+    fake_cluster = FakeCluster(stream, sink, Consumer(sink, stream, clock, chance=lambda: 1.0))
     if prepare is not None:
-        prepare(stage)
+        prepare(fake_cluster)
 
     async def on_stage() -> None:
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(stage.consumer.run())
-            await story(stage)
+            running = tasks.create_task(fake_cluster.consumer.run())
+            await story(fake_cluster)
             running.cancel()
 
     virtual_time.run(on_stage())
-    return stage
+    return fake_cluster
 
 
-async def for_a_second(_: Stage) -> None:
+async def for_a_second(_: FakeCluster) -> None:
     """Let it run."""
     await asyncio.sleep(1)
 
@@ -135,8 +135,8 @@ def test_items_are_applied_in_order_and_covered_after() -> None:
     """K2: whatever was yielded before a Covered has been applied when the cache is told."""
     moved = Transactions(EventBatch(4, (Rename("/a", "/b"), Unlink("/c"))))
     same = Transactions(EventBatch(5, (Rename("/a", "/a"),)))
-    stage = play(for_a_second, [gone(3), moved, same, Covered(9.0, 6), gone(7)])
-    assert stage.sink.calls == [
+    fake_cluster = play(for_a_second, [gone(3), moved, same, Covered(9.0, 6), gone(7)])
+    assert fake_cluster.sink.calls == [
         ("open", 1),
         ("apply", 3),
         ("apply", 4),
@@ -145,7 +145,7 @@ def test_items_are_applied_in_order_and_covered_after() -> None:
         ("apply", 7),
         ("close", "CancelledError"),
     ]
-    stats = stage.consumer.stats()
+    stats = fake_cluster.consumer.stats()
     assert (stats.events, stats.covers) == (5, 1)
     assert (stats.applied_txid, stats.fresh_as_of) == (7, 9.0)
     assert stats.channel.polls == 7
@@ -154,8 +154,8 @@ def test_items_are_applied_in_order_and_covered_after() -> None:
 def test_filters_and_ready_made_changes_are_handed_on() -> None:
     """K2, for a channel that says what became stale instead of what happened."""
     record = Changes(((3, Touched("/a")), (4, Vanished("/b"))), 6)
-    stage = play(for_a_second, [Filters({"1": "/*"}), record, Covered(9.0, 6), Filters({})])
-    assert stage.sink.calls == [
+    fake_cluster = play(for_a_second, [Filters({"1": "/*"}), record, Covered(9.0, 6), Filters({})])
+    assert fake_cluster.sink.calls == [
         ("open", 1),
         ("filters", {"1": "/*"}),
         ("apply", 3),
@@ -164,17 +164,17 @@ def test_filters_and_ready_made_changes_are_handed_on() -> None:
         ("filters", {}),
         ("close", "CancelledError"),
     ]
-    assert stage.sink.changes == [Touched("/a"), Vanished("/b")]
-    stats = stage.consumer.stats()
+    assert fake_cluster.sink.changes == [Touched("/a"), Vanished("/b")]
+    stats = fake_cluster.consumer.stats()
     assert (stats.events, stats.applied_txid) == (0, 6)
 
 
 def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
     """GapFlush: the cache's stream is closed before the channel is asked again."""
-    stage = play(for_a_second, [gone(3), MissingEventsError("purged")], [Covered(1.0, 9)])
-    assert stage.sink.calls[2:5] == [("close", "purged"), ("open", 2), ("cover", 9)]
-    assert stage.stream.opened_at[1] == stage.stream.opened_at[0]
-    stats = stage.consumer.stats()
+    fake_cluster = play(for_a_second, [gone(3), MissingEventsError("purged")], [Covered(1.0, 9)])
+    assert fake_cluster.sink.calls[2:5] == [("close", "purged"), ("open", 2), ("cover", 9)]
+    assert fake_cluster.stream.opened_at[1] == fake_cluster.stream.opened_at[0]
+    stats = fake_cluster.consumer.stats()
     assert (stats.streams_opened, stats.streams_lost, stats.streams_failed) == (2, 1, 0)
 
 
@@ -183,57 +183,66 @@ def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
 )
 def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
     """K3: whether it was foreseen or not; the next run begins."""
-    stage = play(for_a_second, [gone(3), end], [gone(4)])
-    assert [call for call, _ in stage.sink.calls] == ["open", "apply", "close", "open", "apply", "close"]
-    assert stage.consumer.stats().streams_failed == 1
-    assert stage.stream.closed == 2
+    fake_cluster = play(for_a_second, [gone(3), end], [gone(4)])
+    assert [call for call, _ in fake_cluster.sink.calls] == [
+        "open",
+        "apply",
+        "close",
+        "open",
+        "apply",
+        "close",
+    ]
+    assert fake_cluster.consumer.stats().streams_failed == 1
+    assert fake_cluster.stream.closed == 2
 
 
 def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture) -> None:
     """An exception in `apply` leaves the change half applied: everything goes, the log says why."""
 
-    def fail_once(stage: Stage) -> None:
-        stage.sink.faults = [RuntimeError("a bug")]
+    def fail_once(fake_cluster: FakeCluster) -> None:
+        fake_cluster.sink.faults = [RuntimeError("a bug")]
 
-    stage = play(for_a_second, [gone(3), Covered(1.0, 3)], [gone(4), Covered(2.0, 4)], prepare=fail_once)
-    assert stage.sink.calls[:4] == [("open", 1), ("close", "a bug"), ("open", 2), ("apply", 4)]
+    fake_cluster = play(
+        for_a_second, [gone(3), Covered(1.0, 3)], [gone(4), Covered(2.0, 4)], prepare=fail_once
+    )
+    assert fake_cluster.sink.calls[:4] == [("open", 1), ("close", "a bug"), ("open", 2), ("apply", 4)]
     assert "a bug" in caplog.text
-    assert stage.consumer.stats().covers == 1
+    assert fake_cluster.consumer.stats().covers == 1
 
 
-def test_a_cache_that_cannot_even_be_closed_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cache_that_fails_to_close_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     """The gate closes by time; the next run flushes again."""
 
-    def fail_once(stage: Stage) -> None:
-        stage.sink.close_faults = [RuntimeError("worse")]
+    def fail_once(fake_cluster: FakeCluster) -> None:
+        fake_cluster.sink.close_faults = [RuntimeError("worse")]
 
-    stage = play(for_a_second, [gone(3), MissingEventsError("purged")], [gone(4)], prepare=fail_once)
-    assert stage.sink.of("apply") == [3, 4]
+    fake_cluster = play(for_a_second, [gone(3), MissingEventsError("purged")], [gone(4)], prepare=fail_once)
+    assert fake_cluster.sink.of("apply") == [3, 4]
     assert "could not empty the cache" in caplog.text
 
 
-def test_a_stream_that_cannot_be_opened_is_tried_again_ever_more_patiently() -> None:
+def test_a_failing_stream_is_retried_with_backoff() -> None:
     """At once, then up to a second apart: caching resumes soon, nobody is hammered."""
-    stage = play(lambda _: asyncio.sleep(60), *down(30))
-    times = stage.stream.opened_at
+    fake_cluster = play(lambda _: asyncio.sleep(60), *down(30))
+    times = fake_cluster.stream.opened_at
     pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert pauses[0] == 0
     assert pauses[1] == pytest.approx(0.05)
     assert max(pauses) == pytest.approx(1.0)
-    assert stage.sink.of("open") == [31]
+    assert fake_cluster.sink.of("open") == [31]
 
 
 def test_a_good_life_makes_patience_short_again() -> None:
     """After a run of more than some seconds the next attempt is made at once."""
-    stage = play(lambda _: asyncio.sleep(60), *down(10), [gone(1), 20.0, MissingEventsError("gap")])
-    assert stage.stream.opened_at[11] - stage.stream.opened_at[10] == pytest.approx(20.0)
+    fake_cluster = play(lambda _: asyncio.sleep(60), *down(10), [gone(1), 20.0, MissingEventsError("gap")])
+    assert fake_cluster.stream.opened_at[11] - fake_cluster.stream.opened_at[10] == pytest.approx(20.0)
 
 
 def test_lives_that_end_soon_are_not_begun_in_a_hot_loop() -> None:
     """A fault that comes back at once is met with patience."""
     scripts: list[list[Line]] = [[gone(1), MissingEventsError("again")] for _ in range(1000)]
-    stage = play(lambda _: asyncio.sleep(30), *scripts)
-    assert len(stage.stream.opened_at) < 40
+    fake_cluster = play(lambda _: asyncio.sleep(30), *scripts)
+    assert len(fake_cluster.stream.opened_at) < 40
 
 
 def test_who_may_not_read_edits_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -241,10 +250,10 @@ def test_who_may_not_read_edits_is_told_once(caplog: pytest.LogCaptureFixture) -
     refusal = NotPermittedError("Superuser privilege is required; see --user")
     scripts: list[list[Line]] = [[refusal] for _ in range(3)]
     with caplog.at_level(logging.WARNING):
-        stage = play(
+        fake_cluster = play(
             lambda _: asyncio.sleep(65), *scripts, [gone(1), MissingEventsError("x")], [refusal], [refusal]
         )
-    times = stage.stream.opened_at
+    times = fake_cluster.stream.opened_at
     assert times[1] - times[0] == NOT_PERMITTED_RETRY_S
     said = [record.message for record in caplog.records if record.levelno == logging.ERROR]
     assert len(said) == 2
@@ -262,30 +271,30 @@ def test_the_same_trouble_is_said_once(caplog: pytest.LogCaptureFixture) -> None
 
 def test_whoever_asks_is_told_why_no_stream_is_open() -> None:
     """As long as none is: /ready of a proxy shows it."""
-    told: list[str] = []
+    reported: list[str] = []
 
-    async def look_now_and_then(stage: Stage) -> None:
-        told.append(stage.consumer.trouble)
+    async def look_now_and_then(fake_cluster: FakeCluster) -> None:
+        reported.append(fake_cluster.consumer.trouble)
         await asyncio.sleep(0.01)
-        told.append(stage.consumer.trouble)
+        reported.append(fake_cluster.consumer.trouble)
         await asyncio.sleep(1)
-        told.append(stage.consumer.trouble)
+        reported.append(fake_cluster.consumer.trouble)
         await asyncio.sleep(20)
-        told.append(stage.consumer.trouble)
+        reported.append(fake_cluster.consumer.trouble)
 
     play(look_now_and_then, *down(2), [10.0, MissingEventsError("purged")], *down(30))
-    assert told == ["", "down", "", "down"]
+    assert reported == ["", "down", "", "down"]
 
 
 def test_waiters_are_told_of_the_next_coverage() -> None:
     """Every waiter of that moment; not those that came too late."""
 
-    async def story(stage: Stage) -> None:
-        await until(lambda: stage.consumer.stats().covers == 1)
+    async def story(fake_cluster: FakeCluster) -> None:
+        await until(lambda: fake_cluster.consumer.stats().covers == 1)
         async with asyncio.TaskGroup() as waiters:
-            waiting = [waiters.create_task(stage.consumer.wait_covered(1.0)) for _ in range(3)]
+            waiting = [waiters.create_task(fake_cluster.consumer.wait_covered(1.0)) for _ in range(3)]
         assert [task.result() for task in waiting] == [True, True, True]
-        assert not await stage.consumer.wait_covered(1.0)
+        assert not await fake_cluster.consumer.wait_covered(1.0)
 
     play(story, [Covered(1.0, 1), 0.5, Covered(2.0, 2)])
 
@@ -293,10 +302,10 @@ def test_waiters_are_told_of_the_next_coverage() -> None:
 def test_waiters_do_not_wait_for_a_life_that_ended() -> None:
     """Its end wakes them, with the answer no."""
 
-    async def story(stage: Stage) -> None:
-        await until(lambda: stage.consumer.stats().is_open)
+    async def story(fake_cluster: FakeCluster) -> None:
+        await until(lambda: fake_cluster.consumer.stats().is_open)
         began_at = clock()
-        assert not await stage.consumer.wait_covered(10.0)
+        assert not await fake_cluster.consumer.wait_covered(10.0)
         assert clock() - began_at < 1.0
 
     play(story, [gone(1), 0.5, MissingEventsError("gap")])
@@ -305,8 +314,8 @@ def test_waiters_do_not_wait_for_a_life_that_ended() -> None:
 def test_requests_for_a_probe_are_passed_on() -> None:
     """The channel knows how to hurry."""
 
-    async def story(stage: Stage) -> None:
-        stage.consumer.request_probe()
+    async def story(fake_cluster: FakeCluster) -> None:
+        fake_cluster.consumer.request_probe()
 
     assert play(story).stream.probes == 1
 
@@ -315,9 +324,9 @@ def test_a_long_page_lets_others_run() -> None:
     """The event loop serves reads while thousands of transactions are applied."""
     turns = 0
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         nonlocal turns
-        while not stage.sink.of("cover"):
+        while not fake_cluster.sink.of("cover"):
             turns += 1
             await asyncio.sleep(0)
 

@@ -13,8 +13,8 @@ from nncache.invalidation.errors import MissingEventsError
 from nncache.invalidation.stream import Covered, StreamItem, Transactions
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.simulation import ACTS, Simulation
 from tests.invalidation.virtual_time import clock
-from tests.invalidation.world import ACTS, World
 from tests.setup import channel_setup
 
 
@@ -151,6 +151,6 @@ def test_covered_is_true_whatever_happens(history: list[tuple[str, int, float]])
     """Bounded and GapFlush: through failovers, splits, restarts, cuts, purges and full pages."""
 
     async def story() -> None:
-        await World().tell(history)
+        await Simulation().tell(history)
 
     virtual_time.run(story())

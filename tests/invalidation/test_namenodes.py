@@ -236,7 +236,7 @@ async def test_a_probe_is_of_the_active_one(pool_rig: PoolRig) -> None:
     assert active.namespace is not None
 
 
-def test_a_fake_that_does_not_say_how_far_its_log_is_has_no_probe() -> None:
+def test_a_fake_without_a_log_position_has_no_probe() -> None:
     """As the real pool over such a NameNode, in tests/hadoop/test_pool.py."""
     namenode = FakeNameNode()
     namenode.answers_journal = False

@@ -114,7 +114,7 @@ def test_none() -> None:
     assert not isinstance(caught.value, WrongNamespaceError)
 
 
-def test_a_standby_over_rpc_alone_is_told_as_lists_in_another_order() -> None:
+def test_an_rpc_standby_is_reported_as_a_wrong_order() -> None:
     """Hadoop's own words speak of read and write operations, and of no setting."""
     text = str(unavailable(remote_error(STANDBY)))
     assert "says over RPC that it is standby, and over HTTP that it is active" in text

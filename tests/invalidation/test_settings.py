@@ -7,7 +7,7 @@ import pytest
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.settings import PollingSettings, load_class
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 
 
@@ -59,7 +59,7 @@ def test_a_limit_is_one(key: str, value: int) -> None:
 
 def test_the_pages_are_on_loopback() -> None:
     """Nothing is open to a network before somebody says so."""
-    assert PublisherSettings().admin_at == Endpoint("127.0.0.1", 9873)
+    assert PublisherSettings().admin_at == ListenAddress("127.0.0.1", 9873)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ class Stone:
 BUILT_IN = {"duck": f"{HERE}:Duck", "any": f"{HERE}:Bird"}
 
 
-def test_a_built_in_class_has_a_short_name_and_any_other_its_full_one() -> None:
+def test_a_built_in_class_has_a_short_name() -> None:
     """Both lead to the class itself."""
     assert load_class("bird", "duck", BUILT_IN, Bird) is Duck
     assert load_class("bird", f"{HERE}:Bird", BUILT_IN, Bird) is Bird

@@ -33,11 +33,11 @@ def main(parts: int, *, among: bool) -> None:
     ):
         make_directory(cluster, ROOT)
         with (
-            proxied(cluster, *globs, channel=Channel.ZOOKEEPER, zookeeper=zookeeper.address) as world,
+            proxied(cluster, *globs, channel=Channel.ZOOKEEPER, zookeeper=zookeeper.address) as simulation,
             Progress(console=console) as bar,
         ):
             task = bar.add_task("parts written and committed", total=2 * parts)
-            figures = run_job(world, zookeeper, ROOT, parts, lambda: bar.advance(task))
+            figures = run_job(simulation, zookeeper, ROOT, parts, lambda: bar.advance(task))
     for line in figures.lines():
         click.echo("  " + line)
     shortfalls = figures.shortfalls()

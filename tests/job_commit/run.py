@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.job_commit.job import Job
-from tests.world import World
+from tests.proxied_cluster import ProxiedCluster
 from tests.zookeepers import ZooKeeperServer
 
 MAX_WRITES = 100
@@ -61,42 +61,42 @@ def globs_of(directory: str) -> tuple[str, ...]:
 
 
 def run_job(
-    world: World,
+    proxied_cluster: ProxiedCluster,
     zookeeper: ZooKeeperServer,
     directory: str,
     parts: int,
     progress: Callable[[], None] = lambda: None,
 ) -> CommitFigures:
     """Run one job below `directory`, whose filters are `globs_of` it; `progress` is called twice for each part."""
-    assert world.service is not None
-    job = Job(world.cluster, f"{directory}/jobs/one", parts)
-    world.mkdirs(f"{directory}/elsewhere", "alice")
-    world.mkdirs(job.output, "alice")
+    assert proxied_cluster.service is not None
+    job = Job(proxied_cluster.cluster, f"{directory}/jobs/one", parts)
+    proxied_cluster.mkdirs(f"{directory}/elsewhere", "alice")
+    proxied_cluster.mkdirs(job.output, "alice")
     job.write(progress)
-    world.settle()
+    proxied_cluster.settle()
     mark = f"{job.output}/_SUCCESS"
     others = [f"{directory}/elsewhere/{number}" for number in range(_OTHERS)]
     for path in (mark, *others):
-        world.make_hit(path, "alice")
-    with world.service.subscriber("f0") as subscriber:
-        world.settle()
+        proxied_cluster.make_hit(path, "alice")
+    with proxied_cluster.service.subscriber("f0") as subscriber:
+        proxied_cluster.settle()
         writes = zookeeper.writes()
         began = time.monotonic()
         job.commit(progress)
         ended = time.monotonic()
-        seen = world.await_agreement(mark, "alice", since=ended)
-        world.settle()
+        seen = proxied_cluster.await_agreement(mark, "alice", since=ended)
+        proxied_cluster.settle()
         subscriber.await_that(lambda it: len(it.events()) >= len(MARKED), "is not told of _SUCCESS")
         writes = zookeeper.writes() - writes
-        told = tuple(event["type"] for event in subscriber.events())
+        reported = tuple(event["type"] for event in subscriber.events())
         assert all(event["path"] == mark for event in subscriber.events()), "the filter matches nothing else"
-    kept = sum(world.ask(path, "alice").is_hit for path in others)
+    kept = sum(proxied_cluster.ask(path, "alice").is_hit for path in others)
     return CommitFigures(
         parts=parts,
         seconds=ended - began,
         writes=writes,
         others=len(others),
         kept=kept,
-        success_events=told,
+        success_events=reported,
         seen_after_s=seen.seconds,
     )

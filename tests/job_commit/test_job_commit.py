@@ -28,8 +28,8 @@ def test_a_commit_costs_few_writes_and_no_hit_elsewhere(
     """The write rate is bounded by time and not by edits; the one mark reaches its subscriber."""
     with proxied(
         cluster, *globs_of(hdfs_directory), channel=Channel.ZOOKEEPER, zookeeper=zookeeper.address
-    ) as world:
-        figures = run_job(world, zookeeper, hdfs_directory, PARTS)
+    ) as simulation:
+        figures = run_job(simulation, zookeeper, hdfs_directory, PARTS)
     assert figures.shortfalls() == [], figures
 
 
@@ -38,6 +38,6 @@ def test_parts_that_match_a_filter_cost_no_more(
 ) -> None:
     """Every part is an event of its filter and makes their directory stale: told in few records all the same."""
     globs = (*globs_of(hdfs_directory), f"{hdfs_directory}/jobs/*", f"{hdfs_directory}/jobs/*/*")
-    with proxied(cluster, *globs, channel=Channel.ZOOKEEPER, zookeeper=zookeeper.address) as world:
-        figures = run_job(world, zookeeper, hdfs_directory, PARTS)
+    with proxied(cluster, *globs, channel=Channel.ZOOKEEPER, zookeeper=zookeeper.address) as simulation:
+        figures = run_job(simulation, zookeeper, hdfs_directory, PARTS)
     assert figures.shortfalls() == [], figures

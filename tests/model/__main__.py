@@ -33,14 +33,14 @@ def main(histories: int, seed: int, steps: int, jobs: int, channel: str | None) 
     chunks = [
         range(first, min(first + _CHUNK, seed + histories)) for first in range(seed, seed + histories, _CHUNK)
     ]
-    told = partial(tell_chunk, steps=steps, channel=ChannelName(channel) if channel else None)
+    reported = partial(tell_chunk, steps=steps, channel=ChannelName(channel) if channel else None)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
         ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=begin) as processes,
         Progress(*columns, console=Console(stderr=True)) as bar,
     ):
         task = bar.add_task("histories", total=histories)
-        for done in as_completed([processes.submit(told, chunk) for chunk in chunks]):
+        for done in as_completed([processes.submit(reported, chunk) for chunk in chunks]):
             figures.add(done.result())
             bar.update(task, completed=figures.histories)
             if figures.violations:

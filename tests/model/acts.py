@@ -18,7 +18,7 @@ _SLOWNESS_S: Final = (0.001, 0.001, 0.01, 0.1, 0.6, 2.5)
 
 
 @dataclass
-class World:
+class Simulation:
     """A system, and what has been seen in its history."""
 
     system: System
@@ -267,36 +267,36 @@ def _closed(path: str, now: ns.Namespace, txid: int) -> list[ns.Step]:
     return operations.close(now, SUPERUSER, path, txid)
 
 
-ACTS: Final[Mapping[str, tuple[int, Callable[[World, int], None]]]] = {
-    "read": (24, World.read),
-    "poll": (5, World.poll),
-    "herd": (6, World.herd),
-    "refresh": (3, World.refresh),
-    "wait": (4, World.wait),
-    "change": (14, World.change),
-    "change and poll": (6, World.change_and_poll),
-    "write": (12, World.write),
-    "change access": (4, World.change_access),
-    "write access": (3, World.write_access),
-    "write policy": (1, World.write_policy),
-    "create": (5, World.create),
-    "open": (4, World.open),
-    "flush": (2, World.flush),
-    "close": (4, World.close),
-    "restore": (4, World.restore),
-    "hang up": (2, lambda world, number: world.system.hang_up(number)),
-    "be slow": (3, World.be_slow),
-    "crash": (1, World.crash),
-    "hold sync": (1, World.hold_sync),
-    "sync": (1, World.sync),
-    "cut": (1, World.cut),
-    "cut under a call": (1, World.cut_under_a_call),
-    "fall silent": (1, World.fall_silent),
-    "lose edits": (1, World.lose_edits),
-    "small pages": (1, World.small_pages),
-    "befall the channel": (3, World.befall),
-    "break the cache": (1, World.break_cache),
-    "end troubles": (4, World.end_troubles),
+ACTS: Final[Mapping[str, tuple[int, Callable[[Simulation, int], None]]]] = {
+    "read": (24, Simulation.read),
+    "poll": (5, Simulation.poll),
+    "herd": (6, Simulation.herd),
+    "refresh": (3, Simulation.refresh),
+    "wait": (4, Simulation.wait),
+    "change": (14, Simulation.change),
+    "change and poll": (6, Simulation.change_and_poll),
+    "write": (12, Simulation.write),
+    "change access": (4, Simulation.change_access),
+    "write access": (3, Simulation.write_access),
+    "write policy": (1, Simulation.write_policy),
+    "create": (5, Simulation.create),
+    "open": (4, Simulation.open),
+    "flush": (2, Simulation.flush),
+    "close": (4, Simulation.close),
+    "restore": (4, Simulation.restore),
+    "hang up": (2, lambda simulation, number: simulation.system.hang_up(number)),
+    "be slow": (3, Simulation.be_slow),
+    "crash": (1, Simulation.crash),
+    "hold sync": (1, Simulation.hold_sync),
+    "sync": (1, Simulation.sync),
+    "cut": (1, Simulation.cut),
+    "cut under a call": (1, Simulation.cut_under_a_call),
+    "fall silent": (1, Simulation.fall_silent),
+    "lose edits": (1, Simulation.lose_edits),
+    "small pages": (1, Simulation.small_pages),
+    "befall the channel": (3, Simulation.befall),
+    "break the cache": (1, Simulation.break_cache),
+    "end troubles": (4, Simulation.end_troubles),
 }
 """By name: how often, compared with the others, and what."""
 

@@ -15,7 +15,15 @@ from nncache.invalidation.stream import InotifyEventInputStream
 from tests.coordination.fake_tree import SUPERUSER
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation.fakes import FakePool
-from tests.invalidation.publisher.stage import ACL, OURS, PROXY, ZNODES, FakeFilters, FakeProcess, Stage
+from tests.invalidation.publisher.fake_cluster import (
+    ACL,
+    OURS,
+    PROXY,
+    ZNODES,
+    FakeCluster,
+    FakeFilters,
+    FakeProcess,
+)
 from tests.invalidation.virtual_time import clock
 from tests.model.cluster import Cluster
 from tests.model.namespace import Step
@@ -118,7 +126,7 @@ class ThroughZooKeeper:
         self._globs = globs
         self._zookeeper = FakeZooKeeper(clock)
         self._filters = FakeFilters(_FilterWriter(cluster))  # type: ignore[arg-type]  # nothing else is asked of it
-        self._stage = Stage(
+        self._stage = FakeCluster(
             settings=PublisherSettings(max_records_per_filter=8, max_changes_per_record=6, **ACL),
             polling=settings,
             namenodes=cluster.namenodes,

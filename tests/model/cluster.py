@@ -9,7 +9,7 @@ from nncache.hadoop.events import Rename, Unlink
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import namespace as ns
 from tests.model import operations
-from tests.model.namespace import EMPTY, Answer, Namespace, RefusedError, Step
+from tests.model.namespace import EMPTY, NameNodeReply, Namespace, RefusedError, Step
 
 Operation = Callable[[Namespace, int], list[Step]]
 """What is done to a namespace; the number is that of the first transaction."""
@@ -37,9 +37,9 @@ class Version:
     is_excused: bool = False
     removed: tuple[str, ...] = ()  # paths that its transaction removed
     is_told: bool = True  # by an event
-    _answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
+    _answers: dict[tuple[str, str], NameNodeReply] = field(default_factory=dict)
 
-    def answer(self, user: str, path: str) -> Answer:
+    def answer(self, user: str, path: str) -> NameNodeReply:
         """Say what GETFILESTATUS brought then."""
         key = (user, path)
         found = self._answers.get(key)

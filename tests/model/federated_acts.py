@@ -12,13 +12,13 @@ from typing import Final
 
 from tests.invalidation.virtual_time import clock
 from tests.model import operations
-from tests.model.acts import ACTS, World
+from tests.model.acts import ACTS, Simulation
 from tests.model.draws import PATHS, USERS, Draw
 from tests.model.federation import Federation, NamespaceSystem
 from tests.model.guarantee import Guarantee
 from tests.model.mount_oracle import BESIDE
 from tests.model.namespace import SUPERUSER, TRUE, Namespace, Step
-from tests.model.scene import SETTLED_S
+from tests.model.scenario_setup import SETTLED_S
 
 ALL_PATHS: Final = (*PATHS, *BESIDE)
 
@@ -44,8 +44,8 @@ class Worlds:
     """
 
     federation: Federation
-    spared: World
-    troubled: World
+    spared: Simulation
+    troubled: Simulation
     features: set[str] = field(default_factory=set)
     _was_open: bool = False  # the gate of the one that is spared
 
@@ -88,7 +88,7 @@ class Worlds:
         asked = [(path, user) for path in own for user in USERS]
         for path, user in asked:
             await system.read(path, user)
-        kept = [each for each in asked if (told := await system.read(*each)) and told.is_from_memory]
+        kept = [each for each in asked if (reported := await system.read(*each)) and reported.is_from_memory]
         trouble(self, draw.number)
         elsewhere = [path for path in ALL_PATHS if path not in own]
         for path in elsewhere:
@@ -96,9 +96,9 @@ class Worlds:
         await asyncio.sleep(takes_s)
         fetches = system.upstream.fetches
         for path, user in kept:
-            told = await system.read(path, user)
-            if told is None or not told.is_from_memory:
-                self.say(f"{path} is not answered from memory to {user}: {told}")
+            reported = await system.read(path, user)
+            if reported is None or not reported.is_from_memory:
+                self.say(f"{path} is not answered from memory to {user}: {reported}")
         if system.upstream.fetches != fetches:
             self.say("the NameNode was asked for what is kept")
         if kept and not self.troubled.system.cache.gate.is_open(clock()):
@@ -169,26 +169,26 @@ def _deleted(path: str, now: Namespace, txid: int) -> list[Step]:
     return operations.delete(now, SUPERUSER, path, txid)
 
 
-def _lose_edits(worlds: Worlds, number: int) -> None:
-    worlds.troubled.lose_edits(number)
+def _lose_edits(simulations: Worlds, number: int) -> None:
+    simulations.troubled.lose_edits(number)
 
 
 _CALM_TROUBLES: Final[tuple[Callable[[Worlds, int], None], ...]] = (
-    lambda worlds, _: worlds.go_away(),
-    lambda worlds, _: worlds.go_away(),
-    lambda worlds, number: worlds.troubled.crash(number),
-    lambda worlds, number: worlds.troubled.fall_silent(number),
-    lambda worlds, number: worlds.troubled.befall(number),
+    lambda simulations, _: simulations.go_away(),
+    lambda simulations, _: simulations.go_away(),
+    lambda simulations, number: simulations.troubled.crash(number),
+    lambda simulations, number: simulations.troubled.fall_silent(number),
+    lambda simulations, number: simulations.troubled.befall(number),
     _lose_edits,
 )
 
 
-def _of_either(act: Callable[[World, int], None], worlds: Worlds, number: int) -> None:
-    act((worlds.spared, worlds.troubled)[number % 2], number // 2)
+def _of_either(act: Callable[[Simulation, int], None], simulations: Worlds, number: int) -> None:
+    act((simulations.spared, simulations.troubled)[number % 2], number // 2)
 
 
-def _of_troubled(act: Callable[[World, int], None], worlds: Worlds, number: int) -> None:
-    act(worlds.troubled, number)
+def _of_troubled(act: Callable[[Simulation, int], None], simulations: Worlds, number: int) -> None:
+    act(simulations.troubled, number)
 
 
 FEDERATED_ACTS: Final[Mapping[str, tuple[int, Callable[[Worlds, int], None]]]] = {
@@ -201,7 +201,7 @@ FEDERATED_ACTS: Final[Mapping[str, tuple[int, Callable[[Worlds, int], None]]]] =
     "rename": (8, Worlds.rename),
     "take away": (3, Worlds.take_away),
     "concatenate": (2, Worlds.concatenate),
-    "go away": (2, lambda worlds, _: worlds.go_away()),
+    "go away": (2, lambda simulations, _: simulations.go_away()),
 }
 """By name: how often, compared with the others, and what."""
 

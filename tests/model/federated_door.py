@@ -25,7 +25,7 @@ from tests.invalidation.virtual_time import clock
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge
 from tests.model.mount_oracle import MountOracle, Refusal
-from tests.model.namespace import Answer
+from tests.model.namespace import NameNodeReply
 from tests.model.replies import parts
 from tests.model.upstream import ClientRequest, Handles
 
@@ -139,7 +139,7 @@ class FederatedDoor:
 
     # -- known heads ---------------------------------------------------------------------------------------------------
 
-    def answer(self, request: ClientRequest) -> tuple[Headers, Answer] | None:
+    def answer(self, request: ClientRequest) -> tuple[Headers, NameNodeReply] | None:
         """Return the reply to a known head: the one that its own namespace gives."""
         head, verdict = head_of(request), self._oracle.verdict(request.method, request.raw_path)
         own = None if isinstance(verdict, Refusal) else self._stacks[verdict]
@@ -217,10 +217,10 @@ def head_of(request: ClientRequest) -> bytes:
     return b"".join((line, b"Host: nn\r\n", fields, b"\r\n"))
 
 
-def _taken_apart(reply: bytes) -> tuple[Headers, Answer]:
+def _taken_apart(reply: bytes) -> tuple[Headers, NameNodeReply]:
     """Return fields and answer of what goes over the wire, without what frames the message."""
     head, _, body = reply.partition(b"\r\n\r\n")
     line, *lines = head.split(b"\r\n")
     pairs = (each.partition(b": ") for each in lines)
     fields = tuple((name, value) for name, _, value in pairs if name != b"Content-Length")
-    return fields, Answer(int(line.split(b" ")[1]), body)
+    return fields, NameNodeReply(int(line.split(b" ")[1]), body)

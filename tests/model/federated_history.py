@@ -9,7 +9,7 @@ import random
 from typing import Final
 
 from tests.invalidation.virtual_time import VirtualLoop
-from tests.model.acts import PAUSES_S, World
+from tests.model.acts import PAUSES_S, Simulation
 from tests.model.channels import ChannelName
 from tests.model.federated_acts import FEDERATED_ACTS, TWO_NAMESPACES, Worlds
 from tests.model.federation import Federation, NamespaceSystem
@@ -54,7 +54,9 @@ def tell_federated(
         loop.close()
 
 
-async def _story(told: list[Step], seed: int, channel: ChannelName | None, *, stop_early: bool) -> History:
+async def _story(
+    reported: list[Step], seed: int, channel: ChannelName | None, *, stop_early: bool
+) -> History:
     chance = random.Random(seed)
     channels = {name: channel or _drawn_channel(chance) for name in NAMESPACES}
     federation = Federation(
@@ -68,16 +70,16 @@ async def _story(told: list[Step], seed: int, channel: ChannelName | None, *, st
     )
     systems = tuple(federation.systems.values())
     spared, troubled = chance.sample(
-        [World(system, channels[system.name]) for system in systems], len(systems)
+        [Simulation(system, channels[system.name]) for system in systems], len(systems)
     )
-    worlds = Worlds(federation, spared, troubled)
+    simulations = Worlds(federation, spared, troubled)
     async with federation:
-        for step, (act, number, pause_s) in enumerate(told, 1):
-            FEDERATED_ACTS[act][1](worlds, number)
+        for step, (act, number, pause_s) in enumerate(reported, 1):
+            FEDERATED_ACTS[act][1](simulations, number)
             await asyncio.sleep(pause_s)
             if step % _CALM_EVERY == 0:
-                await worlds.see_hits_beside_a_trouble(number)
-            worlds.judge_spared()
+                await simulations.see_hits_beside_a_trouble(number)
+            simulations.judge_spared()
             for each in (spared, troubled):
                 _judge(each, is_checked=step % CHECKED_EVERY == 0)
             if stop_early and federation.violations:
@@ -90,12 +92,12 @@ async def _story(told: list[Step], seed: int, channel: ChannelName | None, *, st
     return History(
         seed=seed,
         channel=max(channels.values(), key=list(ChannelName).index),
-        steps=len(told),
+        steps=len(reported),
         hits=hits,
         features=frozenset(
             {
                 TWO_NAMESPACES,
-                *worlds.features,
+                *simulations.features,
                 *spared.features,
                 *troubled.features,
                 *(("hit",) if hits else ()),
@@ -110,12 +112,12 @@ def _drawn_channel(chance: random.Random) -> ChannelName:
     return ChannelName.DIRECT if chance.randrange(ZOOKEEPER_EVERY) else ChannelName.ZOOKEEPER
 
 
-def _judge(world: World, *, is_checked: bool) -> None:
-    system = world.system
+def _judge(simulation: Simulation, *, is_checked: bool) -> None:
+    system = simulation.system
     system.judge.sweep()
     if shown := system.channel.shown_to_strangers():
         system.judge.say(Guarantee.PROVEN_GRANT, shown)
-    if not world.stats().is_open:
+    if not simulation.stats().is_open:
         system.judge.closed()
     if is_checked:
         system.cache.check()

@@ -24,9 +24,9 @@ from tests.model.channels import GLOBS, ChannelName
 from tests.model.cluster import Operation, Writing
 from tests.model.draws import Follows
 from tests.model.federated_door import FederatedDoor, head_of
-from tests.model.judge import Told, Violation
+from tests.model.judge import Reported, Violation
 from tests.model.mount_oracle import LAKE, MAIN, MountOracle, Refusal
-from tests.model.namespace import Answer
+from tests.model.namespace import NameNodeReply
 from tests.model.system import LAYOUT, Opens, System
 from tests.model.upstream import ClientRequest
 
@@ -100,11 +100,13 @@ class NamespaceSystem(System):
 
     async def read(
         self, path: str, user: str, *, refresh: bool = False, spelled: str | None = None
-    ) -> Told | None:
+    ) -> Reported | None:
         """Ask for a status, wherever the path is."""
         return await System.read(self.of(path), path, user, refresh=refresh, spelled=spelled)
 
-    async def read_with(self, path: str, query: str, headers: Headers, *, user: str | None) -> Told | None:
+    async def read_with(
+        self, path: str, query: str, headers: Headers, *, user: str | None
+    ) -> Reported | None:
         """Ask for a status with credentials, wherever the path is."""
         return await System.read_with(self.of(path), path, query, headers, user=user)
 
@@ -139,11 +141,11 @@ class NamespaceSystem(System):
             follows=follows,
         )
 
-    async def pester(self, method: str, target: str, user: str, answer: Answer) -> None:
+    async def pester(self, method: str, target: str, user: str, answer: NameNodeReply) -> None:
         """Send a call that changes nothing, wherever its path is."""
         await System.pester(self.of(target.partition("?")[0]), method, target, user, answer)
 
-    async def call_that_changes_nothing(self, method: str, target: str, answer: Answer) -> None:
+    async def call_that_changes_nothing(self, method: str, target: str, answer: NameNodeReply) -> None:
         """Send a call that changes nothing, wherever its path is."""
         await System.call_that_changes_nothing(self.of(target.partition("?")[0]), method, target, answer)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from tests.invalidation.virtual_time import VirtualLoop
-from tests.model.acts import ACTS, PAUSES_S, World
+from tests.model.acts import ACTS, PAUSES_S, Simulation
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Violation
-from tests.model.plots import PLOTS
+from tests.model.scenarios import SCENARIOS
 from tests.model.system import System
 from tests.quiet import be_quiet
 
@@ -64,7 +64,7 @@ def draw(seed: int, steps: int, *, is_plotted: bool = False) -> list[Step]:
     drawn = [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
     if is_plotted:
         for place in range(chance.randrange(PLOT_EVERY), steps, PLOT_EVERY):
-            drawn[place] = (chance.choice(list(PLOTS)), *drawn[place][1:])
+            drawn[place] = (chance.choice(list(SCENARIOS)), *drawn[place][1:])
     return drawn
 
 
@@ -89,17 +89,17 @@ def tell(
     return tell_steps(drawn, seed, channel or channel_of(seed), stop_early=stop_early)
 
 
-def tell_steps(told: list[Step], seed: int, channel: ChannelName, *, stop_early: bool = False) -> History:
+def tell_steps(reported: list[Step], seed: int, channel: ChannelName, *, stop_early: bool = False) -> History:
     """Tell these steps; the seed says how long calls take, and how retries are spread."""
     random.seed(seed)  # parts of the product draw from the module's own chance
     loop = VirtualLoop()
     try:
-        return loop.run_until_complete(_story(told, seed, channel, stop_early=stop_early))
+        return loop.run_until_complete(_story(reported, seed, channel, stop_early=stop_early))
     finally:
         loop.close()
 
 
-async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_early: bool) -> History:
+async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_early: bool) -> History:
     chance = random.Random(seed)
     system = System(
         chance,
@@ -113,35 +113,35 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
         has_standby=seed % ALONE_EVERY != 0,
         two_step_query_timeout_s=1.0 if seed % 3 else 10.0,
     )
-    system.upstream.vault.reads_any_doas = seed % 2 == 0
-    world = World(system, channel)
+    system.upstream.known_credentials.reads_any_doas = seed % 2 == 0
+    simulation = Simulation(system, channel)
     async with system:
-        for step, (act, number, pause_s) in enumerate(told):
-            (PLOTS[act] if act in PLOTS else ACTS[act][1])(world, number)
+        for step, (act, number, pause_s) in enumerate(reported):
+            (SCENARIOS[act] if act in SCENARIOS else ACTS[act][1])(simulation, number)
             await asyncio.sleep(pause_s)
             system.judge.sweep()
             if shown := system.channel.shown_to_strangers():
                 system.judge.say(Guarantee.PROVEN_GRANT, shown)
-            if not world.stats().is_open:
+            if not simulation.stats().is_open:
                 system.judge.closed()
             if step % CHECKED_EVERY == 0:
                 system.cache.check()
             if stop_early and system.judge.violations:
                 break
-        world.end_troubles(0)
+        simulation.end_troubles(0)
     if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
         system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")
-    stats = world.stats()
+    stats = simulation.stats()
     if system.judge.hits:
-        world.features.add("hit")
+        simulation.features.add("hit")
     if stats.streams_lost:
-        world.features.add("lost stream")
+        simulation.features.add("lost stream")
     return History(
         seed=seed,
         channel=channel,
-        steps=len(told),
+        steps=len(reported),
         hits=system.judge.hits,
-        features=frozenset(world.features),
+        features=frozenset(simulation.features),
         violations=tuple(system.judge.violations),
     )
 

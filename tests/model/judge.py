@@ -11,14 +11,14 @@ from math import inf
 from typing import Final
 
 from nncache.cache.decisions import Known
-from nncache.cache.entries import Directory, Entry, Grant, Kind, Ticket
+from nncache.cache.entries import Directory, Entry, EntryKind, Grant, Ticket
 from nncache.hadoop.events import Event, Rename
 from nncache.hadoop.filestatus import FileType
 from nncache.proxy.messages import Headers
 from tests.invalidation.fakes import FakePool
 from tests.model.cluster import Cluster, Version
 from tests.model.guarantee import Guarantee
-from tests.model.namespace import SUPERUSER, Answer, missing
+from tests.model.namespace import SUPERUSER, NameNodeReply, missing
 from tests.model.upstream import HEADERS, ODD_ANSWERS
 from tests.model.watched_cache import WatchedCache
 
@@ -55,7 +55,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Reported:
     """What a client was told.
 
     Attributes:
@@ -67,7 +67,7 @@ class Told:
     path: str
     user: str
     started: float
-    answer: Answer
+    answer: NameNodeReply
     fields: Headers
     made: bytes
     is_shared: bool = False
@@ -114,81 +114,85 @@ class Judge:
         """A read brought no answer, though a NameNode would have given one."""
         self.say(Guarantee.FAIL_TO_NAMENODE, f"{path}: {why}")
 
-    def read(self, told: Told) -> None:
+    def read(self, reported: Reported) -> None:
         """Judge the answer to a GETFILESTATUS, at the moment when it is given."""
-        if told.is_shared:
-            self._judge_words(told)
+        if reported.is_shared:
+            self._judge_words(reported)
             return
-        if told.is_from_memory:
+        if reported.is_from_memory:
             self.hits += 1
-            self._judge_memory(told)
+            self._judge_memory(reported)
             return
-        own = tuple(field for field in told.fields if field[0] != b"Cache-Status")
+        own = tuple(field for field in reported.fields if field[0] != b"Cache-Status")
         if own != HEADERS:
-            self.say(Guarantee.VERBATIM, f"{told.path}: fields {own}")
-        self._judge_words(told)
+            self.say(Guarantee.VERBATIM, f"{reported.path}: fields {own}")
+        self._judge_words(reported)
 
-    def _judge_words(self, told: Told) -> None:
+    def _judge_words(self, reported: Reported) -> None:
         """Judge what the NameNode is said to have said while the client was there."""
         for version in reversed(self._cluster.versions):
-            if version.ended < told.started - _SLACK_S:
+            if version.ended < reported.started - _SLACK_S:
                 break
-            if version.answer(told.user, told.path) == told.answer:
+            if version.answer(reported.user, reported.path) == reported.answer:
                 return
-        if told.answer in ODD_ANSWERS:
+        if reported.answer in ODD_ANSWERS:
             return
-        self.say(Guarantee.VERBATIM, f"{told.path}: the NameNode did not say {told.answer}")
+        self.say(Guarantee.VERBATIM, f"{reported.path}: the NameNode did not say {reported.answer}")
 
-    def _judge_memory(self, told: Told) -> None:
-        kept = tuple(field for field in told.fields if field[0] not in _FIELDS_SAID_ANEW)
+    def _judge_memory(self, reported: Reported) -> None:
+        kept = tuple(field for field in reported.fields if field[0] not in _FIELDS_SAID_ANEW)
         if kept != _FIELDS_OF_A_HIT:
-            self.say(Guarantee.VERBATIM, f"{told.path}: fields {kept}")
-        is_collapsed = b"collapsed" in told.made
+            self.say(Guarantee.VERBATIM, f"{reported.path}: fields {kept}")
+        is_collapsed = b"collapsed" in reported.made
         if not is_collapsed and self._clock() - self._cache.gate.fresh_as_of > MAX_STALENESS_S + _SLACK_S:
             self.say(
                 Guarantee.BOUNDED,
-                f"{told.path} is answered from memory, though nothing shows how fresh it is",
+                f"{reported.path} is answered from memory, though nothing shows how fresh it is",
             )
-        bound = (told.started if is_collapsed else self._clock()) - MAX_STALENESS_S - _SLACK_S
-        allowed, floor = self._allowed(told, bound)
+        bound = (reported.started if is_collapsed else self._clock()) - MAX_STALENESS_S - _SLACK_S
+        allowed, floor = self._allowed(reported, bound)
         may_be_closed = False
         for version in allowed:
-            may_be_closed |= _is_closed(version, told)  # or was, after the answer was true
-            if version.answer(told.user, told.path) == told.answer and may_be_closed:
+            may_be_closed |= _is_closed(version, reported)  # or was, after the answer was true
+            if version.answer(reported.user, reported.path) == reported.answer and may_be_closed:
                 return
-        self.say(*self._finding(told, allowed, floor))
+        self.say(*self._finding(reported, allowed, floor))
 
-    def _allowed(self, told: Told, bound: float) -> tuple[list[Version], Version | None]:
+    def _allowed(self, reported: Reported, bound: float) -> tuple[list[Version], Version | None]:
         """Return the versions that may explain an answer, and the client's own write that ends them."""
         versions, allowed = self._cluster.versions, list[Version]()
         for index in range(len(versions) - 1, -1, -1):
             version = versions[index]
-            if version.ended < bound and _shows_another(version, versions[index + 1], told):
+            if version.ended < bound and _shows_another(version, versions[index + 1], reported):
                 return allowed, None
             allowed.append(version)
-            is_own = version.told_at <= told.started and not version.is_excused and index
-            if is_own and _answers_another(versions[index - 1], version, told):
+            is_own = version.told_at <= reported.started and not version.is_excused and index
+            if is_own and _answers_another(versions[index - 1], version, reported):
                 return allowed, version
         return allowed, None
 
-    def _finding(self, told: Told, allowed: list[Version], floor: Version | None) -> tuple[Guarantee, str]:
+    def _finding(
+        self, reported: Reported, allowed: list[Version], floor: Version | None
+    ) -> tuple[Guarantee, str]:
         """Say which guarantee an answer breaks that nothing explains."""
-        what = f"{told.path} for {told.user}: {told.answer} from memory ({told.made.decode()})"
-        if any(version.answer(told.user, told.path) == told.answer for version in allowed):
+        what = (
+            f"{reported.path} for {reported.user}: {reported.answer} from memory ({reported.made.decode()})"
+        )
+        if any(version.answer(reported.user, reported.path) == reported.answer for version in allowed):
             return Guarantee.OPEN_FILE_UNCACHED, f"{what}, but the file is open"
-        if any(version.answer(SUPERUSER, told.path) == told.answer for version in allowed):
+        if any(version.answer(SUPERUSER, reported.path) == reported.answer for version in allowed):
             return Guarantee.PROVEN_GRANT, f"{what}, which the NameNode would not have told"
         if not any(
-            version.answer(user, told.path) == told.answer
+            version.answer(user, reported.path) == reported.answer
             for version in self._cluster.versions
-            for user in (SUPERUSER, told.user)
+            for user in (SUPERUSER, reported.user)
         ):
             return Guarantee.VERBATIM, f"{what}, which never was"
         if floor is not None:
             return Guarantee.OWN_WRITES, f"{what}, older than the write {floor.txid}"
         return (
             Guarantee.BOUNDED,
-            f"{what}, older than allowed; what is: {allowed[0].answer(told.user, told.path)}",
+            f"{what}, older than allowed; what is: {allowed[0].answer(reported.user, reported.path)}",
         )
 
     # -- what the cache holds ------------------------------------------------------------------------------------------
@@ -220,7 +224,7 @@ class Judge:
             inode = version.namespace.get(path)
             return version.answer(SUPERUSER, path), inode is not None and inode.is_open
 
-        may_be_closed = entry.kind is not Kind.FILE
+        may_be_closed = entry.kind is not EntryKind.FILE
         is_explained = False
         for version in chain(self._believable(versions, state), lost):
             inode = version.namespace.get(path)
@@ -253,12 +257,12 @@ class Judge:
 
     def _shared(self, ticket: Ticket, known: Known) -> None:
         """A reply counts as true: no change that is known may have ended it."""
-        said = Answer(known.reply.status, known.reply.body)
+        said = NameNodeReply(known.reply.status, known.reply.body)
         if b"File does not exist: " in said.body:  # it quotes the path as it was spelled
             said = missing(ticket.path)
         user = self.user_of(ticket.caller)
 
-        def state(version: Version) -> Answer:
+        def state(version: Version) -> NameNodeReply:
             return version.answer(user, ticket.path)
 
         versions = [version for version in self._cluster.versions if not version.is_dead]
@@ -297,7 +301,7 @@ class Judge:
 
     def _was_told(self, txid: int) -> bool:
         may_be_merged = not self.is_each_event_told and txid >= self._cluster.active.log.first_kept
-        return may_be_merged or txid in self._cache.told
+        return may_be_merged or txid in self._cache.reported
 
     def closed(self) -> None:
         """Nobody follows the edits now: nothing may be kept."""
@@ -344,7 +348,7 @@ class Judge:
             return
         transactions = self._cluster.active.log.transactions
         for each in range(self._checked + 1, min(txid, len(transactions)) + 1):
-            if any(map(_tells, transactions[each - 1])) and each not in self._cache.told:
+            if any(map(_tells, transactions[each - 1])) and each not in self._cache.reported:
                 self.say(Guarantee.GAP_FLUSH, f"covered up to {txid}, but {each} was never told")
         self._checked = max(self._checked, txid)
 
@@ -362,22 +366,25 @@ def _says(version: Version, path: str, entry: Entry) -> bool:
     return (answer.status, answer.body) == (entry.reply.status, entry.reply.body)
 
 
-def _is_closed(version: Version, told: Told) -> bool:
-    inode = version.namespace.get(told.path)
+def _is_closed(version: Version, reported: Reported) -> bool:
+    inode = version.namespace.get(reported.path)
     return inode is None or inode.kind is not FileType.FILE or not inode.is_open
 
 
-def _shows_another(before: Version, after: Version, told: Told) -> bool:
+def _shows_another(before: Version, after: Version, reported: Reported) -> bool:
     """Whether what ended one version was about what was told. If not, the one before may go on.
 
     A change that nobody has been told of yet may lie before one whose client has given up.
     """
-    return _is_closed(before, told) != _is_closed(after, told) or _answers_another(before, after, told)
+    return _is_closed(before, reported) != _is_closed(after, reported) or _answers_another(
+        before, after, reported
+    )
 
 
-def _answers_another(before: Version, after: Version, told: Told) -> bool:
+def _answers_another(before: Version, after: Version, reported: Reported) -> bool:
     return any(
-        before.answer(user, told.path) != after.answer(user, told.path) for user in (SUPERUSER, told.user)
+        before.answer(user, reported.path) != after.answer(user, reported.path)
+        for user in (SUPERUSER, reported.user)
     )
 
 

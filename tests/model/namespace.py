@@ -66,21 +66,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class NameNodeReply:
     """A reply of WebHDFS."""
 
     status: int
     body: bytes
 
 
-TRUE: Final = Answer(200, b'{"boolean":true}')
-FALSE: Final = Answer(200, b'{"boolean":false}')
+TRUE: Final = NameNodeReply(200, b'{"boolean":true}')
+FALSE: Final = NameNodeReply(200, b'{"boolean":false}')
 
 
 class RefusedError(Exception):
     """The NameNode says no, and nothing was changed."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: NameNodeReply) -> None:
         super().__init__(answer)
         self.answer = answer
 
@@ -109,7 +109,7 @@ def allows(inode: Inode, user: str, access: int) -> bool:
 # -- what it says ------------------------------------------------------------------------------------------------------
 
 
-def status_of(namespace: Namespace, user: str, path: str) -> Answer:
+def status_of(namespace: Namespace, user: str, path: str) -> NameNodeReply:
     """Answer GETFILESTATUS: execute on every ancestor, nothing on the path itself (FSPermissionChecker)."""
     refusal = stopped(namespace, user, path)
     if refusal is not None:
@@ -118,7 +118,7 @@ def status_of(namespace: Namespace, user: str, path: str) -> Answer:
     return missing(path) if inode is None else _status(inode, _policy(namespace, path))
 
 
-def stopped(namespace: Namespace, user: str, path: str) -> Answer | None:
+def stopped(namespace: Namespace, user: str, path: str) -> NameNodeReply | None:
     """Return what a user is told who does not get as far as to that path; below a file is nothing."""
     for each in above(path):
         inode = namespace.get(each)
@@ -139,13 +139,13 @@ def _policy(namespace: Namespace, path: str) -> int:
 
 
 @lru_cache(4096)
-def missing(path: str) -> Answer:
+def missing(path: str) -> NameNodeReply:
     """Say that a path does not exist."""
-    return Answer(404, render_missing(path))
+    return NameNodeReply(404, render_missing(path))
 
 
 @lru_cache(4096)
-def denied(user: str, access: int, path: str, inode: Inode) -> Answer:
+def denied(user: str, access: int, path: str, inode: Inode) -> NameNodeReply:
     """Refuse; the words quote owner and mode."""
     return remote_exception(
         "org.apache.hadoop.security.AccessControlException",
@@ -155,28 +155,28 @@ def denied(user: str, access: int, path: str, inode: Inode) -> Answer:
 
 
 @lru_cache(4096)
-def no_directory(path: str, simple: str) -> Answer:
+def no_directory(path: str, simple: str) -> NameNodeReply:
     """Refuse what goes through a file."""
     package = "org.apache.hadoop.security" if simple == "AccessControlException" else "org.apache.hadoop.fs"
     return remote_exception(f"{package}.{simple}", f"{path} (is not a directory)")
 
 
-def remote_exception(java_class: str, message: str, status: int = 403) -> Answer:
+def remote_exception(java_class: str, message: str, status: int = 403) -> NameNodeReply:
     """Render a RemoteException."""
     simple = java_class.rpartition(".")[2]
     body = f'{{"RemoteException":{{"exception":"{simple}","javaClassName":"{java_class}","message":"{message}"}}}}'
-    return Answer(status, body.encode())
+    return NameNodeReply(status, body.encode())
 
 
 @lru_cache(4096)
-def _status(inode: Inode, policy: int) -> Answer:
+def _status(inode: Inode, policy: int) -> NameNodeReply:
     body = (
         f'{{"FileStatus":{{"accessTime":0,"blockSize":{_BLOCK},"childrenNum":{inode.children},'
         f'"fileId":{inode.number},"group":"users","length":{inode.length},"modificationTime":{inode.mtime},'
         f'"owner":"{inode.owner}","pathSuffix":"","permission":"{inode.mode:o}",'
         f'"replication":{inode.replication},"storagePolicy":{policy},"type":"{inode.kind.value}"}}}}'
     )
-    return Answer(200, body.encode())
+    return NameNodeReply(200, body.encode())
 
 
 def is_open(namespace: Namespace, path: str) -> bool:

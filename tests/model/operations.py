@@ -27,8 +27,8 @@ from tests.model.namespace import (
     SUPERUSER,
     TRUE,
     WRITE,
-    Answer,
     Inode,
+    NameNodeReply,
     Namespace,
     RefusedError,
     Step,
@@ -229,7 +229,7 @@ def set_storage_policy(before: Namespace, user: str, path: str, number: int) -> 
 _SAY_WHETHER: Final = {"DELETE", "RENAME", "SETREPLICATION"}
 
 
-def reply(op: str, steps: Sequence[object]) -> Answer:
+def reply(op: str, steps: Sequence[object]) -> NameNodeReply:
     """Return what WebHDFS says of an operation that was carried out in these steps, or in none."""
     return FALSE if op in _SAY_WHETHER and not steps else TRUE
 
@@ -298,7 +298,7 @@ def _owned(namespace: Namespace, user: str, path: str) -> Inode:
     return inode
 
 
-def _not_owned(user: str, path: str) -> Answer:
+def _not_owned(user: str, path: str) -> NameNodeReply:
     return remote_exception(
         "org.apache.hadoop.security.AccessControlException",
         f"Permission denied. user={user} is not the owner of inode={path}",

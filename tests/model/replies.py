@@ -11,7 +11,7 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Headers
 from tests.invalidation.virtual_time import clock
-from tests.model.namespace import Answer
+from tests.model.namespace import NameNodeReply
 from tests.model.upstream import ODD_ANSWERS, ClientRequest
 
 
@@ -28,22 +28,24 @@ class Remembered:
         kept = Hit(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at)
         self.hits[request.raw_path, tuple(request.raw_headers)] = kept, body
 
-    def answer(self, request: ClientRequest) -> tuple[Headers, Answer] | None:
+    def answer(self, request: ClientRequest) -> tuple[Headers, NameNodeReply] | None:
         """Return the reply to a request that is remembered, if it is still good."""
         remembered = self.hits.get((request.raw_path, request.raw_headers))
         if remembered is None or not self.is_good(remembered[0], clock()):
             return None
         hit, body = remembered
         reply = hit.entry.reply
-        return (*reply.headers, (b"Cache-Status", b"nncache; hit")), Answer(reply.status, body)
+        return (*reply.headers, (b"Cache-Status", b"nncache; hit")), NameNodeReply(reply.status, body)
 
 
-def unquoted(answer: Answer, path: str, spelled: str) -> Answer:
+def unquoted(answer: NameNodeReply, path: str, spelled: str) -> NameNodeReply:
     """Return what a 404 says, which quotes the path as it was spelled, of the path as it is kept."""
     if answer.status != HTTPStatus.NOT_FOUND or spelled == path or answer in ODD_ANSWERS:
         return answer
     is_own = answer.body == render_missing(spelled)
-    return Answer(answer.status, render_missing(path) if is_own else b"of another spelling: " + answer.body)
+    return NameNodeReply(
+        answer.status, render_missing(path) if is_own else b"of another spelling: " + answer.body
+    )
 
 
 def made(fields: Headers) -> bytes:
@@ -52,8 +54,8 @@ def made(fields: Headers) -> bytes:
     return made
 
 
-def parts(response: RawResponse) -> tuple[Headers, Answer]:
+def parts(response: RawResponse) -> tuple[Headers, NameNodeReply]:
     """Take apart what would go over the wire."""
     fields, body = response._fields, response._whole  # noqa: SLF001 - there is no wire here
     assert body is not None
-    return fields, Answer(response.status, body)
+    return fields, NameNodeReply(response.status, body)

@@ -22,16 +22,16 @@ from nncache.proxy.messages import Header, Headers
 from nncache.proxy.settings import ProxySettings
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.virtual_time import clock
-from tests.model import operations, pesterers
+from tests.model import operations, unprivileged_calls
 from tests.model.channels import CHANNELS, GLOBS, ChannelName, polling
 from tests.model.cluster import Cluster, Operation, Version, Writing
 from tests.model.draws import Follows, normal
 from tests.model.exceptions import Exceptions
 from tests.model.guarantee import Guarantee
-from tests.model.judge import Judge, Told
-from tests.model.namespace import SUPERUSER, Answer, Namespace, Step
-from tests.model.pesterers import Pesterer
+from tests.model.judge import Judge, Reported
+from tests.model.namespace import SUPERUSER, NameNodeReply, Namespace, Step
 from tests.model.replies import Remembered, made, parts, unquoted
+from tests.model.unprivileged_calls import UnprivilegedCall
 from tests.model.upstream import ClientRequest, Door, ModelQueries, ModelUpstream, ended
 from tests.model.watched_cache import WatchedCache
 
@@ -100,7 +100,7 @@ class System:
         self.door: Door = self  # through which its clients come
         self._tasks = asyncio.TaskGroup()
         self.upstream = self.upstream_class(self.cluster, self.pool, clock, self._takes_s, self._tasks)
-        self.judge.user_of = self.upstream.vault.user_of
+        self.judge.user_of = self.upstream.known_credentials.user_of
         proxy = ProxySettings(two_step_query_timeout_s=two_step_query_timeout_s)
         self.exceptions = Exceptions(
             self.cluster,
@@ -173,42 +173,44 @@ class System:
 
     async def read(
         self, path: str, user: str, *, refresh: bool = False, spelled: str | None = None
-    ) -> Told | None:
+    ) -> Reported | None:
         """Ask for a status as a client, and have the answer judged. None if there was none.
 
         The path may be spelled with more slashes than it needs: a 404 must quote it so.
         """
         spelled = spelled or path
-        wish: tuple[Header, ...] = ((b"Cache-Control", b"no-cache"),) if refresh else ()
-        request = ClientRequest("GET", f"{PREFIX}{spelled}?op=GETFILESTATUS&user.name={user}", wish)
-        told = await self.told_to(request, path, user, spelled)
-        if told is None:
+        extra_fields: tuple[Header, ...] = ((b"Cache-Control", b"no-cache"),) if refresh else ()
+        request = ClientRequest("GET", f"{PREFIX}{spelled}?op=GETFILESTATUS&user.name={user}", extra_fields)
+        reported = await self.told_to(request, path, user, spelled)
+        if reported is None:
             return None
-        self.judge.read(told)
-        if refresh and told.is_from_memory:
+        self.judge.read(reported)
+        if refresh and reported.is_from_memory:
             self.judge.say(
                 Guarantee.BOUNDED, f"{path} is answered from memory to whoever wants the NameNode's word"
             )
-        return told
+        return reported
 
-    async def read_with(self, path: str, query: str, headers: Headers, *, user: str | None) -> Told | None:
+    async def read_with(
+        self, path: str, query: str, headers: Headers, *, user: str | None
+    ) -> Reported | None:
         """Ask for a status with credentials; `user` is whom a NameNode would see asking, None if nobody is accepted.
 
-        What comes from memory is judged: a NameNode's own answer is the vault's.
+        What comes from memory is judged: a NameNode's own answer is the store's of known credentials.
         """
         request = ClientRequest("GET", f"{PREFIX}{path}?op=GETFILESTATUS{query}", headers)
-        told = await self.told_to(request, path, user or "", path)
-        if told is not None and told.is_from_memory:
+        reported = await self.told_to(request, path, user or "", path)
+        if reported is not None and reported.is_from_memory:
             if user is None:
                 self.judge.say(
                     Guarantee.PROVEN_GRANT,
-                    f"{path} is answered from memory to who is not authenticated: {told}",
+                    f"{path} is answered from memory to who is not authenticated: {reported}",
                 )
             else:
-                self.judge.read(told)
-        return told
+                self.judge.read(reported)
+        return reported
 
-    async def told_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Told | None:
+    async def told_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Reported | None:
         """Send a read, by the fast path if that has it; None if there was no answer."""
         started = clock()
         known = (request.door or self.door).fast_path.answer(request)
@@ -219,7 +221,9 @@ class System:
             known = parts(response)
         fields, answer = known
         answer = unquoted(answer, path, spelled)
-        return Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made(fields))
+        return Reported(
+            path=path, user=user, started=started, answer=answer, fields=fields, made=made(fields)
+        )
 
     async def write(
         self, method: str, path: str, query: str, user: str, operation: Operation
@@ -239,13 +243,13 @@ class System:
             )
             for made in writing.made:
                 made.took_s = clock() - began_at
-            self._told(tuple(known), is_excused=excused)
+            self._reported(tuple(known), is_excused=excused)
         return writing
 
-    async def pester(self, method: str, target: str, user: str, answer: Answer) -> None:
+    async def pester(self, method: str, target: str, user: str, answer: NameNodeReply) -> None:
         """Send a call that changes nothing, of somebody who may change nothing there; nobody else may pay for it."""
-        token = pesterers.now.set(Pesterer(target, self.queries.given_up))
-        first_steps = pesterers.is_first_step(target)  # from the writers' address
+        token = unprivileged_calls.now.set(UnprivilegedCall(target, self.queries.given_up))
+        first_steps = unprivileged_calls.is_first_step(target)  # from the writers' address
         self.exceptions.begun += first_steps
         try:
             await self.call(
@@ -253,9 +257,9 @@ class System:
             )
         finally:
             self.exceptions.answered += first_steps
-            pesterers.now.reset(token)
+            unprivileged_calls.now.reset(token)
 
-    async def call_that_changes_nothing(self, method: str, target: str, answer: Answer) -> None:
+    async def call_that_changes_nothing(self, method: str, target: str, answer: NameNodeReply) -> None:
         """Send a call that is answered so, and changes nothing in the namespace."""
         await self.call(ClientRequest(method, f"{PREFIX}{target}", answer=answer), target)
 
@@ -263,12 +267,12 @@ class System:
         """Something that was kept is gone for the sake of a call."""
         is_fault = isinstance(change, EverythingUnknown) and change.reason.startswith("the cache")
         if (
-            (pesterer := pesterers.now.get())
+            (unprivileged_call := unprivileged_calls.now.get())
             and not is_fault
-            and not pesterer.may_make(self.cluster, self.queries)
+            and not unprivileged_call.may_make(self.cluster, self.queries)
         ):
             self.judge.say(
-                Guarantee.HITS_KEPT, f"{pesterer.target} has changed nothing, and has cost {change}"
+                Guarantee.HITS_KEPT, f"{unprivileged_call.target} has changed nothing, and has cost {change}"
             )
 
     async def create(
@@ -354,7 +358,7 @@ class System:
                 or self.exceptions.is_written_by_others(written, began, made)
                 or self.exceptions.is_disturbed(written, known, made)
             )
-            self._told(made, is_excused=excused)
+            self._reported(made, is_excused=excused)
 
     async def call(self, request: ClientRequest, path: str) -> RawResponse | None:
         """Send a request; None for a failure, which is judged."""
@@ -383,7 +387,7 @@ class System:
                 before.ended = min(before.ended, clock())
                 after.told_at, after.is_excused = clock(), True
 
-    def _told(self, made: tuple[Version, ...], *, is_excused: bool) -> None:
+    def _reported(self, made: tuple[Version, ...], *, is_excused: bool) -> None:
         """The client knows now that it has made these versions."""
         for version in made:
             version.told_at, version.is_excused = clock(), is_excused

@@ -12,12 +12,12 @@ from typing import Final, Self
 
 from nncache.hadoop.configuration import Configuration
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
-from nncache.hadoop.kerberos.gss import Accepted, Refused
+from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import parse_proxy_users
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.messages import Header
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.termination.cookies import Keys, Session, encode_cookie
+from nncache.proxy.termination.cookies import Keys, LoginSession, encode_cookie
 from nncache.proxy.termination.handshakes import Handshakes
 from nncache.proxy.termination.impersonation import Impersonation
 from nncache.proxy.termination.issued_tokens import IssuedTokens
@@ -42,10 +42,10 @@ class _AtOnce:
     """`KdcThreads` without threads, in virtual time."""
 
     def call(
-        self, function: Callable[[], Accepted | Refused], *, timeout_s: float | None, what: str
-    ) -> "asyncio.Future[Accepted | Refused]":
+        self, function: Callable[[], Accepted | RefusedToken], *, timeout_s: float | None, what: str
+    ) -> "asyncio.Future[Accepted | RefusedToken]":
         """Return what the function returns."""
-        future: asyncio.Future[Accepted | Refused] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Accepted | RefusedToken] = asyncio.get_running_loop().create_future()
         future.set_result(function())
         return future
 
@@ -64,11 +64,11 @@ class Terminated:
         self._used: set[bytes] = set()
         self._given = 0
         self.fast_path = Remembered(system.cache.is_good)
-        asks_again = system.cache.windows.on_doubt
+        asks_again = system.cache.windows.on_recheck
         self.front_end = FrontEnd(
             system.cache, system.upstream, system.queries, system.consumer, ProxySettings(), clock
         )
-        system.cache.windows.on_doubt = asks_again  # only the first front end is written through
+        system.cache.windows.on_recheck = asks_again  # only the first front end is written through
         self.front_end.hit_memory = self.fast_path
         self.front_end.terminator = Terminator(
             handshakes,
@@ -87,9 +87,9 @@ class Terminated:
         """Replace the secrets, as an operator would."""
         self._file.write_bytes(b"\n".join(keys) + b"\n")
 
-    def _accept(self, token: bytes) -> Accepted | Refused:
+    def _accept(self, token: bytes) -> Accepted | RefusedToken:
         if token in self._used:
-            return Refused("replay")
+            return RefusedToken("replay")
         self._used.add(token)
         return Accepted(f"{token.decode().partition(' ')[0]}@TEST", SERVICE, b"reply")
 
@@ -101,7 +101,7 @@ class Terminated:
     def cookie(self, user: str, *, lives_s: float = 3600.0, key: bytes = KEY) -> Header:
         """Return a cookie that a key has signed."""
         ends_s = _UNIX_TIME_OF_BOOT_S + clock() + lives_s
-        session = Session(user, f"{user}@TEST", int(ends_s * 1000))
+        session = LoginSession(user, f"{user}@TEST", int(ends_s * 1000))
         return b"Cookie", encode_cookie(session, Keys((key,)), is_secure=False)[1].split(b";")[0]
 
     async def __aenter__(self) -> Self:

@@ -15,10 +15,10 @@ from nncache.cache import (
     Caller,
     Conclusion,
     Denied,
+    EntryKind,
     Failed,
     Fetch,
     Hit,
-    Kind,
     Known,
     MetadataCache,
     OpenFile,
@@ -160,8 +160,8 @@ class CacheTwin(RuleBasedStateMachine):
         match decision:
             case Serve(hit):
                 reply = hit.entry.reply
-                told = reply.headers[0][1] if hit.entry.is_missing else reply.body
-                assert int(told) == self.statuses[path], "NoLateFill"
+                reported = reply.headers[0][1] if hit.entry.is_missing else reply.body
+                assert int(reported) == self.statuses[path], "NoLateFill"
                 assert self.proven.get((caller, holder(path))) == self.rights[holder(path)], "ProvenGrant"
                 assert self.now - self.cache.gate.fresh_as_of <= 3.0, "Bounded"
                 assert not self.is_under_write(path), "OwnWrites"
@@ -186,11 +186,11 @@ class CacheTwin(RuleBasedStateMachine):
         version = str(question.status).encode()
         match kind:
             case "missing":
-                outcome: Outcome = self.known(404, version, Kind.MISSING)
+                outcome: Outcome = self.known(404, version, EntryKind.MISSING)
             case "file" | "directory":
-                outcome = self.known(200, version, Kind(kind))
+                outcome = self.known(200, version, EntryKind(kind))
             case "unchanged":  # as it was when that was asked
-                reply = self.known(200, version, Kind.FILE).reply
+                reply = self.known(200, version, EntryKind.FILE).reply
                 outcome = Unchanged(reply=reply, replied_at=self.now, term=self.term)
             case "open":
                 outcome = OpenFile(replied_at=self.now, term=self.term)
@@ -211,7 +211,7 @@ class CacheTwin(RuleBasedStateMachine):
         self.answer(self.look_up(path, caller, refresh=False, may_wait=False), kind)
         self.probe()
 
-    def known(self, status: int, version: bytes, kind: Kind) -> Known:
+    def known(self, status: int, version: bytes, kind: EntryKind) -> Known:
         """A reply that carries the version of its path."""
         reply = Reply(status, ((b"Version", version),), version)
         return Known(reply=reply, kind=kind, replied_at=self.now, term=self.term)

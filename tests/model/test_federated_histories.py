@@ -11,10 +11,10 @@ WITH_ROOT, _, WITHOUT_ROOT = TABLES
 def test_a_seed_tells_the_same_again() -> None:
     """What is found can be told again."""
     seed = next(filter(is_federated, range(1, 2 * FEDERATED_EVERY)))
-    told = [tell_federated(seed, 30), tell_federated(seed, 30)]
-    assert told[0] == told[1]
-    assert not told[0].violations
-    assert told[0].hits
+    reported = [tell_federated(seed, 30), tell_federated(seed, 30)]
+    assert reported[0] == reported[1]
+    assert not reported[0].violations
+    assert reported[0].hits
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from nncache.cache import (
     CacheSettings,
     Conclusion,
+    EntryKind,
     Failed,
     Fetch,
     Forward,
     Hit,
-    Kind,
     Known,
     MetadataCache,
     Reply,
@@ -25,7 +25,7 @@ from nncache.cache import (
 )
 from nncache.hadoop.change import Change
 from nncache.hadoop.globs import GlobSet
-from nncache.invalidation.publisher.narrowing import concerns
+from nncache.invalidation.publisher.relevance import concerns
 from tests.model.test_cache_twin import CALLERS, PATHS, RIGHTS, changes, footprint, holder
 
 GLOBS = ("/", "/*", "/a/b/f", "/a/b/*", "/{a,e}/*", "/e")
@@ -105,13 +105,13 @@ class FiltersTwin(RuleBasedStateMachine):
             case _:
                 return None
 
-    @rule(question=consumes(asked), kind=st.sampled_from(Kind))
-    def answer(self, question: Asked | None, kind: Kind) -> None:
+    @rule(question=consumes(asked), kind=st.sampled_from(EntryKind))
+    def answer(self, question: Asked | None, kind: EntryKind) -> None:
         """The NameNode's reply to a question, of the time at which it was asked, arrives now."""
         if question is None:
             return
         version = str(question.status).encode()
-        reply = Reply(404 if kind is Kind.MISSING else 200, ((b"Version", version),), b"")
+        reply = Reply(404 if kind is EntryKind.MISSING else 200, ((b"Version", version),), b"")
         outcome = Known(reply=reply, kind=kind, replied_at=self.now, term=1)
         path = question.ticket.path
         conclusion = self.cache.conclude(question.ticket, outcome)
@@ -121,8 +121,8 @@ class FiltersTwin(RuleBasedStateMachine):
             assert question.rights == self.rights[holder(path)], "NoLateFill for grants"
             self.proven[holder(path)] = question.rights
 
-    @rule(path=st.sampled_from(PATHS), kind=st.sampled_from(Kind))
-    def fill(self, path: str, kind: Kind) -> None:
+    @rule(path=st.sampled_from(PATHS), kind=st.sampled_from(EntryKind))
+    def fill(self, path: str, kind: EntryKind) -> None:
         """Ask, and be answered at once."""
         self.answer(self.ask(path), kind)
 

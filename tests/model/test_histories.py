@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.invalidation.virtual_time import VirtualLoop
-from tests.model.acts import ACTS, PAUSES_S, World
+from tests.model.acts import ACTS, PAUSES_S, Simulation
 from tests.model.channels import ChannelName
 from tests.model.figures import MIN_SHARE, WANTED, tell_chunk
 from tests.model.history import STEPS, History, draw, tell
@@ -36,8 +36,8 @@ def test_seeded_histories_break_no_guarantee() -> None:
 def test_a_seed_tells_the_same_again() -> None:
     """What is found can be told again."""
     assert draw(7, 20) == draw(7, 20)
-    told: list[History] = [tell(10, 30), tell(10, 30)]
-    assert told[0] == told[1]
+    reported: list[History] = [tell(10, 30), tell(10, 30)]
+    assert reported[0] == reported[1]
 
 
 class WholeSystem(RuleBasedStateMachine):
@@ -46,13 +46,13 @@ class WholeSystem(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.loop = VirtualLoop()
-        self.world: World | None = None
+        self.simulation: Simulation | None = None
 
     @initialize(channel=st.sampled_from(ChannelName), per_path=st.booleans(), small=st.booleans())
     def begin(self, channel: ChannelName, *, per_path: bool, small: bool) -> None:
         """Start everything."""
 
-        async def make() -> World:
+        async def make() -> Simulation:
             system = System(
                 random.Random(1),
                 channel,
@@ -60,9 +60,9 @@ class WholeSystem(RuleBasedStateMachine):
                 max_cache_entries=6 if small else 1000,
             )
             await system.__aenter__()
-            return World(system, channel)
+            return Simulation(system, channel)
 
-        self.world = self.loop.run_until_complete(make())
+        self.simulation = self.loop.run_until_complete(make())
 
     @rule(act=st.sampled_from(READS), number=numbers, pause_s=pauses)
     def read(self, act: str, number: int, pause_s: float) -> None:
@@ -86,33 +86,33 @@ class WholeSystem(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Mend everything, and see that every client has its answer."""
-        if self.world is None:
+        if self.simulation is None:
             self.loop.close()
             return
-        world = self.world
+        simulation = self.simulation
 
         async def end() -> None:
-            world.end_troubles(0)
-            await world.system.__aexit__(None, None, None)
+            simulation.end_troubles(0)
+            await simulation.system.__aexit__(None, None, None)
 
         try:
             self.loop.run_until_complete(end())
         finally:
             self.loop.close()
-        assert not world.system.judge.violations, world.system.judge.violations[0]
+        assert not simulation.system.judge.violations, simulation.system.judge.violations[0]
 
     def _do(self, act: str, number: int, pause_s: float) -> None:
-        world = self.world
-        assert world is not None
+        simulation = self.simulation
+        assert simulation is not None
 
         async def step() -> None:
-            ACTS[act][1](world, number)
+            ACTS[act][1](simulation, number)
             await asyncio.sleep(pause_s)
-            world.system.judge.sweep()
-            world.system.cache.check()
+            simulation.system.judge.sweep()
+            simulation.system.cache.check()
 
         self.loop.run_until_complete(step())
-        assert not world.system.judge.violations, world.system.judge.violations[0]
+        assert not simulation.system.judge.violations, simulation.system.judge.violations[0]
 
 
 TestWholeSystem = WholeSystem.TestCase

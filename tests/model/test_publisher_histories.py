@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.invalidation import virtual_time
-from tests.invalidation.publisher.world import ACTS, World
+from tests.invalidation.publisher.simulation import ACTS, Simulation
 
 HISTORIES = st.lists(
     st.tuples(
@@ -24,6 +24,6 @@ def test_whatever_happens_nothing_is_missed_unnoticed(
     """P1, P2, P3 (GapFlush): each transaction of ZooKeeper is looked at, and at the end the world heals."""
 
     async def story() -> None:
-        await World(rivals=rivals, limited=limited).tell(history)
+        await Simulation(rivals=rivals, limited=limited).tell(history)
 
     virtual_time.run(story())

@@ -28,15 +28,15 @@ from nncache.proxy.messages import (
     SettledReply,
     UpstreamReply,
 )
-from nncache.proxy.ports import Right
+from nncache.proxy.ports import WriteRight
 from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.upstream.service_login import without_service_fields
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
 from tests.model.keeping import KeepingConnection
-from tests.model.namespace import SUPERUSER, Answer, RefusedError, allows, missing, remote_exception
-from tests.model.vault import Asker, Vault
+from tests.model.known_credentials import Asker, KnownCredentials
+from tests.model.namespace import SUPERUSER, NameNodeReply, RefusedError, allows, missing, remote_exception
 
 FAILOVER_WAIT_S: Final = 15.0
 _PAUSE_S: Final = 0.1
@@ -58,7 +58,7 @@ ODD_ANSWERS: Final = (
 )
 """What a NameNode says now and then that says nothing of the path."""
 
-REDIRECT: Final = Answer(307, b"")
+REDIRECT: Final = NameNodeReply(307, b"")
 """Stands for the reply to the first step of a write; see `redirect`."""
 
 _ASCII: Final = "".join(map(chr, range(0x21, 0x7F)))
@@ -66,7 +66,7 @@ _ESCAPED: Final = re.compile(r"[^A-Za-z0-9_.!~'()*,;:$&+=@/\u0080-\U0010ffff-]|[
 """What Java's URI escapes of a path that it is made of."""
 
 
-def redirect(target: str) -> tuple[Answer, Headers]:
+def redirect(target: str) -> tuple[NameNodeReply, Headers]:
     """Return what a NameNode replies to the first step of a write, body and Location.
 
     `NamenodeWebHdfsMethods`: the field is `URI.toASCIIString`, in form C, the JSON of `noredirect=true` is
@@ -76,7 +76,7 @@ def redirect(target: str) -> tuple[Answer, Headers]:
     path = _ESCAPED.sub(lambda found: quote(found[0]), unquote(spelled))
     uri = f"http://datanode:9864{path}?{query}"
     if "noredirect=true" in query:
-        return Answer(200, json.dumps({"Location": uri}, ensure_ascii=False).encode()), ()
+        return NameNodeReply(200, json.dumps({"Location": uri}, ensure_ascii=False).encode()), ()
     location = quote(unicodedata.normalize("NFC", uri), safe=_ASCII)
     return REDIRECT, ((b"Location", location.encode()),)
 
@@ -98,7 +98,7 @@ class Handles(Protocol):
 class AtOnce(Protocol):
     """What answers requests that it has answered before."""
 
-    def answer(self, request: "ClientRequest") -> tuple[Headers, Answer] | None:
+    def answer(self, request: "ClientRequest") -> tuple[Headers, NameNodeReply] | None:
         """Return the reply to such a request; None if it is for the front end."""
 
 
@@ -132,7 +132,7 @@ class ClientRequest:
     remote: str = "127.0.0.1"
     operation: Operation | None = None
     writing: Writing | None = None
-    answer: Answer = REDIRECT
+    answer: NameNodeReply = REDIRECT
     is_sent: bool = False
     door: Door | None = None
     protocol: KeepingConnection | None = None
@@ -182,8 +182,8 @@ class ModelUpstream:
         self._tasks = tasks
         self.fetches = 0
         self.failures = 0  # calls that no NameNode has answered
-        self.vault = Vault(clock)
-        self.bad_znodes: list[Answer] = []  # what the next reads are answered, whatever they ask
+        self.known_credentials = KnownCredentials(clock)
+        self.bad_znodes: list[NameNodeReply] = []  # what the next reads are answered, whatever they ask
 
     async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
         """Ask the NameNode that says that it is active, one after the other for a while (`failover.py`)."""
@@ -196,7 +196,7 @@ class ModelUpstream:
                 await asyncio.sleep(self._takes_s())
                 if not namenode.is_serving:
                     continue
-                asker = self.vault.asker(head.target, head.headers, acts_for=head.acts_for)
+                asker = self.known_credentials.asker(head.target, head.headers, acts_for=head.acts_for)
                 answer, fields = self._answer(namenode, asker, as_requested), self._fields(asker, head)
                 await asyncio.sleep(self._takes_s())
                 if namenode.wire != wire:
@@ -279,14 +279,14 @@ class ModelUpstream:
     def _fields(self, asker: Asker, head: RequestHead) -> Headers:
         """Return the header fields of a reply; those of a credential's say who was authenticated, and when."""
         if head.acts_for:
-            return without_service_fields((*HEADERS, (b"Set-Cookie", self.vault.of_the_service)))
+            return without_service_fields((*HEADERS, (b"Set-Cookie", self.known_credentials.of_the_service)))
         if not asker.is_by_credential:
             return HEADERS
-        own = {b"Date": self.vault.date(), b"Set-Cookie": asker.sets}
+        own = {b"Date": self.known_credentials.date(), b"Set-Cookie": asker.sets}
         changed = ((name, own.get(name, value)) for name, value in HEADERS)
         return tuple((name, value) for name, value in changed if value is not None)
 
-    def _answer(self, namenode: ModelNameNode, asker: Asker, as_requested: str) -> Answer:
+    def _answer(self, namenode: ModelNameNode, asker: Asker, as_requested: str) -> NameNodeReply:
         assert namenode is self._cluster.active, "there is one active NameNode"
         if self.bad_znodes:
             answer = self.bad_znodes.pop()
@@ -353,23 +353,23 @@ class ModelQueries:
         await self._take(self._takes_s())
         return exists
 
-    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+    async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
         """Say what `checkAccess` says."""
         await self._reach(self._cluster.active.address)
-        right = Right.UNKNOWN if caller is None else self._right(path, caller.name)
+        right = WriteRight.UNKNOWN if caller is None else self._right(path, caller.name)
         await self._take(self._takes_s())
         return right
 
-    def _right(self, path: str, user: str) -> Right:
+    def _right(self, path: str, user: str) -> WriteRight:
         namespace = self._cluster.present.namespace
         if self._cluster.present.answer(user, path).status == HTTPStatus.FORBIDDEN:
-            return Right.DENIED
+            return WriteRight.DENIED
         inode = namespace.get(path)
         if inode is None:
-            return Right.MISSING
-        return Right.GRANTED if allows(inode, user, 0o2) else Right.DENIED
+            return WriteRight.MISSING
+        return WriteRight.GRANTED if allows(inode, user, 0o2) else WriteRight.DENIED
 
-    def _see(self, path: str, caller: RpcUser | None) -> Answer:
+    def _see(self, path: str, caller: RpcUser | None) -> NameNodeReply:
         answer = self._cluster.present.answer(SUPERUSER if caller is None else caller.name, path)
         if answer.status == HTTPStatus.FORBIDDEN:
             raise CallerRefusedError(path)

@@ -5,9 +5,9 @@ from http import HTTPStatus
 from nncache.hadoop.calls import PREFIX
 from nncache.proxy.messages import Headers
 from tests.invalidation.virtual_time import clock
-from tests.model.judge import Told
+from tests.model.judge import Reported
 from tests.model.keeping import KeepingConnection
-from tests.model.namespace import Answer
+from tests.model.namespace import NameNodeReply
 from tests.model.replies import made, parts
 from tests.model.system import System
 from tests.model.upstream import ClientRequest
@@ -22,13 +22,15 @@ async def wait(
     """
     system = system.of(path)
     tag: Headers = ()
-    answer = Answer(0, b"")
+    answer = NameNodeReply(0, b"")
     for fields in ((), ((b"Prefer", b"wait=%d" % wait_s),)):
         started = clock()
-        wish = ((b"If-None-Match", tag[0][1] if tag else b'"none"'),) if for_another or not fields else ()
+        extra_fields = (
+            ((b"If-None-Match", tag[0][1] if tag else b'"none"'),) if for_another or not fields else ()
+        )
         target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name={user}"
         keeping = KeepingConnection() if is_kept else None
-        request = ClientRequest("GET", target, (*fields, *wish), protocol=keeping)
+        request = ClientRequest("GET", target, (*fields, *extra_fields), protocol=keeping)
         response = await system.call(request, path)
         if response is None:
             return
@@ -40,7 +42,7 @@ async def wait(
         is_shared = bool(fields) and b"fwd=" in said and b"collapsed" in said
         is_shared &= all(name != b"Age" for name, _ in own)  # that of an ordinary question under way has one
         system.judge.read(
-            Told(
+            Reported(
                 path=path,
                 user=user,
                 started=started,

@@ -17,8 +17,8 @@ from nncache.cache import (
     Outcome,
     Ticket,
 )
+from nncache.cache.deferred_writes import ANYBODY, Writer
 from nncache.cache.entries import Directory
-from nncache.cache.set_aside import ANYBODY, Writer
 from nncache.hadoop.change import Footprint
 from nncache.hadoop.paths import ROOT, name, parent
 
@@ -45,7 +45,7 @@ class WatchedCache(MetadataCache):
         super().__init__(settings)
         self.position = -1
         self.kept_at: dict[Entry | Grant, int] = {}
-        self.told: set[int] = set()  # transactions, in this life
+        self.reported: set[int] = set()  # transactions, in this life
         self.outstanding: set[Ticket] = set()
         self.faults: Counter[str] = Counter()
         self.failed = 0  # how often it did
@@ -114,7 +114,7 @@ class WatchedCache(MetadataCache):
         if txid is None and self.store.forget_epoch != before:
             self.on_cost(change)
         if txid is not None:
-            self.told.add(txid)
+            self.reported.add(txid)
             self.position = max(self.position, txid)
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
@@ -171,7 +171,7 @@ class WatchedCache(MetadataCache):
 
     def _flushed(self) -> None:
         self.kept_at.clear()
-        self.told.clear()
+        self.reported.clear()
         self.on_flush()
 
     def _fail(self, method: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nncache.namenode.namespace.inode import Block
-from tests.namenode.scene import HOST, A, B, Scene, said
+from tests.namenode.fixture import HOST, A, B, Fixture, said
 
 BEING_CREATED = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
 IN_RECOVERY = "org.apache.hadoop.hdfs.protocol.RecoveryInProgressException"
@@ -21,330 +21,330 @@ SOFT_S, HARD_S = 61.0, 1201.0
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> Scene:
+async def fixture(tmp_path: Path) -> Fixture:
     """Return an empty cluster."""
-    return await Scene.make(tmp_path)
+    return await Fixture.make(tmp_path)
 
 
-async def test_row_1_a_file_without_a_block(scene: Scene) -> None:
+async def test_row_1_a_file_without_a_block(fixture: Fixture) -> None:
     """Another client is refused, its own holder too; recoverLease closes it at once."""
-    nn = scene.namenode
-    await scene.create("/f", A)
+    nn = fixture.namenode
+    await fixture.create("/f", A)
     owned = f"for {B} on {HOST} because this file lease is currently owned by {A} on {HOST}"
-    assert await said(scene.create("/f", B)) == f"{BEING_CREATED}: Failed to CREATE_FILE /f {owned}"
+    assert await said(fixture.create("/f", B)) == f"{BEING_CREATED}: Failed to CREATE_FILE /f {owned}"
     assert (
-        await said(nn.append(scene.root, "/f", B, HOST))
+        await said(nn.append(fixture.root, "/f", B, HOST))
         == f"{BEING_CREATED}: Failed to APPEND_FILE /f {owned}"
     )
-    assert await said(nn.truncate(scene.root, "/f", 0, B, HOST)) == (
+    assert await said(nn.truncate(fixture.root, "/f", 0, B, HOST)) == (
         f"{BEING_CREATED}: Failed to TRUNCATE_FILE /f {owned}"
     )
     holds = f"for {A} on {HOST} because {A} is already the current lease holder."
-    assert await said(scene.create("/f", A)) == f"{BEING_CREATED}: Failed to CREATE_FILE /f {holds}"
+    assert await said(fixture.create("/f", A)) == f"{BEING_CREATED}: Failed to CREATE_FILE /f {holds}"
     assert (
-        await said(nn.append(scene.root, "/f", A, HOST))
+        await said(nn.append(fixture.root, "/f", A, HOST))
         == f"{BEING_CREATED}: Failed to APPEND_FILE /f {holds}"
     )
-    assert await said(nn.is_file_closed(scene.root, "/f")) == "False"
-    assert await said(nn.recover_lease(scene.root, "/f", B)) == "True"
-    assert await scene.state("/f") == "closed len 0"
-    assert await said(nn.recover_lease(scene.root, "/f", B)) == "True"
+    assert await said(nn.is_file_closed(fixture.root, "/f")) == "False"
+    assert await said(nn.recover_lease(fixture.root, "/f", B)) == "True"
+    assert await fixture.state("/f") == "closed len 0"
+    assert await said(nn.recover_lease(fixture.root, "/f", B)) == "True"
     assert await said(nn.complete("/f", A, None, 0)) == "True"
 
 
-async def test_row_1_what_is_no_file(scene: Scene) -> None:
+async def test_row_1_what_is_no_file(fixture: Fixture) -> None:
     """What recoverLease and isFileClosed say of a directory and of nothing."""
-    nn, root = scene.namenode, scene.root
+    nn, root = fixture.namenode, fixture.root
     for path, refusal in (("/", "Path is not a file: /"), ("/none", "File does not exist: /none")):
         assert await said(nn.is_file_closed(root, path)) == f"{NOT_FOUND}: {refusal}"
         assert await said(nn.recover_lease(root, path, B)) == f"{NOT_FOUND}: {refusal}"
-    await scene.namenode.renew_lease("holder without files")
+    await fixture.namenode.renew_lease("holder without files")
 
 
-async def test_row_2_another_client_after_the_soft_limit(scene: Scene) -> None:
+async def test_row_2_another_client_after_the_soft_limit(fixture: Fixture) -> None:
     """It begins the recovery and is refused; the holder stays; then the file is closed without the block."""
-    file = await scene.create("/f", A)
-    block = await scene.add_block("/f", A, None, file.id)
-    assert await scene.state("/f") == f"open by {A} len 0 [UNDER_CONSTRUCTION gs 1001 bytes 0]"
-    scene.clock.advance(SOFT_S - 2)
-    assert "is currently owned by" in await said(scene.create("/f", B))
-    scene.clock.advance(2)
-    assert await said(scene.create("/f", B)) == (
+    file = await fixture.create("/f", A)
+    block = await fixture.add_block("/f", A, None, file.id)
+    assert await fixture.state("/f") == f"open by {A} len 0 [UNDER_CONSTRUCTION gs 1001 bytes 0]"
+    fixture.clock.advance(SOFT_S - 2)
+    assert "is currently owned by" in await said(fixture.create("/f", B))
+    fixture.clock.advance(2)
+    assert await said(fixture.create("/f", B)) == (
         f"{IN_RECOVERY}: Failed to CREATE_FILE /f for {B} on {HOST} because lease recovery is in progress. "
         "Try again later."
     )
-    assert await scene.state("/f") == f"open by {A} len 0 [UNDER_RECOVERY gs 1001 bytes 0]"
-    assert await said(scene.create("/f", B)) == (
+    assert await fixture.state("/f") == f"open by {A} len 0 [UNDER_RECOVERY gs 1001 bytes 0]"
+    assert await said(fixture.create("/f", B)) == (
         f"{IN_RECOVERY}: Failed to CREATE_FILE /f for {B} on {HOST} because another recovery is in progress by "
         f"{A} on {HOST}"
     )
-    await scene.turn()
-    assert await scene.state("/f") == "closed len 0"
-    assert await said(scene.create("/f", B)) == (
+    await fixture.turn()
+    assert await fixture.state("/f") == "closed len 0"
+    assert await said(fixture.create("/f", B)) == (
         f"org.apache.hadoop.fs.FileAlreadyExistsException: /f for client {HOST} already exists"
     )
-    assert await said(scene.add_block("/f", A, block, file.id)) == (
+    assert await said(fixture.add_block("/f", A, block, file.id)) == (
         f"{EXPIRED}: File is not open for writing: /f (inode {file.id}) Holder {A} does not have any open files."
     )
 
 
-async def test_row_3_recover_lease_of_flushed_data(scene: Scene) -> None:
+async def test_row_3_recover_lease_of_flushed_data(fixture: Fixture) -> None:
     """The caller is the holder until the file is closed, with what was written, under the next stamp."""
-    await scene.abandoned("/f", 1000)
-    assert await said(scene.namenode.recover_lease(scene.root, "/f", B)) == "False"
-    assert (await scene.state("/f")).startswith(f"open by {B} len 0 [UNDER_RECOVERY gs 1001")
-    assert await said(scene.namenode.recover_lease(scene.root, "/f", B)) == "False"
-    await scene.turn()
-    assert await scene.state("/f") == "closed len 1000 [COMPLETE gs 1002 bytes 1000]"
-    assert await said(scene.namenode.recover_lease(scene.root, "/f", B)) == "True"
+    await fixture.abandoned("/f", 1000)
+    assert await said(fixture.namenode.recover_lease(fixture.root, "/f", B)) == "False"
+    assert (await fixture.state("/f")).startswith(f"open by {B} len 0 [UNDER_RECOVERY gs 1001")
+    assert await said(fixture.namenode.recover_lease(fixture.root, "/f", B)) == "False"
+    await fixture.turn()
+    assert await fixture.state("/f") == "closed len 1000 [COMPLETE gs 1002 bytes 1000]"
+    assert await said(fixture.namenode.recover_lease(fixture.root, "/f", B)) == "True"
 
 
-async def test_row_4_the_hard_limit(scene: Scene) -> None:
+async def test_row_4_the_hard_limit(fixture: Fixture) -> None:
     """The monitor closes a file without blocks; of others it takes the lease, until the DataNode has done its part."""
-    await scene.create("/empty", "holder-D")
-    file = await scene.create("/block", "holder-E")
-    await scene.add_block("/block", "holder-E", None, file.id)
-    await scene.abandoned("/data", 700)
-    await scene.namenode.check_leases()
-    scene.clock.advance(HARD_S - 2)
-    await scene.namenode.check_leases()
-    assert (await scene.state("/empty")).startswith("open")
-    scene.clock.advance(2)
-    await scene.namenode.check_leases()
-    assert await scene.state("/empty") == "closed len 0"
+    await fixture.create("/empty", "holder-D")
+    file = await fixture.create("/block", "holder-E")
+    await fixture.add_block("/block", "holder-E", None, file.id)
+    await fixture.abandoned("/data", 700)
+    await fixture.namenode.check_leases()
+    fixture.clock.advance(HARD_S - 2)
+    await fixture.namenode.check_leases()
+    assert (await fixture.state("/empty")).startswith("open")
+    fixture.clock.advance(2)
+    await fixture.namenode.check_leases()
+    assert await fixture.state("/empty") == "closed len 0"
     for path in ("/data", "/block"):
         assert re.match(
             r"open by HDFS_NameNode-\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\+0000 len 0 \[UNDER_RECOVERY",
-            await scene.state(path),
+            await fixture.state(path),
         )
-    await scene.turn()
-    assert await scene.state("/data") == "closed len 700 [COMPLETE gs 1002 bytes 700]"
-    assert await scene.state("/block") == "closed len 0"
-    assert await scene.orphans() == []
+    await fixture.turn()
+    assert await fixture.state("/data") == "closed len 700 [COMPLETE gs 1002 bytes 700]"
+    assert await fixture.state("/block") == "closed len 0"
+    assert await fixture.orphans() == []
 
 
-async def test_row_5_what_no_datanode_has(scene: Scene) -> None:
+async def test_row_5_what_no_datanode_has(fixture: Fixture) -> None:
     """The call complete is answered false, and recovery drops the bytes that the client claimed."""
-    file = await scene.create("/f", A)
-    block = await scene.add_block("/f", A, None, file.id)
+    file = await fixture.create("/f", A)
+    block = await fixture.add_block("/f", A, None, file.id)
     claimed = Block(block.id, block.stamp, 10)
-    assert await said(scene.namenode.complete("/f", A, claimed, file.id)) == "False"
-    assert await scene.state("/f") == f"open by {A} len 10 [COMMITTED gs 1001 bytes 10]"
-    assert await said(scene.namenode.recover_lease(scene.root, "/f", B)) == "False"
-    assert await scene.state("/f") == f"open by {B} len 10 [UNDER_RECOVERY gs 1001 bytes 10]"
-    await scene.turn()
-    assert await scene.state("/f") == "closed len 0"
-    assert await said(scene.namenode.complete("/f", A, claimed, file.id)) == (
+    assert await said(fixture.namenode.complete("/f", A, claimed, file.id)) == "False"
+    assert await fixture.state("/f") == f"open by {A} len 10 [COMMITTED gs 1001 bytes 10]"
+    assert await said(fixture.namenode.recover_lease(fixture.root, "/f", B)) == "False"
+    assert await fixture.state("/f") == f"open by {B} len 10 [UNDER_RECOVERY gs 1001 bytes 10]"
+    await fixture.turn()
+    assert await fixture.state("/f") == "closed len 0"
+    assert await said(fixture.namenode.complete("/f", A, claimed, file.id)) == (
         f"{EXPIRED}: File is not open for writing: /f (inode {file.id}) Holder {A} does not have any open files."
     )
 
 
-async def test_row_6_complete_by_whom_and_twice(scene: Scene) -> None:
+async def test_row_6_complete_by_whom_and_twice(fixture: Fixture) -> None:
     """Another holder is refused; the holder may ask again after a lost answer; fsync may not."""
-    file = await scene.create("/f", A)
-    assert await said(scene.namenode.complete("/f", B, None, file.id)) == (
+    file = await fixture.create("/f", A)
+    assert await said(fixture.namenode.complete("/f", B, None, file.id)) == (
         f"{EXPIRED}: Client (={B}) is not the lease owner (={A}: /f (inode {file.id}) "
         f"Holder {B} does not have any open files."
     )
-    assert await said(scene.namenode.complete("/f", A, None, file.id)) == "True"
-    assert await said(scene.namenode.complete("/f", A, None, file.id)) == "True"
-    assert await said(scene.namenode.fsync("/f", A, file.id, -1)) == (
+    assert await said(fixture.namenode.complete("/f", A, None, file.id)) == "True"
+    assert await said(fixture.namenode.complete("/f", A, None, file.id)) == "True"
+    assert await said(fixture.namenode.fsync("/f", A, file.id, -1)) == (
         f"{EXPIRED}: File is not open for writing: /f (inode {file.id}) Holder {A} does not have any open files."
     )
 
 
-async def test_row_7_blocks_asked_for_again(scene: Scene) -> None:
+async def test_row_7_blocks_asked_for_again(fixture: Fixture) -> None:
     """The same question has the same block; a third without replicas, a wrong `previous` and B are refused."""
-    file = await scene.create("/f", A)
-    one = await scene.add_block("/f", A, None, file.id)
-    assert (await scene.add_block("/f", A, None, file.id)).id == one.id
-    two = await scene.add_block("/f", A, one, file.id)
+    file = await fixture.create("/f", A)
+    one = await fixture.add_block("/f", A, None, file.id)
+    assert (await fixture.add_block("/f", A, None, file.id)).id == one.id
+    two = await fixture.add_block("/f", A, one, file.id)
     assert two.id != one.id
-    assert await scene.state("/f") == (
+    assert await fixture.state("/f") == (
         f"open by {A} len 0 [COMMITTED gs 1001 bytes 0] [UNDER_CONSTRUCTION gs 1001 bytes 0]"
     )
-    assert (await said(scene.add_block("/f", A, two, file.id))).endswith(
+    assert (await said(fixture.add_block("/f", A, two, file.id))).endswith(
         "NotReplicatedYetException: Not replicated yet: /f"
     )
-    assert await said(scene.add_block("/f", A, Block(7, 7), file.id)) == (
+    assert await said(fixture.add_block("/f", A, Block(7, 7), file.id)) == (
         "java.io.IOException: Cannot allocate block in /f: passed 'previous' block blk_7_7 does not match actual "
         f"last block in file {two}"
     )
-    assert await said(scene.namenode.abandon_block("/f", B, one, file.id)) == (
+    assert await said(fixture.namenode.abandon_block("/f", B, one, file.id)) == (
         f"{EXPIRED}: Client (={B}) is not the lease owner (={A}: /f (inode {file.id}) "
         f"Holder {B} does not have any open files."
     )
-    before = await scene.state("/f")
-    await scene.namenode.abandon_block("/f", A, one, file.id)
-    assert await scene.state("/f") == before, "of another block than the last nothing is dropped"
-    await scene.namenode.abandon_block("/f", A, two, file.id)
-    assert await scene.state("/f") == f"open by {A} len 0 [COMMITTED gs 1001 bytes 0]"
+    before = await fixture.state("/f")
+    await fixture.namenode.abandon_block("/f", A, one, file.id)
+    assert await fixture.state("/f") == before, "of another block than the last nothing is dropped"
+    await fixture.namenode.abandon_block("/f", A, two, file.id)
+    assert await fixture.state("/f") == f"open by {A} len 0 [COMMITTED gs 1001 bytes 0]"
 
 
-async def test_row_8_an_open_file_is_moved(scene: Scene) -> None:
+async def test_row_8_an_open_file_is_moved(fixture: Fixture) -> None:
     """With its id it is found by its old path; without it is not; the lease goes with the file."""
-    file = await scene.create("/d/f", A)
-    await scene.namenode.rename(scene.root, "/d/f", "/d/g")
-    assert await scene.state("/d/g") == f"open by {A} len 0"
-    await scene.namenode.rename(scene.root, "/d", "/e")
-    await scene.add_block("/d/f", A, None, file.id)
-    assert await said(scene.add_block("/d/f", A, None, 0)) == (
+    file = await fixture.create("/d/f", A)
+    await fixture.namenode.rename(fixture.root, "/d/f", "/d/g")
+    assert await fixture.state("/d/g") == f"open by {A} len 0"
+    await fixture.namenode.rename(fixture.root, "/d", "/e")
+    await fixture.add_block("/d/f", A, None, file.id)
+    assert await said(fixture.add_block("/d/f", A, None, 0)) == (
         f"{NOT_FOUND}: File does not exist: /d/f (inode 0) [Lease.  Holder: {A}, pending creates: 1]"
     )
-    assert await said(scene.namenode.recover_lease(scene.root, "/e/g", B)) == "False"
-    await scene.turn()
-    assert await scene.state("/e/g") == "closed len 0"
+    assert await said(fixture.namenode.recover_lease(fixture.root, "/e/g", B)) == "False"
+    await fixture.turn()
+    assert await fixture.state("/e/g") == "closed len 0"
 
 
-async def test_row_9_an_open_file_is_deleted(scene: Scene) -> None:
+async def test_row_9_an_open_file_is_deleted(fixture: Fixture) -> None:
     """The writer is refused at once, also when another file has the name now, or the directory is gone."""
-    await scene.create("/other", A)
-    file = await scene.create("/d/f", A)
-    assert await scene.namenode.delete(scene.root, "/d/f", recursive=False)
+    await fixture.create("/other", A)
+    file = await fixture.create("/d/f", A)
+    assert await fixture.namenode.delete(fixture.root, "/d/f", recursive=False)
     gone = (
         f"{NOT_FOUND}: File does not exist: /d/f (inode {file.id}) [Lease.  Holder: {A}, pending creates: 1]"
     )
-    assert await said(scene.add_block("/d/f", A, None, file.id)) == gone
-    other = await scene.create("/d/f", B)
-    assert await said(scene.add_block("/d/f", A, None, file.id)) == gone
-    assert await said(scene.add_block("/d/f", A, None, 0)) == (
+    assert await said(fixture.add_block("/d/f", A, None, file.id)) == gone
+    other = await fixture.create("/d/f", B)
+    assert await said(fixture.add_block("/d/f", A, None, file.id)) == gone
+    assert await said(fixture.add_block("/d/f", A, None, 0)) == (
         f"{EXPIRED}: Client (={A}) is not the lease owner (={B}: /d/f (inode 0) "
         f"[Lease.  Holder: {A}, pending creates: 1]"
     )
-    assert await scene.namenode.delete(scene.root, "/d", recursive=True)
-    await scene.namenode.reclaim()
-    assert await said(scene.namenode.complete("/d/f", B, None, other.id)) == (
+    assert await fixture.namenode.delete(fixture.root, "/d", recursive=True)
+    await fixture.namenode.reclaim()
+    assert await said(fixture.namenode.complete("/d/f", B, None, other.id)) == (
         f"{NOT_FOUND}: File does not exist: /d/f (inode {other.id}) Holder {B} does not have any open files."
     )
-    assert await scene.orphans() == []
+    assert await fixture.orphans() == []
 
 
-async def test_row_9_a_block_for_what_is_in_limbo(scene: Scene) -> None:
+async def test_row_9_a_block_for_what_is_in_limbo(fixture: Fixture) -> None:
     """Between the deletion of its directory and the reclaiming a writer gets no block any more."""
-    file = await scene.create("/d/f", A)
-    await scene.namenode.delete(scene.root, "/d", recursive=True)
-    assert (await said(scene.add_block("/d/f", A, None, file.id))).startswith(
+    file = await fixture.create("/d/f", A)
+    await fixture.namenode.delete(fixture.root, "/d", recursive=True)
+    assert (await said(fixture.add_block("/d/f", A, None, file.id))).startswith(
         f"{NOT_FOUND}: File does not exist"
     )
 
 
-async def test_row_10_overwriting_an_open_file(scene: Scene) -> None:
+async def test_row_10_overwriting_an_open_file(fixture: Fixture) -> None:
     """It is allowed at once, and the first writer's next call is refused."""
-    await scene.create("/other", A)
-    file = await scene.create("/f", A)
-    assert (await scene.create("/f", B, overwrite=True)).id != file.id
-    assert await scene.state("/f") == f"open by {B} len 0"
-    assert await said(scene.namenode.complete("/f", A, None, file.id)) == (
+    await fixture.create("/other", A)
+    file = await fixture.create("/f", A)
+    assert (await fixture.create("/f", B, overwrite=True)).id != file.id
+    assert await fixture.state("/f") == f"open by {B} len 0"
+    assert await said(fixture.namenode.complete("/f", A, None, file.id)) == (
         f"{NOT_FOUND}: File does not exist: /f (inode {file.id}) [Lease.  Holder: {A}, pending creates: 1]"
     )
 
 
-async def test_row_11_what_readers_see_of_a_file_that_grows(scene: Scene) -> None:
+async def test_row_11_what_readers_see_of_a_file_that_grows(fixture: Fixture) -> None:
     """The length that the NameNode knows; attributes may be set; it may not be cut off or put behind another."""
-    file = await scene.create("/f", A)
-    await scene.add_block("/f", A, None, file.id)
-    await scene.namenode.fsync("/f", A, file.id, 500)
-    assert (await scene.namenode.status(scene.root, "/f")).length == 500
-    assert (await scene.namenode.blocks_of(scene.root, "/f")).is_open
-    assert await scene.namenode.set_replication(scene.root, "/f", 2)
-    await scene.namenode.set_permission(scene.root, "/f", 0o600)
-    await scene.namenode.set_times(scene.root, "/f", 1, 1)
+    file = await fixture.create("/f", A)
+    await fixture.add_block("/f", A, None, file.id)
+    await fixture.namenode.fsync("/f", A, file.id, 500)
+    assert (await fixture.namenode.status(fixture.root, "/f")).length == 500
+    assert (await fixture.namenode.blocks_of(fixture.root, "/f")).is_open
+    assert await fixture.namenode.set_replication(fixture.root, "/f", 2)
+    await fixture.namenode.set_permission(fixture.root, "/f", 0o600)
+    await fixture.namenode.set_times(fixture.root, "/f", 1, 1)
     assert f"because this file lease is currently owned by {A}" in await said(
-        scene.namenode.truncate(scene.root, "/f", 10, B, HOST)
+        fixture.namenode.truncate(fixture.root, "/f", 10, B, HOST)
     )
-    await scene.create("/t", B)
-    await scene.namenode.complete("/t", B, None, 0)
-    assert await said(scene.namenode.concat(scene.root, "/t", ["/f"])) == (
+    await fixture.create("/t", B)
+    await fixture.namenode.complete("/t", B, None, 0)
+    assert await said(fixture.namenode.concat(fixture.root, "/t", ["/f"])) == (
         "org.apache.hadoop.HadoopIllegalArgumentException: concat: source file /f is invalid or empty or "
         "underConstruction"
     )
 
 
-async def test_row_12_append(scene: Scene) -> None:
+async def test_row_12_append(fixture: Fixture) -> None:
     """The last block is under construction again, under the same stamp; its own holder may have it recovered."""
-    upload = await scene.abandoned("/f", 600)
+    upload = await fixture.abandoned("/f", 600)
     await upload.close()
-    await scene.namenode.append(scene.root, "/f", A, HOST)
-    assert await scene.state("/f") == f"open by {A} len 600 [UNDER_CONSTRUCTION gs 1001 bytes 600]"
-    assert await said(scene.namenode.append(scene.root, "/f", A, HOST)) == (
+    await fixture.namenode.append(fixture.root, "/f", A, HOST)
+    assert await fixture.state("/f") == f"open by {A} len 600 [UNDER_CONSTRUCTION gs 1001 bytes 600]"
+    assert await said(fixture.namenode.append(fixture.root, "/f", A, HOST)) == (
         f"{BEING_CREATED}: Failed to APPEND_FILE /f for {A} on {HOST} because {A} is already the current lease holder."
     )
-    assert await said(scene.namenode.append(scene.root, "/f", B, HOST)) == (
+    assert await said(fixture.namenode.append(fixture.root, "/f", B, HOST)) == (
         f"{BEING_CREATED}: Failed to APPEND_FILE /f for {B} on {HOST} because this file lease is currently owned by "
         f"{A} on {HOST}"
     )
-    assert await said(scene.namenode.recover_lease(scene.root, "/f", A)) == "False"
-    await scene.turn()
-    assert await scene.state("/f") == "closed len 600 [COMPLETE gs 1002 bytes 600]"
+    assert await said(fixture.namenode.recover_lease(fixture.root, "/f", A)) == "False"
+    await fixture.turn()
+    assert await fixture.state("/f") == "closed len 600 [COMPLETE gs 1002 bytes 600]"
 
 
-async def test_row_13_truncate_inside_a_block(scene: Scene) -> None:
+async def test_row_13_truncate_inside_a_block(fixture: Fixture) -> None:
     """False; appending is refused; the length is the old one until the DataNode has cut the block."""
-    upload = await scene.abandoned("/f", 600)
+    upload = await fixture.abandoned("/f", 600)
     await upload.close()
-    assert await said(scene.namenode.truncate(scene.root, "/f", 10, B, HOST)) == "False"
-    assert (await scene.namenode.status(scene.root, "/f")).length == 600
-    assert await said(scene.namenode.truncate(scene.root, "/f", 10, B, HOST)) == "False"
-    assert await said(scene.namenode.append(scene.root, "/f", A, HOST)) == (
+    assert await said(fixture.namenode.truncate(fixture.root, "/f", 10, B, HOST)) == "False"
+    assert (await fixture.namenode.status(fixture.root, "/f")).length == 600
+    assert await said(fixture.namenode.truncate(fixture.root, "/f", 10, B, HOST)) == "False"
+    assert await said(fixture.namenode.append(fixture.root, "/f", A, HOST)) == (
         f"{IN_RECOVERY}: Failed to APPEND_FILE /f for {A} on {HOST} because another recovery is in progress by "
         f"{B} on {HOST}"
     )
-    await scene.turn()
-    assert await scene.state("/f") == "closed len 10 [COMPLETE gs 1002 bytes 10]"
+    await fixture.turn()
+    assert await fixture.state("/f") == "closed len 10 [COMPLETE gs 1002 bytes 10]"
 
 
-async def test_row_14_safe_mode(scene: Scene) -> None:
+async def test_row_14_safe_mode(fixture: Fixture) -> None:
     """Nothing is renewed, recovered or closed, and nothing expires; after it all is as late as it is."""
-    await scene.create("/f", A)
-    await scene.namenode.check_leases()
-    scene.namenode.safe_mode = True
+    await fixture.create("/f", A)
+    await fixture.namenode.check_leases()
+    fixture.namenode.safe_mode = True
     for call, words in (
-        (scene.namenode.renew_lease(A), f"Cannot renew lease for {A}"),
-        (scene.namenode.recover_lease(scene.root, "/f", B), "Cannot recover the lease of /f"),
-        (scene.namenode.complete("/f", A, None, 0), "Cannot complete file /f"),
+        (fixture.namenode.renew_lease(A), f"Cannot renew lease for {A}"),
+        (fixture.namenode.recover_lease(fixture.root, "/f", B), "Cannot recover the lease of /f"),
+        (fixture.namenode.complete("/f", A, None, 0), "Cannot complete file /f"),
     ):
         assert (await said(call)).partition("\n")[0] == f"{SAFE_MODE}: {words}. Name node is in safe mode."
-    scene.clock.advance(HARD_S)
-    await scene.namenode.check_leases()
-    assert await scene.state("/f") == f"open by {A} len 0"
-    scene.namenode.safe_mode = False
-    await scene.namenode.check_leases()
-    assert await scene.state("/f") == "closed len 0"
+    fixture.clock.advance(HARD_S)
+    await fixture.namenode.check_leases()
+    assert await fixture.state("/f") == f"open by {A} len 0"
+    fixture.namenode.safe_mode = False
+    await fixture.namenode.check_leases()
+    assert await fixture.state("/f") == "closed len 0"
 
 
-async def test_one_renewal_is_for_all_files_of_a_holder(scene: Scene) -> None:
+async def test_one_renewal_is_for_all_files_of_a_holder(fixture: Fixture) -> None:
     """Neither soft nor hard limit passes while the holder renews, whichever of its files is meant."""
     for path in ("/f", "/g"):
-        await scene.create(path, A)
+        await fixture.create(path, A)
     for _ in range(30):
-        scene.clock.advance(50)
-        await scene.namenode.renew_lease(A)
-        await scene.namenode.check_leases()
-    assert "is currently owned by" in await said(scene.create("/f", B))
-    assert "is currently owned by" in await said(scene.create("/g", B))
+        fixture.clock.advance(50)
+        await fixture.namenode.renew_lease(A)
+        await fixture.namenode.check_leases()
+    assert "is currently owned by" in await said(fixture.create("/f", B))
+    assert "is currently owned by" in await said(fixture.create("/g", B))
 
 
-async def test_a_new_observer_begins_at_zero(scene: Scene, tmp_path: Path) -> None:
+async def test_a_new_observer_begins_at_zero(fixture: Fixture, tmp_path: Path) -> None:
     """Another NameNode on the same store counts from when it saw the lease first, whatever its clock shows."""
-    await scene.create("/f", A)
-    scene.clock.advance(HARD_S)
-    other = await Scene.make(tmp_path / "other", scene.znodes)
+    await fixture.create("/f", A)
+    fixture.clock.advance(HARD_S)
+    other = await Fixture.make(tmp_path / "other", fixture.znodes)
     other.clock.advance(-10_000)
     await other.namenode.check_leases()
     assert (await other.state("/f")).startswith("open")
     other.clock.advance(HARD_S)
     await other.namenode.check_leases()
     assert await other.state("/f") == "closed len 0"
-    await scene.namenode.check_leases()
+    await fixture.namenode.check_leases()
 
 
-async def test_a_deletion_ends_the_leases_below(scene: Scene) -> None:
+async def test_a_deletion_ends_the_leases_below(fixture: Fixture) -> None:
     """Of a tree when it is reclaimed, of a file at once."""
-    await scene.create("/d/e/f", A)
-    await scene.create("/g", B)
-    await scene.namenode.delete(scene.root, "/d", recursive=True)
-    await scene.namenode.delete(scene.root, "/g", recursive=False)
-    assert await scene.file_system.resolver.lease(B) is None
-    await scene.namenode.reclaim()
-    assert await scene.file_system.resolver.lease(A) is None
-    assert await scene.orphans() == []
+    await fixture.create("/d/e/f", A)
+    await fixture.create("/g", B)
+    await fixture.namenode.delete(fixture.root, "/d", recursive=True)
+    await fixture.namenode.delete(fixture.root, "/g", recursive=False)
+    assert await fixture.file_system.resolver.lease(B) is None
+    await fixture.namenode.reclaim()
+    assert await fixture.file_system.resolver.lease(A) is None
+    assert await fixture.orphans() == []

@@ -14,8 +14,8 @@ import pytest
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.zookeeper import ANY_VERSION, Check, Operation, SetData
 from nncache.namenode.namespace.refusal import Refusal
+from tests.namenode.fixture import HOST, Fixture, new_file
 from tests.namenode.killed_znodes import RacingZnodes
-from tests.namenode.scene import HOST, Scene, new_file
 
 NAMES = ("a", "b", "c")
 CLIENTS = 6
@@ -54,10 +54,10 @@ def path(rng: random.Random) -> str:
     return "/" + "/".join(rng.choice(NAMES) for _ in range(rng.randrange(1, 5)))
 
 
-async def work(scene: Scene, rng: random.Random) -> int:
+async def work(fixture: Fixture, rng: random.Random) -> int:
     """Be a client; return how many operations did something."""
     done = 0
-    namenode, root = scene.namenode, scene.root
+    namenode, root = fixture.namenode, fixture.root
     for _ in range(OPERATIONS):
         try:
             match rng.randrange(10):
@@ -86,16 +86,16 @@ async def raced(seed: int, store: type[RacingZnodes], directory: Path) -> tuple[
     """Let clients of two NameNodes race; return how much they did, and what the audit finds."""
     rng = random.Random(seed)
     znodes = store(EmbeddedZnodes(), rng)
-    scenes = [await Scene.make(directory / f"{seed}-{number}", znodes) for number in range(2)]
+    fixtures = [await Fixture.make(directory / f"{seed}-{number}", znodes) for number in range(2)]
     async with asyncio.TaskGroup() as group:
         clients = [
-            group.create_task(work(scenes[number % 2], random.Random(f"{seed}-{number}")))
+            group.create_task(work(fixtures[number % 2], random.Random(f"{seed}-{number}")))
             for number in range(CLIENTS)
         ]
-    for scene in scenes:
-        await scene.namenode.reclaim()
+    for fixture in fixtures:
+        await fixture.namenode.reclaim()
     try:
-        found = await scenes[0].orphans()
+        found = await fixtures[0].orphans()
     except (AssertionError, RecursionError) as wrong:
         found = [repr(wrong)]
     return sum(client.result() for client in clients), found

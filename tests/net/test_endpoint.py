@@ -2,19 +2,19 @@
 
 import pytest
 
-from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 
 
 @pytest.mark.parametrize(
     ("text", "endpoint"),
     [
-        ("127.0.0.1:9871", Endpoint("127.0.0.1", 9871)),
-        ("localhost:0", Endpoint("localhost", 0)),
-        ("[::1]:65535", Endpoint("::1", 65535)),
+        ("127.0.0.1:9871", ListenAddress("127.0.0.1", 9871)),
+        ("localhost:0", ListenAddress("localhost", 0)),
+        ("[::1]:65535", ListenAddress("::1", 65535)),
     ],
 )
-def test_an_endpoint_reads_as_it_is_written(text: str, endpoint: Endpoint) -> None:
+def test_an_endpoint_reads_as_it_is_written(text: str, endpoint: ListenAddress) -> None:
     """Host and port, an IPv6 address in brackets; and back."""
     assert parse_endpoint("listen", text) == endpoint
     assert str(endpoint) == text

@@ -25,8 +25,8 @@ async def test_no_listener() -> None:
     """With address and errno, and without a word about ssl."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    told = await failure_of(f"127.0.0.1:{port}")
-    assert told == f"cannot connect to 127.0.0.1:{port}: [Errno 111] Connection refused"
+    reported = await failure_of(f"127.0.0.1:{port}")
+    assert reported == f"cannot connect to 127.0.0.1:{port}: [Errno 111] Connection refused"
 
 
 async def test_no_such_host() -> None:

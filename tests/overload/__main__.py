@@ -15,10 +15,10 @@ from tests.overload.attack import Attack
 from tests.overload.attacks.table import ATTACKS, BY_NAME
 from tests.overload.chart import draw
 from tests.overload.figures import Results
+from tests.overload.real_cluster import Product, Site, default_product
 from tests.overload.report import all_shortfalls, markdown, write
 from tests.overload.request_cost import request_costs
 from tests.overload.run import run_attack
-from tests.overload.stand import Product, Site, default_product
 from tests.overload.verdicts import cost_shortfalls, shortfalls
 
 REQUESTS = "requests"

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tests.overload.stand import Setting, Stand
+from tests.overload.real_cluster import RealCluster, Setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Tally:
 Body = Callable[[Aim, Tally], Awaitable[None]]
 """What the attackers do until they are cancelled; a function of a module, since another process imports it."""
 
-Trouble = Callable[[Stand], AbstractContextManager[None]]
+Trouble = Callable[[RealCluster], AbstractContextManager[None]]
 """What is broken for the time of the attack."""
 
 

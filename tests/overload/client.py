@@ -7,7 +7,7 @@ from typing import NamedTuple
 _LIMIT_BYTES = 2**20
 
 
-class Answer(NamedTuple):
+class TimedReply(NamedTuple):
     """What is judged of a reply."""
 
     status: int
@@ -56,7 +56,7 @@ class Client:
         writer.write(data)
         await writer.drain()
 
-    async def ask(self, request: bytes) -> Answer:
+    async def ask(self, request: bytes) -> TimedReply:
         """Send a request and read its reply.
 
         Raises:
@@ -69,7 +69,7 @@ class Client:
             self.close()
             raise
 
-    async def answer(self) -> Answer:
+    async def answer(self) -> TimedReply:
         """Read one reply to its end.
 
         Raises:
@@ -92,7 +92,7 @@ class Client:
             await reader.readuntil(b"\r\n")
         if fields.get(b"connection", b"").lower() == b"close":
             self.close()
-        return Answer(
+        return TimedReply(
             status=int(status_line.split(b" ")[1]),
             is_hit=fields.get(b"cache-status", b"").startswith(b"nncache; hit"),
             has_retry_after=b"retry-after" in fields,

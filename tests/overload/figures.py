@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tests.overload.samples import Seen
+from tests.overload.samples import SampleCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,8 @@ class Figures:
     attack: str
     product: str
     done: str
-    quiet: dict[str, Seen]
-    during: dict[str, Seen]
+    quiet: dict[str, SampleCounts]
+    during: dict[str, SampleCounts]
     wrong: int
     idle_bytes: int
     peak_bytes: int

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.overload.proc import MIB
-from tests.overload.stand import Setting
+from tests.overload.real_cluster import Setting
 
 CONNECTION_BYTES: Final = 20 * 1024
 """Of one client connection with a call under way (docs/sizing.md)."""

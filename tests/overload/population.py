@@ -17,8 +17,8 @@ from typing import Any, Final, Self
 import uvloop
 
 from tests.overload import places
-from tests.overload.client import Answer, Client, webhdfs
-from tests.overload.samples import Kind, Outcome, Sample
+from tests.overload.client import Client, TimedReply, webhdfs
+from tests.overload.samples import Kind, Sample, SampleResult
 from tests.overload.truth import Flip, explains
 
 PATIENCE_S: Final = 10.0
@@ -55,15 +55,15 @@ def forwarded(user: str) -> list[Question]:
     return [Question(webhdfs("GET", places.OUTSIDE, op, user), 200) for op in ("GETFILESTATUS", "LISTSTATUS")]
 
 
-def outcome_of(answer: Answer, right: int) -> Outcome:
+def outcome_of(answer: TimedReply, right: int) -> SampleResult:
     """Judge an answer by the status that is right."""
     if answer.status == right:
-        return Outcome.HIT if answer.is_hit else Outcome.ANSWERED
+        return SampleResult.HIT if answer.is_hit else SampleResult.ANSWERED
     if answer.status in {200, 404}:
-        return Outcome.WRONG
+        return SampleResult.WRONG
     if answer.status in {429, 503} and answer.has_retry_after:
-        return Outcome.REFUSED
-    return Outcome.FAILED
+        return SampleResult.REFUSED
+    return SampleResult.FAILED
 
 
 @dataclass(slots=True)
@@ -82,10 +82,10 @@ class _Crowd:
 
         def hear() -> None:
             try:
-                wish = parent.recv()
+                command = parent.recv()
             except EOFError:
-                wish = "end"  # the parent has gone
-            if wish == "take":
+                command = "end"  # the parent has gone
+            if command == "take":
                 parent.send(self.samples)
                 self.samples = []
             else:
@@ -127,7 +127,7 @@ class _Crowd:
                 async with asyncio.timeout(PATIENCE_S):
                     answer = await client.ask(question.request)
             except (OSError, EOFError, ValueError, TimeoutError):
-                outcome = Outcome.SILENT
+                outcome = SampleResult.SILENT
             else:
                 outcome = self._judge(answer, question.status, sent)
             if kind is Kind.NEWCOMER:
@@ -136,17 +136,17 @@ class _Crowd:
             self.samples.append(Sample(kind, due, ended, outcome))
             due += every_s
             while due <= ended:
-                self.samples.append(Sample(kind, due, ended, Outcome.DELAYED))
+                self.samples.append(Sample(kind, due, ended, SampleResult.DELAYED))
                 due += every_s
 
-    def _judge(self, answer: Answer, right: int | None, sent: float) -> Outcome:
+    def _judge(self, answer: TimedReply, right: int | None, sent: float) -> SampleResult:
         if right is not None:
             return outcome_of(answer, right)
         outcome = outcome_of(answer, 200 if answer.status == 200 else 404)
         if answer.status in {200, 404} and not explains(
             self.flips, answer.status == 200, sent, time.monotonic()
         ):
-            return Outcome.WRONG
+            return SampleResult.WRONG
         return outcome
 
     async def _flip(self) -> None:

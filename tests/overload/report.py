@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.overload.attack import Attack
 from tests.overload.figures import Figures, RequestCost, Results
 from tests.overload.proc import MIB
-from tests.overload.samples import Kind, Seen
+from tests.overload.samples import Kind, SampleCounts
 from tests.overload.verdicts import cost_shortfalls, shortfalls
 
 _HEADER = (
@@ -126,7 +126,7 @@ def _ms(seconds: float) -> str:
     return f"{1000 * seconds:,.1f}"
 
 
-def _latencies(seen: Seen) -> str:
+def _latencies(seen: SampleCounts) -> str:
     return f"{_ms(seen.p50_s)} / {_ms(seen.p99_s)} / {_ms(seen.max_s)}"
 
 

@@ -14,8 +14,8 @@ from tests.overload import places
 from tests.overload.client import Client, webhdfs
 from tests.overload.figures import RequestCost
 from tests.overload.proc import forget_peak, loop_cpu_s, status_bytes
+from tests.overload.real_cluster import Product, Setting, Site
 from tests.overload.shapes import shapes
-from tests.overload.stand import Product, Setting, Site
 
 _RARE_POLLS: Final = ("--poll-interval-s", "0.5")
 """Of the edits: what is taken off is small then."""
@@ -32,11 +32,13 @@ _SLOW_S: Final = 1.0
 
 def request_costs(site: Site, product: Product) -> Iterator[RequestCost]:
     """Yield the cost of each shape on a proxy that has some entries and nothing else to do."""
-    with site.stand(product, Setting(flags=_RARE_POLLS)) as stand:
-        asyncio.run(_fill(stand.proxy.address))
-        idle_share = _idle_share(stand.pid)
+    with site.real_cluster(product, Setting(flags=_RARE_POLLS)) as real_cluster:
+        asyncio.run(_fill(real_cluster.proxy.address))
+        idle_share = _idle_share(real_cluster.pid)
         for shape, data in shapes():
-            yield asyncio.run(_cost(stand.proxy.address, stand.pid, product.label, shape, data, idle_share))
+            yield asyncio.run(
+                _cost(real_cluster.proxy.address, real_cluster.pid, product.label, shape, data, idle_share)
+            )
 
 
 def _idle_share(pid: int) -> float:

@@ -13,8 +13,8 @@ from tests.overload.memory_bound import bound_bytes
 from tests.overload.namenode import Counted
 from tests.overload.population import Population
 from tests.overload.proc import MemoryWatch, cpu_s, sleep_until
-from tests.overload.samples import Kind, Outcome, Sample, Seen, recovered_at, summed_up
-from tests.overload.stand import Product, Site, Stand
+from tests.overload.real_cluster import Product, RealCluster, Site
+from tests.overload.samples import Kind, Sample, SampleCounts, SampleResult, recovered_at, summed_up
 
 _WARM_UP_S: Final = 40.0
 _WARM_S: Final = 1.5
@@ -37,26 +37,30 @@ def run_attack(site: Site, product: Product, attack: Attack, *, seconds: float, 
     if attack.needs_large:
         site.prepare_large()
     with (
-        site.stand(product, attack.setting) as stand,
-        Population(stand.proxy.address, stand.namenode_http, site.cluster.superuser) as population,
+        site.real_cluster(product, attack.setting) as real_cluster,
+        Population(
+            real_cluster.proxy.address, real_cluster.namenode_http, site.cluster.superuser
+        ) as population,
     ):
         warm = _await_hits(population, time.monotonic(), _WARM_UP_S, _WARM_S)
         assert warm is not None, f"no hits before the attack: {_outcomes(population.samples)}"
         quiet_since = time.monotonic()
-        at_rest = Counted.now(stand.namenode_http)
+        at_rest = Counted.now(real_cluster.namenode_http)
         sleep_until(quiet_since + _QUIET_S)
-        with ExitStack() as going_on, MemoryWatch(stand.pid) as memory:
-            attacker = _attacker(stand, attack, seconds)
+        with ExitStack() as going_on, MemoryWatch(real_cluster.pid) as memory:
+            attacker = _attacker(real_cluster, attack, seconds)
             if attacker is not None:
                 going_on.enter_context(attacker)
-            at_start = Counted.now(stand.namenode_http)
-            used = cpu_s(stand.pid)
+            at_start = Counted.now(real_cluster.namenode_http)
+            used = cpu_s(real_cluster.pid)
             began = time.monotonic()
-            done = _attack(stand, attack, attacker, began + seconds)
+            done = _attack(real_cluster, attack, attacker, began + seconds)
             ended = time.monotonic()
-            at_end = Counted.now(stand.namenode_http)
-            cpu_share = (cpu_s(stand.pid) - used) / (ended - began) if stand.is_alive() else 0.0
-            recovered = _await_hits(population, ended, recovery_s, _WARM_S) if stand.is_alive() else None
+            at_end = Counted.now(real_cluster.namenode_http)
+            cpu_share = (cpu_s(real_cluster.pid) - used) / (ended - began) if real_cluster.is_alive() else 0.0
+            recovered = (
+                _await_hits(population, ended, recovery_s, _WARM_S) if real_cluster.is_alive() else None
+            )
         samples = population.take()
         return Figures(
             attack=attack.name,
@@ -64,39 +68,39 @@ def run_attack(site: Site, product: Product, attack: Attack, *, seconds: float, 
             done=str(done.tally),
             quiet=_by_kind(samples, quiet_since, began),
             during=_by_kind(samples, began, ended),
-            wrong=sum(sample.outcome is Outcome.WRONG for sample in samples),
-            idle_bytes=stand.idle_bytes,
+            wrong=sum(sample.outcome is SampleResult.WRONG for sample in samples),
+            idle_bytes=real_cluster.idle_bytes,
             peak_bytes=memory.peak_bytes,
-            bound_bytes=bound_bytes(attack.setting, stand.idle_bytes, attack.connections),
+            bound_bytes=bound_bytes(attack.setting, real_cluster.idle_bytes, attack.connections),
             cpu_share=cpu_share,
             quiet_calls_s=at_rest.rate_until(at_start),
             calls_s=at_start.rate_until(at_end),
             recovery_s=None if recovered is None else recovered - ended,
             watched_s=recovery_s,
-            stalls=_stalls(stand),
-            ended="" if stand.is_alive() else stand.proxy.process.last_words(),
+            stalls=_stalls(real_cluster),
+            ended="" if real_cluster.is_alive() else real_cluster.proxy.process.last_words(),
             fault=done.fault,
         )
 
 
-def _attacker(stand: Stand, attack: Attack, seconds: float) -> Attacker | None:
+def _attacker(real_cluster: RealCluster, attack: Attack, seconds: float) -> Attacker | None:
     if attack.body is None:
         return None
     aim = Aim(
-        proxy=stand.proxy.address,
-        admin=stand.proxy.admin,
-        namenode=stand.namenode_http,
-        rpc=stand.namenode_rpc,
-        filters_path=stand.filters_path,
-        zookeeper=stand.zookeeper,
-        registry_root=stand.registry_root,
+        proxy=real_cluster.proxy.address,
+        admin=real_cluster.proxy.admin,
+        namenode=real_cluster.namenode_http,
+        rpc=real_cluster.namenode_rpc,
+        filters_path=real_cluster.filters_path,
+        zookeeper=real_cluster.zookeeper,
+        registry_root=real_cluster.registry_root,
         seconds=seconds,
     )
     return Attacker(attack.body, aim)
 
 
-def _attack(stand: Stand, attack: Attack, attacker: Attacker | None, until: float) -> Done:
-    with nullcontext() if attack.trouble is None else attack.trouble(stand):
+def _attack(real_cluster: RealCluster, attack: Attack, attacker: Attacker | None, until: float) -> Done:
+    with nullcontext() if attack.trouble is None else attack.trouble(real_cluster):
         if attacker is None:
             sleep_until(until)
             return Done(Tally())
@@ -113,7 +117,7 @@ def _await_hits(population: Population, since: float, within_s: float, quiet_s: 
             return recovered
 
 
-def _by_kind(samples: list[Sample], since: float, until: float) -> dict[str, Seen]:
+def _by_kind(samples: list[Sample], since: float, until: float) -> dict[str, SampleCounts]:
     return {kind.value: summed_up(samples, {kind}, since, until) for kind in Kind}
 
 
@@ -121,9 +125,9 @@ def _outcomes(samples: list[Sample]) -> dict[str, int]:
     return dict(Counter(f"{sample.kind.value}: {sample.outcome.value}" for sample in samples))
 
 
-def _stalls(stand: Stand) -> float | None:
+def _stalls(real_cluster: RealCluster) -> float | None:
     """Ask the proxy how often its event loop was held, where it counts that."""
     try:
-        return stand.proxy.metrics().get(_STALLS)
+        return real_cluster.proxy.metrics().get(_STALLS)
     except (OSError, http.client.HTTPException):
         return None

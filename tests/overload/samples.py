@@ -17,7 +17,7 @@ class Kind(Enum):
     WITNESS = "witness"  # the path that comes and goes
 
 
-class Outcome(Enum):
+class SampleResult(Enum):
     """What became of a request."""
 
     HIT = "hit"
@@ -41,11 +41,11 @@ class Sample(NamedTuple):
     kind: Kind
     due: float
     ended: float
-    outcome: Outcome
+    outcome: SampleResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class SampleCounts:
     """What one kind of client saw in one phase. Shares are of the requests sent; seconds."""
 
     sent: int
@@ -59,22 +59,22 @@ class Seen:
     max_s: float
 
 
-def summed_up(samples: Iterable[Sample], kinds: Collection[Kind], since: float, until: float) -> Seen:
+def summed_up(samples: Iterable[Sample], kinds: Collection[Kind], since: float, until: float) -> SampleCounts:
     """Sum up what these kinds of clients saw of the requests that were due in [since, until)."""
     chosen = [sample for sample in samples if sample.kind in kinds and since <= sample.due < until]
-    outcomes = [sample.outcome for sample in chosen if sample.outcome is not Outcome.DELAYED]
+    outcomes = [sample.outcome for sample in chosen if sample.outcome is not SampleResult.DELAYED]
     latencies = sorted(sample.ended - sample.due for sample in chosen)
 
-    def share(*wanted: Outcome) -> float:
+    def share(*wanted: SampleResult) -> float:
         return sum(outcome in wanted for outcome in outcomes) / len(outcomes) if outcomes else 0.0
 
-    return Seen(
+    return SampleCounts(
         sent=len(outcomes),
-        hits=share(Outcome.HIT),
-        right=share(Outcome.HIT, Outcome.ANSWERED),
-        refused=share(Outcome.REFUSED),
-        failed=share(Outcome.FAILED, Outcome.SILENT),
-        wrong=outcomes.count(Outcome.WRONG),
+        hits=share(SampleResult.HIT),
+        right=share(SampleResult.HIT, SampleResult.ANSWERED),
+        refused=share(SampleResult.REFUSED),
+        failed=share(SampleResult.FAILED, SampleResult.SILENT),
+        wrong=outcomes.count(SampleResult.WRONG),
         p50_s=quantile(latencies, 0.50),
         p99_s=quantile(latencies, 0.99),
         max_s=latencies[-1] if latencies else 0.0,
@@ -82,7 +82,7 @@ def summed_up(samples: Iterable[Sample], kinds: Collection[Kind], since: float, 
 
 
 def _is_a_little_late(sample: Sample) -> bool:
-    return sample.outcome is Outcome.DELAYED and sample.ended - sample.due < _LATE_S
+    return sample.outcome is SampleResult.DELAYED and sample.ended - sample.due < _LATE_S
 
 
 def quantile(ordered: list[float], share: float) -> float:
@@ -97,7 +97,7 @@ def recovered_at(samples: Iterable[Sample], since: float, *, quiet_s: float = 1.
     for the one before it is a miss if that took longer than `_LATE_S`.
     """
     due = sorted(
-        (sample.due, sample.outcome is Outcome.HIT or _is_a_little_late(sample))
+        (sample.due, sample.outcome is SampleResult.HIT or _is_a_little_late(sample))
         for sample in samples
         if sample.kind is Kind.POLLER and sample.due >= since
     )

@@ -2,28 +2,28 @@
 
 import pytest
 
-from tests.overload.samples import Kind, Outcome, Sample, quantile, recovered_at, summed_up
+from tests.overload.samples import Kind, Sample, SampleResult, quantile, recovered_at, summed_up
 
 POLLED = {Kind.POLLER}
 
 
-def sample(due: float, outcome: Outcome, *, after_s: float = 0.01, kind: Kind = Kind.POLLER) -> Sample:
+def sample(due: float, outcome: SampleResult, *, after_s: float = 0.01, kind: Kind = Kind.POLLER) -> Sample:
     """Return one request that was answered so long after it was due."""
     return Sample(kind, due, due + after_s, outcome)
 
 
-def test_shares_are_of_what_was_sent_in_the_phase_by_these_clients() -> None:
+def test_shares_count_what_these_clients_sent_in_the_phase() -> None:
     """Other kinds and other times count for nothing."""
     seen = summed_up(
         [
-            sample(0.9, Outcome.SILENT),
-            sample(1.0, Outcome.HIT),
-            sample(1.2, Outcome.ANSWERED),
-            sample(1.3, Outcome.REFUSED),
-            sample(1.4, Outcome.FAILED),
-            sample(1.5, Outcome.SILENT),
-            sample(1.5, Outcome.HIT, kind=Kind.FORWARDED),
-            sample(2.0, Outcome.SILENT),
+            sample(0.9, SampleResult.SILENT),
+            sample(1.0, SampleResult.HIT),
+            sample(1.2, SampleResult.ANSWERED),
+            sample(1.3, SampleResult.REFUSED),
+            sample(1.4, SampleResult.FAILED),
+            sample(1.5, SampleResult.SILENT),
+            sample(1.5, SampleResult.HIT, kind=Kind.FORWARDED),
+            sample(2.0, SampleResult.SILENT),
         ],
         POLLED,
         1.0,
@@ -38,14 +38,17 @@ def test_shares_are_of_what_was_sent_in_the_phase_by_these_clients() -> None:
 def test_a_request_that_could_not_be_sent_has_a_latency() -> None:
     """A client that is held up does not hide the requests that it owes, and they count as neither hit nor failure."""
     seen = summed_up(
-        [sample(1.0, Outcome.HIT, after_s=3.0), sample(2.0, Outcome.DELAYED, after_s=2.0)], POLLED, 0.0, 9.0
+        [sample(1.0, SampleResult.HIT, after_s=3.0), sample(2.0, SampleResult.DELAYED, after_s=2.0)],
+        POLLED,
+        0.0,
+        9.0,
     )
     assert (seen.sent, seen.hits, seen.p50_s, seen.max_s) == (1, 1.0, 2.0, 3.0)
 
 
 def test_wrong_answers_are_counted() -> None:
     """They are neither right nor failed."""
-    seen = summed_up([sample(1.0, Outcome.WRONG)], POLLED, 0.0, 9.0)
+    seen = summed_up([sample(1.0, SampleResult.WRONG)], POLLED, 0.0, 9.0)
     assert (seen.wrong, seen.right, seen.failed) == (1, 0.0, 0.0)
 
 
@@ -63,29 +66,29 @@ def test_quantiles_are_values_that_were_seen(share: float, value: float) -> None
 def test_hits_are_back_after_the_last_miss() -> None:
     """One good second in between is no recovery; requests before the end of the attack don't count."""
     samples = [
-        sample(0.5, Outcome.FAILED),
-        sample(1.0, Outcome.ANSWERED),
-        *(sample(1.0 + number / 10, Outcome.HIT) for number in range(1, 20)),
-        sample(3.0, Outcome.DELAYED, after_s=1.0),
-        *(sample(3.0 + number / 10, Outcome.HIT) for number in range(1, 12)),
-        sample(4.0, Outcome.SILENT, kind=Kind.FORWARDED),
+        sample(0.5, SampleResult.FAILED),
+        sample(1.0, SampleResult.ANSWERED),
+        *(sample(1.0 + number / 10, SampleResult.HIT) for number in range(1, 20)),
+        sample(3.0, SampleResult.DELAYED, after_s=1.0),
+        *(sample(3.0 + number / 10, SampleResult.HIT) for number in range(1, 12)),
+        sample(4.0, SampleResult.SILENT, kind=Kind.FORWARDED),
     ]
     assert recovered_at(samples, 1.0) == 3.0
 
 
 def test_a_busy_machine_delays_no_recovery() -> None:
     """A poll that goes out a little late, for the one before it was, is no miss."""
-    hits = [sample(1.0 + number / 10, Outcome.HIT) for number in range(20)]
-    assert recovered_at([*hits, sample(2.9, Outcome.DELAYED, after_s=0.9)], 1.0) == 1.0
-    assert recovered_at([*hits, sample(1.2, Outcome.DELAYED, after_s=1.1)], 1.0) == 1.2
+    hits = [sample(1.0 + number / 10, SampleResult.HIT) for number in range(20)]
+    assert recovered_at([*hits, sample(2.9, SampleResult.DELAYED, after_s=0.9)], 1.0) == 1.0
+    assert recovered_at([*hits, sample(1.2, SampleResult.DELAYED, after_s=1.1)], 1.0) == 1.2
 
 
 def test_hits_that_never_went_were_back_at_once() -> None:
     """The moment asked about is the answer then."""
-    assert recovered_at([sample(1.0 + number / 10, Outcome.HIT) for number in range(20)], 1.0) == 1.0
+    assert recovered_at([sample(1.0 + number / 10, SampleResult.HIT) for number in range(20)], 1.0) == 1.0
 
 
 def test_too_few_hits_are_no_recovery() -> None:
     """It is not known yet."""
-    assert recovered_at([sample(1.5, Outcome.ANSWERED), sample(1.9, Outcome.HIT)], 1.0) is None
+    assert recovered_at([sample(1.5, SampleResult.ANSWERED), sample(1.9, SampleResult.HIT)], 1.0) is None
     assert recovered_at([], 1.0) is None

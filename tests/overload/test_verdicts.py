@@ -8,10 +8,10 @@ import pytest
 from tests.overload.attack import Expected, Forwards
 from tests.overload.figures import Figures, RequestCost
 from tests.overload.proc import MIB
-from tests.overload.samples import Kind, Seen
+from tests.overload.samples import Kind, SampleCounts
 from tests.overload.verdicts import cost_shortfalls, shortfalls
 
-QUIET = Seen(
+QUIET = SampleCounts(
     sent=100, hits=1.0, right=1.0, refused=0.0, failed=0.0, wrong=0, p50_s=0.001, p99_s=0.01, max_s=0.1
 )
 GOOD = Figures(

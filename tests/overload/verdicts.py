@@ -9,7 +9,7 @@ from tests.overload.attack import Expected, Forwards
 from tests.overload.figures import Figures, RequestCost
 from tests.overload.memory_bound import TOLERANCE
 from tests.overload.proc import MIB
-from tests.overload.samples import Kind, Seen
+from tests.overload.samples import Kind, SampleCounts
 
 MIN_HITS: Final = 0.99
 MAX_FAILED: Final = 0.01
@@ -79,7 +79,7 @@ def _of_calls(figures: Figures, allowed_s: float) -> list[str]:
     return [f"{more:.0f} calls/s more at the NameNode, not {allowed_s:.0f}"] if more > allowed_s else []
 
 
-def _of_latency(who: str, seen: Seen, quiet: Seen, good_s: float) -> list[str]:
+def _of_latency(who: str, seen: SampleCounts, quiet: SampleCounts, good_s: float) -> list[str]:
     if seen.p99_s > max(good_s, MAX_SLOWER * quiet.p99_s):
         return [f"{who}: p99 {1000 * seen.p99_s:.0f} ms, {1000 * quiet.p99_s:.0f} ms when quiet"]
     return []

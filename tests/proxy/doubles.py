@@ -17,7 +17,7 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.identity import caller_of
 from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
-from nncache.proxy.ports import Right
+from nncache.proxy.ports import WriteRight
 from nncache.proxy.reads import Read
 from nncache.proxy.upstream.plain_exchange import Begun
 from tests.patience import HANG_S
@@ -182,7 +182,7 @@ class HeldNameNode:
     existing: Held = field(default_factory=Held)
     directories: set[str] = field(default_factory=set)  # said at once
     directory_questions: list[str] = field(default_factory=list)
-    rights: dict[str, Right] = field(default_factory=dict)  # said at once
+    rights: dict[str, WriteRight] = field(default_factory=dict)  # said at once
     right_questions: list[tuple[str, RpcUser | None]] = field(default_factory=list)
     txids: Held = field(default_factory=Held)
 
@@ -199,10 +199,10 @@ class HeldNameNode:
         """Wait for the test."""
         return bool(await self.existing(path))
 
-    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+    async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
         """Answer at once."""
         self.right_questions.append((path, caller))
-        return self.rights.get(path, Right.UNKNOWN)
+        return self.rights.get(path, WriteRight.UNKNOWN)
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
         """Answer at once."""

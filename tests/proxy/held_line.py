@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nncache.hadoop.change import Appeared
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE
-from tests.proxy.front_scene import Scene
+from tests.proxy.front_fixture import Fixture
 
 WAITS = "Prefer: wait=60"
 
@@ -32,9 +32,9 @@ class Line:
         async with asyncio.timeout(HANG_S):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().removesuffix("\r\n\r\n")
             line, *fields = head.split("\r\n")
-            told = dict(field.split(": ", 1) for field in fields)
-            body = await self.reader.readexactly(int(told.get("Content-Length", 0)))
-        return int(line.split(" ")[1]), told, body
+            reported = dict(field.split(": ", 1) for field in fields)
+            body = await self.reader.readexactly(int(reported.get("Content-Length", 0)))
+        return int(line.split(" ")[1]), reported, body
 
     async def ends(self) -> bool:
         """Whether nothing more comes."""
@@ -43,7 +43,7 @@ class Line:
 
 
 @asynccontextmanager
-async def line(s: Scene) -> AsyncIterator[Line]:
+async def line(s: Fixture) -> AsyncIterator[Line]:
     """Connect."""
     reader, writer = await asyncio.open_connection("127.0.0.1", s.port)
     try:
@@ -52,7 +52,7 @@ async def line(s: Scene) -> AsyncIterator[Line]:
         writer.close()
 
 
-def appears(s: Scene, path: str) -> None:
+def appears(s: Fixture, path: str) -> None:
     """Let there be a file."""
     s.namenode.statuses[path] = FILE
     s.cache.apply(Appeared(path), s.clock.now, 101)

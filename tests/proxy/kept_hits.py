@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.entries import Hit, Kind
+from nncache.cache.entries import EntryKind, Hit
 from nncache.cache.replies import Reply
 from nncache.cache.store import Store
 from nncache.proxy.clients.fastpath import FastPath
@@ -22,7 +22,7 @@ def kept_hit(store: Store, path: str, reply: Reply, *, caller: Caller = JOE, rep
     ticket = store.take_ticket(path, caller, replied_at, joinable=True)
     store.return_ticket(ticket)
     directory = ticket.directory
-    kind = Kind.MISSING if reply.status == 404 else Kind.FILE
+    kind = EntryKind.MISSING if reply.status == 404 else EntryKind.FILE
     entry = directory.entries.get(ticket.name)
     if entry is None:
         entry = store.keep_entry(ticket, reply, kind=kind, replied_at=replied_at, since_txid=1)

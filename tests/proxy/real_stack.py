@@ -25,7 +25,7 @@ from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
-from tests.proxy.front_scene import WireReply, ask
+from tests.proxy.front_fixture import WireReply, ask
 from tests.setup import channel_setup
 
 READY_S = 20.0  # until the stream is open and the first coverage has come

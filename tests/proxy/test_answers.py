@@ -1,10 +1,10 @@
-"""What an answer becomes: the reply to a request with and without a wish."""
+"""What an answer becomes: the reply to a request with and without conditions."""
 
 import pytest
 
 from nncache.cache.decisions import Reason
 from nncache.proxy.answers import Answers
-from nncache.proxy.conditional import Wish, etag_of
+from nncache.proxy.conditional import Conditions, etag_of
 from nncache.proxy.errors import NoActiveNameNodeError
 from nncache.proxy.messages import UpstreamReply
 from nncache.proxy.reading import Reading, read_request
@@ -13,7 +13,7 @@ from nncache.proxy.traffic import Exchange, Result
 from nncache.proxy.wait_groups import Waited
 from tests.proxy.doubles import FILE, NAMENODE, TERM, FakeClock
 
-WISH = Wish(None, 5)
+WISH = Conditions(None, 5)
 
 
 def reading() -> Reading:
@@ -47,7 +47,7 @@ def test_a_reply_for_several_carries_the_cookie_of_none(*, is_shared: bool, has_
         answer=FromNameNode(replied(), Reason.MISS, is_stored=True), applied_s=5, is_shared=is_shared
     )
     seen = exchange()
-    text = answers.wished(seen, reading(), waited, WISH, is_secure=False).text(is_last=False)
+    text = answers.with_conditions(seen, reading(), waited, WISH, is_secure=False).text(is_last=False)
     assert (b"hadoop.auth" in text) is has_cookie
     assert b"ETag: " + etag_of(FILE) in text
     assert b"Preference-Applied: wait=5" in text
@@ -59,7 +59,7 @@ def test_no_answer_is_an_error_and_has_no_tag() -> None:
     """The NameNode was asked, and the request counts as one that failed."""
     answers, seen = Answers(FakeClock()), exchange()
     waited = Waited(answer=Unanswered(NoActiveNameNodeError("none"), Reason.MISS))
-    response = answers.wished(seen, reading(), waited, WISH, is_secure=False)
+    response = answers.with_conditions(seen, reading(), waited, WISH, is_secure=False)
     assert (response.status, seen.result) == (503, Result.FAILED)
     assert b"ETag" not in response.text(is_last=False)
 
@@ -68,4 +68,4 @@ def test_what_is_passed_through_is_not_answered_here() -> None:
     """It has its own way."""
     waited = Waited(answer=PassOn(Reason.NO_FILTER))
     with pytest.raises(AssertionError):
-        Answers(FakeClock()).wished(exchange(), reading(), waited, WISH, is_secure=False)
+        Answers(FakeClock()).with_conditions(exchange(), reading(), waited, WISH, is_secure=False)

@@ -45,7 +45,7 @@ def test_no_two_reasons_look_the_same() -> None:
     assert all(_MEMBER.fullmatch(text) for _, text in fields)
 
 
-def test_a_caller_to_whom_the_path_is_not_shown_cannot_tell_what_the_cache_knows() -> None:
+def test_cache_status_leaks_nothing_of_a_hidden_path() -> None:
     """ProvenGrant: all reasons that follow from the state of a path look the same."""
     assert {forwarded(why, is_shown=False) for why in OF_THE_PATH} == {
         (b"Cache-Status", b"nncache; fwd=miss")

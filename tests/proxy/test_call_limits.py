@@ -10,7 +10,7 @@ from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
 from nncache.proxy.messages import RequestHead
 from tests.proxy.doubles import FakeClock, HeldNameNode
-from tests.proxy.front_scene import scene
+from tests.proxy.front_fixture import fixture
 from tests.proxy.wire import limits_of_tests
 
 
@@ -92,7 +92,7 @@ async def test_a_fetch_that_may_not_go_is_not_sent() -> None:
 
 async def test_hits_are_not_limited_and_calls_are() -> None:
     """Seen by a client: 429 with Retry-After for what the NameNode would be asked, and a hit all the same."""
-    async with scene(limits_of_tests(max_calls_per_s_per_address=1.0, call_burst_s=3.0)) as s:
+    async with fixture(limits_of_tests(max_calls_per_s_per_address=1.0, call_burst_s=3.0)) as s:
         await s.status("/w/f")
         for _ in range(5):
             assert (await s.status("/w/f")).made == "nncache; hit"

@@ -1,10 +1,10 @@
-"""What fields wish for, and whether an answer meets it."""
+"""What conditional fields ask for, and whether an answer meets it."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.proxy.conditional import MAX_TAGS, Wish, etag_of, wish_of
+from nncache.proxy.conditional import MAX_TAGS, Conditions, conditions_of, etag_of
 from nncache.proxy.messages import Headers
 
 BODY = b"body"
@@ -13,27 +13,27 @@ OTHER = etag_of(b"other")
 
 
 @pytest.mark.parametrize(
-    ("fields", "wish"),
+    ("fields", "conditions"),
     [
         ((), None),
         (((b"Prefer", b"return=minimal"),), None),
         (((b"Prefer", b"wait=soon"),), None),
-        (((b"prefer", b"wait=5"),), Wish(None, 5)),
-        (((b"Prefer", b'respond-async, WAIT = "7" ; x=1'),), Wish(None, 7)),
-        (((b"Prefer", b"wait=5"), (b"Prefer", b"wait=9")), Wish(None, 5)),
-        (((b"Prefer", b"wait=600"),), Wish(None, 60)),
+        (((b"prefer", b"wait=5"),), Conditions(None, 5)),
+        (((b"Prefer", b'respond-async, WAIT = "7" ; x=1'),), Conditions(None, 7)),
+        (((b"Prefer", b"wait=5"), (b"Prefer", b"wait=9")), Conditions(None, 5)),
+        (((b"Prefer", b"wait=600"),), Conditions(None, 60)),
         (
             ((b"Host", b"nn"), (b"If-None-Match", TAG + b" ,W/" + OTHER + b",")),
-            Wish(frozenset({TAG, OTHER}), 0),
+            Conditions(frozenset({TAG, OTHER}), 0),
         ),
-        (((b"If-None-Match", TAG), (b"If-None-Match", b"*")), Wish(frozenset({TAG, b"*"}), 0)),
-        (((b"If-None-Match", b'"a", x, ""'),), Wish(frozenset[bytes](), 0)),
-        (((b"If-None-Match", TAG[:-2] + b'A", ' + TAG + b"x"),), Wish(frozenset[bytes](), 0)),
+        (((b"If-None-Match", TAG), (b"If-None-Match", b"*")), Conditions(frozenset({TAG, b"*"}), 0)),
+        (((b"If-None-Match", b'"a", x, ""'),), Conditions(frozenset[bytes](), 0)),
+        (((b"If-None-Match", TAG[:-2] + b'A", ' + TAG + b"x"),), Conditions(frozenset[bytes](), 0)),
     ],
 )
-def test_a_wish_is_read_from_the_fields(fields: Headers, wish: Wish | None) -> None:
+def test_a_wish_is_read_from_the_fields(fields: Headers, conditions: Conditions | None) -> None:
     """RFC 7240, section 2: the first wait counts; RFC 9110, section 13.1.2: tags compare weakly."""
-    assert wish_of(fields, max_wait_s=60) == wish
+    assert conditions_of(fields, max_wait_s=60) == conditions
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_an_answer_meets_a_wish_or_is_known(
     known: frozenset[bytes] | None, status: int, *, is_met: bool, is_304: bool
 ) -> None:
     """Without a tag the end of a 404 is waited for; a 404 is never a 304, and only a tag of ours makes one."""
-    wish = Wish(known, 5)
-    assert wish.is_met(status, BODY) is is_met
-    assert wish.is_not_modified(status, BODY) is is_304
+    conditions = Conditions(known, 5)
+    assert conditions.is_met(status, BODY) is is_met
+    assert conditions.is_not_modified(status, BODY) is is_304
 
 
 def test_a_tag_is_of_the_bytes() -> None:
@@ -71,19 +71,19 @@ def test_of_very_many_tags_a_few_are_kept() -> None:
     """Those that can be ours; what is kept of a request is said with what its objects take."""
     tags = [etag_of(b"%d" % number) for number in range(1_000)]
     field = (b"If-None-Match", b",".join([b"aaa", *tags]))
-    wish = wish_of((field, field), max_wait_s=60)
-    assert wish is not None
-    assert wish.known == frozenset(tags[:MAX_TAGS])
-    assert wish.kept_bytes > 2 * len(field[1])
+    conditions = conditions_of((field, field), max_wait_s=60)
+    assert conditions is not None
+    assert conditions.known == frozenset(tags[:MAX_TAGS])
+    assert conditions.kept_bytes > 2 * len(field[1])
 
 
 @given(st.lists(st.binary(max_size=40) | st.sampled_from([TAG, b"W/" + TAG, b"*", b" " + OTHER])))
 def test_what_is_kept_of_any_field_is_bounded(parts: list[bytes]) -> None:
     """Each is one that was sent, and can be ours."""
     value = b",".join(parts)
-    wish = wish_of(((b"If-None-Match", value),), max_wait_s=60)
-    assert wish is not None
-    assert wish.known is not None
-    assert len(wish.known) <= MAX_TAGS
-    assert all(tag in value and (tag == b"*" or len(tag) == len(TAG)) for tag in wish.known)
-    assert TAG not in parts or TAG in wish.known
+    conditions = conditions_of(((b"If-None-Match", value),), max_wait_s=60)
+    assert conditions is not None
+    assert conditions.known is not None
+    assert len(conditions.known) <= MAX_TAGS
+    assert all(tag in value and (tag == b"*" or len(tag) == len(TAG)) for tag in conditions.known)
+    assert TAG not in parts or TAG in conditions.known

@@ -11,7 +11,7 @@ from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.proxy.doubles import FakeClock
 
 
-class Scene:
+class Fixture:
     """One request, for which this is raised; and what was seen of it."""
 
     def __init__(self, raised: Exception | None = None) -> None:
@@ -44,23 +44,23 @@ async def test_it_is_counted_once_by_what_became_of_it(
     raised: Exception | None, result: Result, status: int
 ) -> None:
     """With its id."""
-    scene = Scene(raised)
-    assert (await scene.ask()).status == status
-    (seen,) = scene.seen
+    fixture = Fixture(raised)
+    assert (await fixture.ask()).status == status
+    (seen,) = fixture.seen
     assert (seen.result, seen.status, seen.request_id) == (result, status, "r1")
 
 
 async def test_a_refused_method_names_those_that_are_allowed() -> None:
     """RFC 9110, section 15.5.6; no other refusal does."""
     for error, names in ((MethodNotAllowedError("no"), True), (ClientError("no"), False)):
-        reply = await Scene(error).ask()
+        reply = await Fixture(error).ask()
         assert isinstance(reply, RawResponse)
         assert (b"\r\nAllow: GET\r\n" in reply.text(is_last=False)) is names
 
 
 async def test_a_fault_of_ours_is_counted_as_one() -> None:
     """The server makes a reply of it."""
-    scene = Scene(RuntimeError("a bug"))
+    fixture = Fixture(RuntimeError("a bug"))
     with pytest.raises(RuntimeError):
-        await scene.ask()
-    assert [each.result for each in scene.seen] == [Result.FAILED]
+        await fixture.ask()
+    assert [each.result for each in fixture.seen] == [Result.FAILED]

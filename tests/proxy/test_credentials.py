@@ -189,7 +189,7 @@ def test_replies_that_prove_nothing_of_a_credential(ends_in_ms: int, headers: li
         (b"hadoop.auth=secret", False),
     ],
 )
-def test_without_a_credential_a_cookie_that_is_set_must_be_simple(value: bytes, proves: bool) -> None:
+def test_a_cookie_set_without_a_credential_is_simple(value: bytes, proves: bool) -> None:
     """Else the NameNode accepted something that is not known here, such as another server's cookie (JWT)."""
     assert proven_for_s(None, [DATE, (b"Set-Cookie", value)]) == (inf if proves else None)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from nncache.cache import Kind, Known, MetadataCache, Reply
-from nncache.cache.set_aside import Writer
+from nncache.cache import EntryKind, Known, MetadataCache, Reply
+from nncache.cache.deferred_writes import Writer
 from nncache.cache.settings import CacheSettings
 from nncache.hadoop.calls import parse_call
 from nncache.hadoop.effects import ExistingPath
@@ -15,16 +15,16 @@ from nncache.hadoop.errors import CallerRefusedError
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.existing_path import PathProbe
 from nncache.proxy.messages import Settle
-from nncache.proxy.ports import Right
+from nncache.proxy.ports import WriteRight
 from tests.patience import HANG_S
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, caller, script, settled, turns
-from tests.proxy.write_scene import scene
+from tests.proxy.write_fixture import fixture
 
 GLOBS = ("/*", "/*/*", "/*/*/*", "/*/*/*/*")
 NOW = 10.0
 
 
-class Scene:
+class Fixture:
     """A cache, a NameNode that says which paths are directories, and the path_probe between them."""
 
     def __init__(self, *directories: str) -> None:
@@ -36,10 +36,10 @@ class Scene:
             self.cache, self.namenode, lambda: NOW, query_timeout_s=0.05, two_step_timeout_s=0.05
         )
 
-    def keep(self, path: str, kind: Kind = Kind.MISSING) -> None:
+    def keep(self, path: str, kind: EntryKind = EntryKind.MISSING) -> None:
         """Keep an outcome for a path."""
         ticket = self.cache.store.take_ticket(path, caller(), NOW, joinable=True)
-        reply = Reply(404 if kind is Kind.MISSING else 200, (), b"")
+        reply = Reply(404 if kind is EntryKind.MISSING else 200, (), b"")
         self.cache.conclude(ticket, Known(reply=reply, kind=kind, replied_at=NOW, term=1))
 
     async def probe(self, method: str, target: str) -> ExistingPath:
@@ -58,56 +58,56 @@ class Scene:
 )
 async def test_other_calls_are_not_delayed(method: str, target: str) -> None:
     """Only calls that make something are worth a question."""
-    scene = Scene("/a", "/b")
-    scene.keep("/a/x")
-    assert await scene.probe(method, target) == ExistingPath()
-    assert scene.namenode.directory_questions == []
+    fixture = Fixture("/a", "/b")
+    fixture.keep("/a/x")
+    assert await fixture.probe(method, target) == ExistingPath()
+    assert fixture.namenode.directory_questions == []
 
 
 async def test_own_writes_the_caches_word_for_a_directory_is_not_taken() -> None:
     """OwnWrites: one that was deleted elsewhere, its event on the way, is made again, and was another before."""
-    scene = Scene("/a")
-    scene.keep("/b/x", Kind.FILE)
-    assert not (await scene.probe("PUT", "/b?op=MKDIRS")).is_directory
-    assert scene.namenode.directory_questions == ["/b"]
+    fixture = Fixture("/a")
+    fixture.keep("/b/x", EntryKind.FILE)
+    assert not (await fixture.probe("PUT", "/b?op=MKDIRS")).is_directory
+    assert fixture.namenode.directory_questions == ["/b"]
 
 
 async def test_mkdirs_of_a_directory_that_is_there_makes_nothing() -> None:
     """The NameNode is asked, if there is anything to lose."""
-    scene = Scene("/b")
-    scene.keep("/b/x")
-    assert (await scene.probe("PUT", "/b?op=MKDIRS")).is_directory
-    assert not (await scene.probe("PUT", "/c?op=MKDIRS")).is_directory
-    assert scene.namenode.directory_questions == ["/b"]
+    fixture = Fixture("/b")
+    fixture.keep("/b/x")
+    assert (await fixture.probe("PUT", "/b?op=MKDIRS")).is_directory
+    assert not (await fixture.probe("PUT", "/c?op=MKDIRS")).is_directory
+    assert fixture.namenode.directory_questions == ["/b"]
 
 
 async def test_the_topmost_missing_ancestor_is_found() -> None:
     """Nearest first, until one exists."""
-    scene = Scene()
-    scene.keep("/a")
-    scene.keep("/a/b/x")
+    fixture = Fixture()
+    fixture.keep("/a")
+    fixture.keep("/a/b/x")
     async with asyncio.TaskGroup() as group:
-        surveying = group.create_task(scene.probe("PUT", "/a/b/c?op=MKDIRS"))
+        surveying = group.create_task(fixture.probe("PUT", "/a/b/c?op=MKDIRS"))
         await turns()
-        scene.namenode.existing.answer(result=False)
+        fixture.namenode.existing.answer(result=False)
         await turns()
-        scene.namenode.existing.answer(result=True)
+        fixture.namenode.existing.answer(result=True)
     assert surveying.result() == ExistingPath(topmost_missing="/a/b")
 
 
-async def test_to_take_what_nobody_asks_about_for_missing_costs_nothing() -> None:
+async def test_assuming_an_unasked_path_missing_costs_nothing() -> None:
     """OwnWrites: somebody may ask about it before the call has done its work."""
-    scene = Scene()
-    assert await scene.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(topmost_missing="/a")
-    assert scene.namenode.existing.calls == []
+    fixture = Fixture()
+    assert await fixture.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(topmost_missing="/a")
+    assert fixture.namenode.existing.calls == []
 
 
 async def test_what_cannot_be_asked_is_not_known(caplog: pytest.LogCaptureFixture) -> None:
     """A silent NameNode delays a call no longer than one query may take; the events will tell, the log says why."""
-    scene = Scene()
-    scene.keep("/a/b/x")
-    assert await scene.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(is_known=False)
-    assert scene.path_probe.query_failures == 1
+    fixture = Fixture()
+    fixture.keep("/a/b/x")
+    assert await fixture.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(is_known=False)
+    assert fixture.path_probe.query_failures == 1
     (message,) = caplog.messages
     assert message.startswith(
         "cannot tell what exists at and above /a/b/c: no answer in time; the call goes on: see"
@@ -116,10 +116,10 @@ async def test_what_cannot_be_asked_is_not_known(caplog: pytest.LogCaptureFixtur
 
 async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
     """It is asked as they: a refusal is no reason to take all that is above for missing."""
-    scene = Scene()
-    scene.keep("/a/b/x")
+    fixture = Fixture()
+    fixture.keep("/a/b/x")
     tree = Tree(hidden={"/a/b"})
-    path_probe = PathProbe(scene.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(fixture.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     call = parse_call("PUT", "/webhdfs/v1/a/b/c?op=MKDIRS")
     assert await path_probe.probe(call, ALICE) == ExistingPath(is_known=False)
     assert path_probe.query_failures == 0
@@ -164,17 +164,17 @@ class Tree:
         await self._see(path, caller)
         return path in self.directories
 
-    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+    async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
         """Say it."""
         if caller is None:
-            return Right.UNKNOWN
+            return WriteRight.UNKNOWN
         try:
             await self._see(path, caller)
         except CallerRefusedError:
-            return Right.DENIED
+            return WriteRight.DENIED
         if path not in {"/", *self.directories, *self.files}:
-            return Right.MISSING
-        return Right.GRANTED if path in self.writable else Right.DENIED
+            return WriteRight.MISSING
+        return WriteRight.GRANTED if path in self.writable else WriteRight.DENIED
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Nobody asks."""
@@ -222,7 +222,7 @@ async def test_a_two_step_write_is_looked_at_as_its_caller(
     path: str, writer: Writer, existing: ExistingPath
 ) -> None:
     """A window only where the caller can write: the nearest ancestor that exists, and the file if it is there."""
-    path_probe = PathProbe(Scene().cache, hers(), lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(Fixture().cache, hers(), lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     assert await path_probe.probe_write(path, writer) == existing
 
 
@@ -237,7 +237,7 @@ async def test_a_write_that_concerns_no_filter_is_not_asked_about() -> None:
 async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
     """A refusal for lack of rights is an answer, and never makes an ancestor missing."""
     tree = Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
-    path_probe = PathProbe(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     for writer in (SHE, WHO_APPENDS):
         assert await path_probe.probe_write("/h/d/x", writer) == NO_RIGHT
     assert await path_probe.probe_write("/h/d/e/x", SHE) == NO_RIGHT
@@ -246,7 +246,7 @@ async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
 async def test_a_silent_namenode_is_asked_once_more() -> None:
     """A pause of its collector costs no window over a whole tree; a longer one is asked about later."""
     tree = hers(silent=1)
-    path_probe = PathProbe(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     assert await path_probe.probe_write("/a/new", SHE) == ExistingPath()
     tree.silent = 2
     assert await path_probe.probe_write("/a/c/d/x", SHE) == ExistingPath(topmost_missing="/a", is_known=False)
@@ -258,7 +258,9 @@ async def test_a_silent_namenode_is_asked_once_more() -> None:
 async def test_a_slow_namenode_is_waited_for_until_it_was_silent() -> None:
     """Slower than a question beside a call may be, it costs the redirect time, and no reader a hit."""
     tree = hers()
-    path_probe = PathProbe(Scene().cache, tree, lambda: NOW, query_timeout_s=0.001, two_step_timeout_s=HANG_S)
+    path_probe = PathProbe(
+        Fixture().cache, tree, lambda: NOW, query_timeout_s=0.001, two_step_timeout_s=HANG_S
+    )
     tree.takes_s = 0.01
     assert await path_probe.probe_write("/a/new", SHE) == ExistingPath()
     tree.silent = 2
@@ -273,7 +275,7 @@ async def test_a_slow_namenode_is_waited_for_until_it_was_silent() -> None:
 async def test_a_flood_into_one_directory_shares_its_questions() -> None:
     """All who come while one is under way share the next; if that has no answer, the one after it."""
     tree = hers()
-    path_probe = PathProbe(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     for silent, asked in ((0, 2), (2, 3)):
         tree.asked.clear()
         tree.silent = silent
@@ -285,7 +287,7 @@ async def test_a_flood_into_one_directory_shares_its_questions() -> None:
 async def test_no_answer_to_an_earlier_question_counts() -> None:
     """OwnWrites: of a right that was given in between, the event may be on its way, or lost with the stream."""
     tree = hers()
-    path_probe = PathProbe(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     assert await path_probe.probe_write("/p/x", SHE) == NO_RIGHT
     tree.writable.add("/p")
     assert await path_probe.probe_write("/p/x", SHE) == ExistingPath()
@@ -303,9 +305,9 @@ async def test_the_depth_of_a_path_costs_few_questions() -> None:
 # ---- what comes of it in a write --------------------------------------------------------------------
 
 
-async def test_an_ancestor_that_was_asked_about_while_it_was_made_is_forgotten() -> None:
+async def test_an_ancestor_queried_while_created_is_forgotten() -> None:
     """OwnWrites: nothing of it was kept before the call, but its 404 came in while the NameNode worked."""
-    async with scene() as s:
+    async with fixture() as s:
 
         async def make(settle: Settle) -> None:
             s.fill("/w/a", "/w/a/other")
@@ -316,9 +318,9 @@ async def test_an_ancestor_that_was_asked_about_while_it_was_made_is_forgotten()
         await s.write("PUT", "/w/a/b/c?op=MKDIRS", ScriptedStreamer(make))
 
 
-async def test_missing_ancestors_stay_out_of_the_cache_until_the_second_step() -> None:
+async def test_missing_ancestors_stay_uncached_until_step_two() -> None:
     """OwnWrites: nobody had asked about them, but a 404 kept now would be wrong once the DataNode has made them."""
-    async with scene() as s:
+    async with fixture() as s:
         writing = s.write("PUT", "/w/a/b/f?op=CREATE", ScriptedStreamer(script(settled(307, None))))
         for is_there in (False, True, False):  # the parent, then halfway to the root
             await turns()
@@ -333,7 +335,7 @@ async def test_missing_ancestors_stay_out_of_the_cache_until_the_second_step() -
 
 async def test_a_call_of_two_minds_is_left_to_the_events() -> None:
     """OwnWrites: every release carries out one of the two, and only the events tell which."""
-    async with scene() as s:
+    async with fixture() as s:
         s.namenode.directories.add("/w/d")
         s.fill("/w/d/f", "/w/e")
         target = "/w/d?op=RENAME&destination=/w/e&op=CREATE"
@@ -345,14 +347,14 @@ async def test_a_call_of_two_minds_is_left_to_the_events() -> None:
         assert s.is_hit("/w/e")
 
 
-async def test_a_rename_into_a_directory_is_looked_at_if_anything_is_kept_there() -> None:
+async def test_a_rename_into_a_cached_directory_is_checked() -> None:
     """Else one call, in a directory that all may write, would cost the others all that is kept below it."""
-    scene = Scene("/a")
-    scene.keep("/a/x")
-    assert (await scene.probe("PUT", "/b?op=RENAME&destination=/a")).takes_in
+    fixture = Fixture("/a")
+    fixture.keep("/a/x")
+    assert (await fixture.probe("PUT", "/b?op=RENAME&destination=/a")).takes_in
     for destination in ("/c", "/", "/a/../a"):
-        assert await scene.probe("PUT", f"/b?op=RENAME&destination={destination}") == ExistingPath()
-    assert scene.namenode.directory_questions == ["/a"]
+        assert await fixture.probe("PUT", f"/b?op=RENAME&destination={destination}") == ExistingPath()
+    assert fixture.namenode.directory_questions == ["/a"]
 
 
 @pytest.mark.parametrize(
@@ -363,18 +365,18 @@ async def test_a_rename_into_a_directory_is_looked_at_if_anything_is_kept_there(
         (RuntimeError(), "RuntimeError"),
     ],
 )
-async def test_a_destination_that_cannot_be_looked_at_is_left_to_the_events(
+async def test_an_unreadable_destination_is_left_to_events(
     failure: Exception, why: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """FailToNameNode: the rename goes out all the same, and the log says why."""
-    scene = Scene()
-    scene.keep("/a/x")
+    fixture = Fixture()
+    fixture.keep("/a/x")
 
     async def is_directory(_: str, __: object) -> bool:
         raise failure
 
-    monkeypatch.setattr(scene.namenode, "is_directory", is_directory)
-    assert await scene.probe("PUT", "/b?op=RENAME&destination=/a") == ExistingPath(is_known=False)
-    assert scene.path_probe.query_failures == 1
+    monkeypatch.setattr(fixture.namenode, "is_directory", is_directory)
+    assert await fixture.probe("PUT", "/b?op=RENAME&destination=/a") == ExistingPath(is_known=False)
+    assert fixture.path_probe.query_failures == 1
     (message,) = caplog.messages
     assert message.startswith(f"cannot tell whether /a is a directory: {why}; the call goes on")

@@ -10,12 +10,12 @@ from tests.proxy.doubles import (
     settled,
     turns,
 )
-from tests.proxy.write_scene import scene
+from tests.proxy.write_fixture import fixture
 
 
 async def test_a_cache_that_cannot_take_a_change_starts_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode without a stale answer: the write is answered, and nothing old is left."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f", "/w/other")
         real = s.cache.apply
         broken = iter([True])
@@ -36,7 +36,7 @@ async def test_a_cache_that_cannot_take_a_change_starts_from_nothing(monkeypatch
 @pytest.mark.parametrize("method", ["apply", "unproven_ancestors", "open_window"])
 async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode, whatever of the cache fails: the answer goes out, and the stream is closed at worst."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f")
 
         def broken(*_: object) -> None:

@@ -67,7 +67,7 @@ class Namespace:
 
 
 @dataclass
-class Scene:
+class Fixture:
     """Two namespaces."""
 
     one: Namespace = field(default_factory=lambda: Namespace("one"))
@@ -104,19 +104,19 @@ async def body_of(front_end: FederatedFrontEnd, path: str) -> tuple[int, bytes]:
 
 async def test_a_request_goes_to_the_front_end_of_its_namespace() -> None:
     """One that is about none is answered with ViewFs's error, counted and shown."""
-    scene = Scene()
+    fixture = Fixture()
     traffic = Traffic(lambda: 1.0)
-    traffic.observers = (scene,)
-    front_end = FederatedFrontEnd(MOUNTS, scene.members, traffic)
+    traffic.observers = (fixture,)
+    front_end = FederatedFrontEnd(MOUNTS, fixture.members, traffic)
     assert await body_of(front_end, "/a/x") == (200, b"one /webhdfs/v1/a/x")
     assert await body_of(front_end, "/b") == (200, b"two /webhdfs/v1/b")
-    assert not scene.seen
+    assert not fixture.seen
     status, body = await body_of(front_end, "/c")
     assert (status, b"FileNotFoundException" in body) == (404, True)
     status, body = await body_of(front_end, "/")
     assert (status, b"org.apache.hadoop.security.AccessControlException" in body) == (403, True)
     assert traffic.stats().of(Result.REFUSED) == 2
-    assert [(each.status, each.request_id, each.result) for each in scene.seen] == [
+    assert [(each.status, each.request_id, each.result) for each in fixture.seen] == [
         (404, "7b", Result.REFUSED),
         (403, "7b", Result.REFUSED),
     ]
@@ -124,59 +124,59 @@ async def test_a_request_goes_to_the_front_end_of_its_namespace() -> None:
 
 def test_only_the_namespace_of_a_head_may_answer_it() -> None:
     """Also where another one would: no entry of one answers for another's path (ProvenGrant)."""
-    scene = Scene()
-    heads = FederatedHeads(MOUNTS, scene.members)
+    fixture = Fixture()
+    heads = FederatedHeads(MOUNTS, fixture.members)
     assert [heads.answer(head(path)) for path in ("/a/x", "/b/x", "/c", "/a%2Fx")] == [
         b"one",
         b"two",
         None,
         b"one",
     ]
-    assert scene.one.heads == [head("/a/x"), head("/a%2Fx")]
-    assert scene.two.heads == [head("/b/x")]
+    assert fixture.one.heads == [head("/a/x"), head("/a%2Fx")]
+    assert fixture.two.heads == [head("/b/x")]
     assert [heads.answer_last(head(path)) for path in ("/b/x", "/c")] == [b"two!", None]
-    scene.one.knows = False
+    fixture.one.knows = False
     assert heads.answer(head("/a/x")) is heads.answer_last(head("/a/x")) is None
 
 
 def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
     """It alone has the answer."""
-    scene = Scene()
-    heads = FederatedHeads(MOUNTS, scene.members)
+    fixture = Fixture()
+    heads = FederatedHeads(MOUNTS, fixture.members)
     sampled = [heads.is_sampled]
     heads.answer(head("/b/x"))
-    scene.two.is_sampled = True
+    fixture.two.is_sampled = True
     assert [*sampled, heads.is_sampled] == [False, True]
     heads.observe(head("/b/x"), "peer")
     assert heads.answer_last(head("/a/x")) == b"one!"
     heads.observe(head("/a/x"), "peer")
-    assert (scene.one.observed, scene.two.observed) == ([head("/a/x")], [head("/b/x")])
+    assert (fixture.one.observed, fixture.two.observed) == ([head("/a/x")], [head("/b/x")])
 
 
 def test_a_plain_call_goes_out_by_the_way_of_its_namespace() -> None:
     """What none can be chosen for is for the ordinary path; figures are sums."""
-    scene = Scene()
-    calls, client = FederatedCalls(MOUNTS, scene.members), cast("PlainClient", None)
+    fixture = Fixture()
+    calls, client = FederatedCalls(MOUNTS, fixture.members), cast("PlainClient", None)
     begun: list[object] = [calls.begin(head(path), "p", "h", client) for path in ("/a", "/b/x", "/c")]
     assert begun == ["one", "two", None]
     assert [calls.concerns(head(path)) for path in ("/a", "/c")] == [True, False]
     for path in ("/a", "/b", "/c"):
         calls.learn(head(path), ())
-    assert (scene.one.learnt, scene.two.learnt) == ([head("/a")], [head("/b")])
+    assert (fixture.one.learnt, fixture.two.learnt) == ([head("/a")], [head("/b")])
     assert (calls.requests, calls.under_way, calls.errors) == (2, 4, 6)
 
 
 @pytest.mark.parametrize("path", ["/a/../b", "/a/%2e%2e/b"])
-def test_a_head_that_readers_could_differ_about_is_for_the_ordinary_path(path: str) -> None:
+def test_an_ambiguous_head_takes_the_ordinary_path(path: str) -> None:
     """Nothing quick answers or forwards it."""
-    scene = Scene()
-    assert FederatedHeads(MOUNTS, scene.members).answer(head(path)) is None
-    assert not FederatedCalls(MOUNTS, scene.members).concerns(head(path))
+    fixture = Fixture()
+    assert FederatedHeads(MOUNTS, fixture.members).answer(head(path)) is None
+    assert not FederatedCalls(MOUNTS, fixture.members).concerns(head(path))
 
 
-def test_a_namespace_without_a_quick_way_forwards_nothing_at_once() -> None:
+def test_without_a_fast_path_nothing_is_forwarded_at_once() -> None:
     """Its calls are for the ordinary path."""
-    scene = Scene()
-    members = {**scene.members, "one": Member(handle=scene.one.handle, known=scene.one, plain=None)}
+    fixture = Fixture()
+    members = {**fixture.members, "one": Member(handle=fixture.one.handle, known=fixture.one, plain=None)}
     assert not FederatedCalls(MOUNTS, members).concerns(head("/a"))
     assert FederatedCalls(MOUNTS, members).concerns(head("/b"))

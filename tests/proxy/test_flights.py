@@ -40,12 +40,12 @@ from tests.proxy.doubles import (
     reply,
     turns,
 )
-from tests.proxy.flight_scene import PATH, Scene, scene
+from tests.proxy.flight_fixture import PATH, Fixture, fixture
 
 
 async def test_a_missing_path_is_kept_and_shared() -> None:
     """A true 404 is known as soon as it is there; those who joined may have it."""
-    async with scene() as s:
+    async with fixture() as s:
         flight = s.launch()
         assert s.flights.find(flight.ticket) is flight
         await turns()
@@ -62,7 +62,7 @@ async def test_a_missing_path_is_kept_and_shared() -> None:
 
 async def test_the_first_client_need_not_wait_for_the_cache() -> None:
     """Its answer is there when the NameNode gave it, while isFileClosed is still being asked."""
-    async with scene() as s:
+    async with fixture() as s:
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
@@ -75,9 +75,9 @@ async def test_the_first_client_need_not_wait_for_the_cache() -> None:
         assert landing.conclusion is Conclusion.STORED
 
 
-async def test_the_namenode_that_replied_is_asked_whether_the_file_is_closed() -> None:
+async def test_isfileclosed_goes_to_the_namenode_that_replied() -> None:
     """OpenFileUncached: another one's word would be about another state. It may be asked as the caller."""
-    async with scene() as s:
+    async with fixture() as s:
         s.launch("//w//f/")
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, 100.0, namenode=OTHER_NAMENODE))
@@ -86,9 +86,9 @@ async def test_the_namenode_that_replied_is_asked_whether_the_file_is_closed() -
         s.namenode.closed.answer(result=True)
 
 
-async def test_whether_a_file_is_closed_is_not_asked_again_while_its_status_is_kept() -> None:
+async def test_isfileclosed_is_not_repeated_for_a_cached_status() -> None:
     """The next caller costs one call; when the file has changed, he insists or others wait with him, it is asked."""
-    async with scene() as s:
+    async with fixture() as s:
 
         async def concluded(
             user: str = "bob", *, refresh: bool = False, is_joined: bool = False
@@ -128,7 +128,7 @@ async def test_whether_a_file_is_closed_is_not_asked_again_while_its_status_is_k
 )
 async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) -> None:
     """OpenFileUncached: an open file, and every way of not being told."""
-    async with scene() as s:
+    async with fixture() as s:
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
@@ -143,7 +143,7 @@ async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) ->
 
 async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
     """The question whether a file is closed has a deadline of its own."""
-    async with scene(query_timeout_s=0.01) as s:
+    async with fixture(query_timeout_s=0.01) as s:
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
@@ -160,7 +160,7 @@ async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
 )
 async def test_only_what_events_keep_true_is_shared(status: int, body: bytes) -> None:
     """Anything but a closed file, a directory and a true 404 goes to the one who asked, and to nobody else."""
-    async with scene() as s:
+    async with fixture() as s:
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(reply(status, body, 100.0))
@@ -174,7 +174,7 @@ async def test_only_what_events_keep_true_is_shared(status: int, body: bytes) ->
 
 async def test_a_reply_of_no_certain_term_is_not_kept() -> None:
     """NoLateFill: a reply that the active NameNode did not provably give proves nothing."""
-    async with scene() as s:
+    async with fixture() as s:
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(reply(200, DIRECTORY, 100.0, term=NO_TERM))
@@ -187,7 +187,7 @@ async def test_a_reply_of_no_certain_term_is_not_kept() -> None:
 @pytest.mark.parametrize("moment", ["before the reply", "before the word about its being closed"])
 async def test_a_change_during_the_flight_spoils_it(change: Appeared | Touched | Opened, moment: str) -> None:
     """NoLateFill, wherever the flight is when the change is known."""
-    async with scene() as s:
+    async with fixture() as s:
         flight = s.launch()
         await turns()
         if moment == "before the reply":
@@ -206,7 +206,7 @@ async def test_a_change_during_the_flight_spoils_it(change: Appeared | Touched |
 @pytest.mark.parametrize("error", [UpstreamTimeoutError("slow"), NoActiveNameNodeError("none")])
 async def test_an_upstream_error_is_the_answer(error: ProxyError) -> None:
     """The one who asked is told; the ticket is given back."""
-    async with scene() as s:
+    async with fixture() as s:
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(error)
@@ -217,7 +217,7 @@ async def test_an_upstream_error_is_the_answer(error: ProxyError) -> None:
 
 async def test_a_bug_fails_its_own_flight_only() -> None:
     """A TaskGroup ends all its tasks when one raises: none may."""
-    async with scene() as s:
+    async with fixture() as s:
         broken, sound = s.launch("/w/a"), s.launch("/w/b")
         await turns()
         s.namenode.fetches.answer(RuntimeError("bug"))
@@ -232,7 +232,7 @@ async def test_a_bug_fails_its_own_flight_only() -> None:
 
 async def test_a_bug_after_the_answer_fails_its_own_flight_only() -> None:
     """Nor when, the client having its answer, something raises what only the way to the NameNode should."""
-    async with scene() as s:
+    async with fixture() as s:
         broken, sound = s.launch("/w/a"), s.launch("/w/b")
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
@@ -247,11 +247,11 @@ async def test_a_bug_after_the_answer_fails_its_own_flight_only() -> None:
         assert (s.concluded, s.flights.errors) == (2, 1)
 
 
-async def test_a_cache_that_fails_to_take_the_reply_does_not_keep_it_from_the_client(
+async def test_a_failing_cache_does_not_withhold_the_reply(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """FailToNameNode."""
-    async with scene() as s:
+    async with fixture() as s:
 
         def broken(*_: object) -> Conclusion:
             raise RuntimeError("bug")
@@ -269,7 +269,7 @@ async def test_a_cache_that_fails_to_take_the_reply_does_not_keep_it_from_the_cl
 
 async def test_a_flight_outlives_its_client() -> None:
     """Whoever hangs up takes neither the answer nor the entry from the others."""
-    async with scene() as s:
+    async with fixture() as s:
         flight = s.launch()
         async with asyncio.TaskGroup() as clients:
             leaving = clients.create_task(flight.answer())
@@ -293,7 +293,7 @@ async def test_a_cancelled_flight_is_concluded(moment: str) -> None:
     async def serve() -> None:
         async with asyncio.TaskGroup() as tasks:
             flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=5)
-            launched.append(Scene(clock, cache, namenode, flights).launch())
+            launched.append(Fixture(clock, cache, namenode, flights).launch())
             if moment != "before its first step":
                 await turns()
             if moment == "in isFileClosed":
@@ -312,7 +312,7 @@ async def test_a_cancelled_flight_is_concluded(moment: str) -> None:
 
 async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
     """F1: its ticket goes back at once, and the caller is told to ask elsewhere."""
-    async with scene() as s:
+    async with fixture() as s:
         pass
     flight = s.launch()
     answer = flight.answered.result()
@@ -329,9 +329,7 @@ async def halting(may_go_on: asyncio.Event) -> AsyncIterator[bytes]:
     await may_go_on.wait()
 
 
-async def test_a_file_in_a_private_directory_is_kept_by_a_service_without_rights(
-    cluster: Cluster, hdfs_directory: str
-) -> None:
+async def test_a_private_file_is_cached_without_service_rights(cluster: Cluster, hdfs_directory: str) -> None:
     """OpenFileUncached, asked as the caller whom the NameNode has just answered; an open file is not kept."""
     private, address = f"{hdfs_directory}/private", cluster.namenodes[0]
     settings = NameNodeSettings(namenode_http=(address.http,), namenode_rpc=(address.rpc,), user="bob")
@@ -378,7 +376,7 @@ async def test_a_file_in_a_private_directory_is_kept_by_a_service_without_rights
 
 async def test_a_credential_says_for_itself_who_asks() -> None:
     """Whose it is, is not known for isFileClosed; what its reply proves is seen in `nncache.proxy.outcomes`."""
-    async with scene() as s:
+    async with fixture() as s:
         credential = Credential("cookie=digest", "alice", 1_795_305_660_000)
         flight = s.launch(credential=credential)
         await turns()

@@ -12,7 +12,7 @@ from nncache.proxy.traffic import Result
 from nncache.testbed import Cluster
 from tests.patience import HANG_S
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE
-from tests.proxy.front_scene import scene
+from tests.proxy.front_fixture import fixture
 from tests.proxy.real_stack import put, real_stack
 
 # ---- cached answers (Verbatim) ----------------------------------------------------------------------
@@ -21,7 +21,7 @@ from tests.proxy.real_stack import put, real_stack
 @pytest.mark.parametrize(("path", "status"), [("/w/f", 200), ("/w", 200), ("/w/none", 404)])
 async def test_a_hit_says_what_the_namenode_said(path: str, status: int) -> None:
     """Status, body and the fields that carry meaning; framing, Date and cookies are the proxy's own affair."""
-    async with scene() as s:
+    async with fixture() as s:
         first = await s.status(path)
         s.clock.now += 1.5
         s.cache.cover(s.clock.now, 101)
@@ -40,7 +40,7 @@ async def test_a_hit_says_what_the_namenode_said(path: str, status: int) -> None
 
 async def test_what_passes_through_keeps_its_fields() -> None:
     """A repeated field stays repeated, and the cookie goes to the one for whom it was made."""
-    async with scene() as s:
+    async with fixture() as s:
         first = await s.status("/w/f")
         names = [name for name, _ in first.fields]
         assert names.count("Date") == 2
@@ -49,7 +49,7 @@ async def test_what_passes_through_keeps_its_fields() -> None:
 
 async def test_two_spellings_are_one_entry_with_two_bodies() -> None:
     """A 404 quotes the path as it was asked for, also from memory."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.status("/w/none")
         other = await s.status("//w//no%6Ee/")
         assert other.made == "nncache; hit"
@@ -58,7 +58,7 @@ async def test_two_spellings_are_one_entry_with_two_bodies() -> None:
 
 async def test_each_who_shares_a_404_gets_his_own_spelling() -> None:
     """Verbatim, for collapsed answers too; and they carry no cookie."""
-    async with scene() as s:
+    async with fixture() as s:
         replies = await asyncio.gather(s.status("/w/none"), s.status("//w/none"), s.status("/w/none/"))
         messages = [json.loads(reply.body)["RemoteException"]["message"] for reply in replies]
         assert messages == [f"File does not exist: {path}" for path in ("/w/none", "//w/none", "/w/none/")]
@@ -70,7 +70,7 @@ async def test_each_who_shares_a_404_gets_his_own_spelling() -> None:
 
 async def test_a_hit_is_remembered_for_the_fast_path() -> None:
     """The body goes along, since a 404 has one for each spelling; a refreshed or proxied read does not count."""
-    async with scene() as s:
+    async with fixture() as s:
         for fields in ((), (), ("Cache-Control: no-cache",)):
             await s.status("/w/none", *fields)
         proxied = "/webhdfs/v1/w/none?op=GETFILESTATUS&user.name=alice&doas=bob"
@@ -81,7 +81,7 @@ async def test_a_hit_is_remembered_for_the_fast_path() -> None:
 
 async def test_a_refusal_is_passed_on_to_the_one_it_is_for() -> None:
     """ProvenGrant: the entry that alice brought is not bob's, who may not traverse."""
-    async with scene() as s:
+    async with fixture() as s:
         s.namenode.locked_out.add("bob")
         await s.status("/w/f", user="alice")
         for _ in range(2):
@@ -119,7 +119,7 @@ async def test_everything_else_is_forwarded_and_says_why(
     method: str, target: str, fields: tuple[str, ...], made: str
 ) -> None:
     """Without a trace: neither answered from the cache nor kept in it."""
-    async with scene() as s:
+    async with fixture() as s:
         reply = await s.ask(f"/webhdfs/v1{target}", *fields, method=method)
         assert reply.made == f"nncache; {made}"
         assert [head.target for head in s.namenode.streamed] == [f"/webhdfs/v1{target}"]
@@ -129,7 +129,7 @@ async def test_everything_else_is_forwarded_and_says_why(
 
 async def test_a_body_on_a_read_leaves_no_trace() -> None:
     """A GET with a body is forwarded as it is."""
-    async with scene() as s:
+    async with fixture() as s:
         target = "/webhdfs/v1/w/f?op=GETFILESTATUS"
         reply = await s.ask(target, "Content-Length: 2", "Connection: close", body="{}")
         assert reply.made == "nncache; fwd=bypass; detail=not-plain"
@@ -137,7 +137,7 @@ async def test_a_body_on_a_read_leaves_no_trace() -> None:
 
 async def test_a_closed_stream_forwards() -> None:
     """FailToNameNode: without the stream of changes every read is the NameNode's."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.status("/w/f")
         s.cache.close_stream("test")
         assert (await s.status("/w/f")).made == "nncache; fwd=bypass; detail=stream-closed"
@@ -145,7 +145,7 @@ async def test_a_closed_stream_forwards() -> None:
 
 async def test_a_gate_that_closes_forwards() -> None:
     """Bounded: without proof of freshness the call goes to the NameNode."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.status("/w/f")
         s.clock.now += 3.1
         assert (await s.status("/w/f")).made.startswith("nncache; fwd=bypass")
@@ -156,7 +156,7 @@ async def test_a_gate_that_closes_forwards() -> None:
 )
 async def test_only_webhdfs_is_served(target: str) -> None:
     """The NameNode's other pages are no business of a proxy for WebHDFS."""
-    async with scene() as s:
+    async with fixture() as s:
         reply = await s.ask(target)
         assert reply.status == 404
         assert json.loads(reply.body)["RemoteException"]["exception"] == "FileNotFoundException"
@@ -170,7 +170,7 @@ async def test_only_webhdfs_is_served(target: str) -> None:
 
 async def test_a_read_after_a_write_sees_it() -> None:
     """OwnWrites, as a client sees it."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.status("/w/none")
         s.namenode.statuses["/w/none"] = FILE
         assert (await s.status("/w/none")).status == 404
@@ -180,7 +180,7 @@ async def test_a_read_after_a_write_sees_it() -> None:
 
 async def test_a_path_under_a_two_step_write_is_not_served() -> None:
     """OwnWrites past the proxy: from the redirect to the CLOSE the NameNode answers."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.status("/w/f")
         await s.ask("/webhdfs/v1/w/f?op=APPEND", method="POST")
         reply = await s.status("/w/f")
@@ -190,7 +190,7 @@ async def test_a_path_under_a_two_step_write_is_not_served() -> None:
 @pytest.mark.parametrize("fields", [(), ("Cache-Control: no-cache",)])
 async def test_a_refused_caller_cannot_tell_what_the_cache_knows(fields: tuple[str, ...]) -> None:
     """ProvenGrant: unknown, kept, asked with the gate closed, written just now and unanswered look the same."""
-    async with scene() as s:
+    async with fixture() as s:
         s.namenode.locked_out.add("bob")
         for path in ("/w/f", "/w/none", "/w"):
             await s.status(path)  # kept for alice
@@ -206,7 +206,7 @@ async def test_a_refused_caller_cannot_tell_what_the_cache_knows(fields: tuple[s
 
 async def test_no_cache_is_obeyed() -> None:
     """The answer is the NameNode's own, and the next reader has it."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.status("/w/none")
         s.namenode.statuses["/w/none"] = DIRECTORY
         fresh = await s.status("/w/none", "Cache-Control: no-cache")
@@ -219,7 +219,7 @@ async def test_no_cache_is_obeyed() -> None:
 
 async def test_an_error_of_the_proxy_is_a_remote_exception() -> None:
     """Clients read why in the form they know, and `Cache-Status` says where it came from."""
-    async with scene() as s:
+    async with fixture() as s:
         s.namenode.error = NoActiveNameNodeError("nobody is active")
         for method, target, made in (
             ("GET", "/webhdfs/v1/w/f?op=GETFILESTATUS", "nncache; fwd=miss"),
@@ -234,7 +234,7 @@ async def test_an_error_of_the_proxy_is_a_remote_exception() -> None:
 
 async def test_a_cache_that_fails_costs_a_call_not_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode: any exception in the way of the cache, and the call is forwarded."""
-    async with scene() as s:
+    async with fixture() as s:
 
         def broken(*_: object, **__: object) -> None:
             raise RuntimeError("bug")
@@ -248,7 +248,7 @@ async def test_a_cache_that_fails_costs_a_call_not_the_read(monkeypatch: pytest.
 
 async def test_a_cache_that_cannot_take_the_reply_costs_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode, on the way back."""
-    async with scene() as s:
+    async with fixture() as s:
 
         def broken(*_: object) -> None:
             raise RuntimeError("bug")
@@ -261,7 +261,7 @@ async def test_a_cache_that_cannot_take_the_reply_costs_an_entry(monkeypatch: py
 
 async def test_figures_add_up() -> None:
     """Every request is a hit, shared, forwarded or refused."""
-    async with scene() as s:
+    async with fixture() as s:
         for path in ("/w/f", "/w/f", "/w/none", "/too/deep/for/the/glob"):
             await s.status(path)
         await s.ask("/webhdfs/v1/w/f?op=SETTIMES", method="PUT")
@@ -338,9 +338,7 @@ async def test_a_two_step_write_is_seen_at_once(cluster: Cluster, hdfs_directory
         assert stats.cache_errors == stats.query_failures == 0
 
 
-async def test_cache_status_tells_a_caller_without_rights_nothing_of_a_private_tree(
-    cluster: Cluster, hdfs_directory: str
-) -> None:
+async def test_cache_status_leaks_nothing_of_a_private_tree(cluster: Cluster, hdfs_directory: str) -> None:
     """ProvenGrant: existing, missing, kept, changed and being written look alike to carol, and to alice not."""
     home = f"{hdfs_directory}/home"
     async with real_stack(cluster, hdfs_directory) as s:

@@ -7,14 +7,14 @@ import pytest
 
 from nncache.proxy.clients.response import reset
 from nncache.proxy.upstream import plain_exchange
-from tests.proxy.plain_scene import (
+from tests.proxy.plain_fixture import (
     BODY,
     HEAD,
     LIST,
     LISTED,
     NOT_FOUND,
     Held,
-    plain_scene,
+    plain_fixture,
     quick_of,
     under_way,
 )
@@ -65,7 +65,7 @@ async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None
     for is_plain in (True, False):
         async with (
             RawNameNode(says(LISTED), act, says(LISTED)) as namenode,
-            plain_scene(namenode, is_plain=is_plain) as s,
+            plain_fixture(namenode, is_plain=is_plain) as s,
         ):
             await s.learn()
             async with s.client() as client:
@@ -74,7 +74,7 @@ async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None
                 client.send(LIST)
                 got.append(await client.reply())
             assert len(namenode.heads) == 1 + asked + 1
-            await until(lambda s=s: s.is_quiet)  # type: ignore[misc] # the scene of this turn
+            await until(lambda s=s: s.is_quiet)  # type: ignore[misc] # the fixture of this turn
             assert s.front_end.traffic.stats().total == s.server.requests == s.upstream.stats().calls == 3
     assert got[:2] == got[2:]
 
@@ -83,7 +83,7 @@ async def test_a_slow_reply_is_waited_for_by_the_way_that_can(monkeypatch: pytes
     """What was sent is not sent again."""
     monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.01)
     held = Held()
-    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         async with s.client() as client:
             client.send(LIST)
@@ -102,7 +102,7 @@ async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pyt
     async with (
         RawNameNode(says(LISTED), held) as one,
         RawNameNode(says(LISTED)) as two,
-        plain_scene(one, two, limits=limits_of_tests(upstream_timeout_s=0.05)) as s,
+        plain_fixture(one, two, limits=limits_of_tests(upstream_timeout_s=0.05)) as s,
     ):
         await s.learn()
         async with s.client() as client:
@@ -117,7 +117,7 @@ async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pyt
 async def test_a_client_that_leaves_ends_its_call() -> None:
     """The connection to the NameNode goes with it: what it would bring belongs to nobody."""
     held = Held()
-    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         async with s.client() as client:
             await under_way(s, held, client)
@@ -134,7 +134,7 @@ async def test_a_client_that_leaves_ends_its_call() -> None:
 async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
     """The order of replies is that of the requests."""
     held = Held()
-    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         async with s.client() as client:
             await under_way(s, held, client)
@@ -152,7 +152,7 @@ async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
 async def test_a_half_closed_client_gets_its_reply() -> None:
     """And the connection ends then."""
     held = Held()
-    async with RawNameNode(says(LISTED), held) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED), held) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         async with s.client() as client:
             await under_way(s, held, client)
@@ -166,7 +166,7 @@ async def test_a_half_closed_client_gets_its_reply() -> None:
 async def test_a_call_under_way_is_answered_before_the_server_ends() -> None:
     """Drained like any other."""
     held = Held()
-    async with RawNameNode(says(LISTED), held) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED), held) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         async with s.client() as client, s.client() as idle, asyncio.TaskGroup() as tasks:
             await until(lambda: s.server.stats().connections_open == 2)
@@ -184,7 +184,10 @@ async def test_a_call_that_is_handed_over_is_charged_once() -> None:
     """It has its place in the rates already."""
     large = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(LARGE), LARGE)
     limits = limits_of_tests(max_calls_per_s_per_caller=0.001, call_burst_s=3_000.0)
-    async with RawNameNode(says(LISTED), says(large)) as namenode, plain_scene(namenode, limits=limits) as s:
+    async with (
+        RawNameNode(says(LISTED), says(large)) as namenode,
+        plain_fixture(namenode, limits=limits) as s,
+    ):
         await s.learn()
         async with s.client() as client:
             for expected in (200, 200, 429):
@@ -196,7 +199,7 @@ async def test_a_call_that_is_handed_over_is_charged_once() -> None:
 async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
     """Idle is one without a call."""
     held = Held()
-    async with RawNameNode(says(LISTED), held) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED), held) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         async with s.client() as client:
             await under_way(s, held, client)
@@ -209,7 +212,7 @@ async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
 async def test_a_call_that_nobody_goes_on_with_ends() -> None:
     """Refused after all, or its client gone in the same turn of the loop: the NameNode's connection is not kept."""
     held = Held()
-    async with RawNameNode(says(LISTED), held, held) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED), held, held) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         async with s.client() as client:
             await under_way(s, held, client)

@@ -20,12 +20,12 @@ from nncache.proxy.wait_groups import Group, KeptWait, WaitEnd
 from nncache.proxy.waiting import AT_A_TURN
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE, turns
-from tests.proxy.front_scene import Scene, scene
+from tests.proxy.front_fixture import Fixture, fixture
 from tests.proxy.held_line import WAITS, Line, appears, line, resets
 from tests.proxy.test_waiting import held, until
 
 
-def of_aiohttp(s: Scene) -> list[object]:
+def of_aiohttp(s: Fixture) -> list[object]:
     """Return the connections that have a task."""
     return [each for each in s.server._http.connections if isinstance(each, ClientConnection)]  # noqa: SLF001 - no figure tells them apart
 
@@ -35,7 +35,7 @@ def left() -> int:
     return sum(isinstance(each, Group | KeptWait | HeldRequest | Watch) for each in gc.get_objects())
 
 
-def waits_of(s: Scene) -> list[KeptWait]:
+def waits_of(s: Fixture) -> list[KeptWait]:
     """Return the requests that are kept, also while their first question is under way."""
     ours = s.front_end.waits._groups.values()  # noqa: SLF001 - no figure tells them apart
     return [each for each in gc.get_objects() if isinstance(each, KeptWait) and each.group in ours]
@@ -43,7 +43,7 @@ def waits_of(s: Scene) -> list[KeptWait]:
 
 async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:
     """And the next request of its connection is served as ever, also if it waits again."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         for path in ("/w/one", "/w/two"):
             client.send(path, WAITS)
             await held(s)
@@ -60,7 +60,7 @@ async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
     """The collector looks once at what grows old, and never finds what dies after that."""
     gc.collect()  # of other tests
     before = left()
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         for path in ("/w/one", "/w/two"):
             client.send(path, WAITS)
             await held(s)
@@ -75,7 +75,7 @@ async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
 
 
 @asynccontextmanager
-async def first_question(s: Scene, client: Line, path: str) -> AsyncIterator[None]:
+async def first_question(s: Fixture, client: Line, path: str) -> AsyncIterator[None]:
     """Have the first question of a wait under way; the NameNode replies at the end."""
     fetch, is_there, goes_on = s.namenode.fetch, asyncio.Event(), asyncio.Event()
 
@@ -94,9 +94,9 @@ async def first_question(s: Scene, client: Line, path: str) -> AsyncIterator[Non
     goes_on.set()
 
 
-async def test_nothing_of_aiohttp_is_left_while_the_first_question_is_under_way() -> None:
+async def test_the_first_question_holds_nothing_of_aiohttp() -> None:
     """A crowd comes within a second, and the NameNode may take longer: each would take three times as much memory."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         async with first_question(s, client, "/w/new"):
             assert s.server.stats().connections_open == 1
             assert s.front_end.waits.waiting == 0
@@ -105,9 +105,9 @@ async def test_nothing_of_aiohttp_is_left_while_the_first_question_is_under_way(
         assert (await client.reply())[0] == 200
 
 
-async def test_own_writes_what_changes_beside_the_first_question_is_asked_again() -> None:
+async def test_own_writes_a_change_during_it_repeats_the_question() -> None:
     """Its reply may be from before the change."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         async with first_question(s, client, "/w/new"):
             s.cache.apply(Appeared("/w/new"), s.clock.now, 101)
         await until(lambda: len(s.namenode.fetched) == 2)
@@ -118,7 +118,7 @@ async def test_own_writes_what_changes_beside_the_first_question_is_asked_again(
 
 async def test_what_is_there_is_the_answer_of_one_that_never_waited() -> None:
     """As the NameNode gave it: it was asked for this request alone."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         async with first_question(s, client, "/w/f"):
             pass
         status, fields, body = await client.reply()
@@ -130,9 +130,9 @@ async def test_what_is_there_is_the_answer_of_one_that_never_waited() -> None:
 
 
 @pytest.mark.parametrize("stops", [False, True], ids=["client", "proxy"])
-async def test_an_end_beside_the_first_question_is_answered_with_its_reply(*, stops: bool) -> None:
+async def test_a_timeout_during_the_first_question_takes_its_reply(*, stops: bool) -> None:
     """Without a word that the wait was granted."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         async with first_question(s, client, "/w/new"):
             if stops:
                 s.front_end.waits.stop()
@@ -145,9 +145,9 @@ async def test_an_end_beside_the_first_question_is_answered_with_its_reply(*, st
         assert len(s.namenode.fetched) == 1
 
 
-async def test_failtonamenode_the_end_of_the_proxy_beside_the_first_question_is_said() -> None:
+async def test_failtonamenode_a_stop_during_the_question_is_said() -> None:
     """It cancels the question; the client is told to come again, and not that something is broken."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         async with first_question(s, client, "/w/new"):
             (asking,) = [task for task in asyncio.all_tasks() if "_answer_to" in repr(task.get_coro())]
             asking.cancel()
@@ -156,10 +156,10 @@ async def test_failtonamenode_the_end_of_the_proxy_beside_the_first_question_is_
         assert "Retry-After" in fields
 
 
-async def test_a_client_that_is_gone_beside_the_first_question_leaves_nothing() -> None:
+async def test_a_client_gone_during_the_question_leaves_nothing() -> None:
     """It is counted once, and its place is free."""
     before = left()
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         async with first_question(s, client, "/w/new"):
             resets(client)
             await until(lambda: not s.server.stats().connections_open)
@@ -177,7 +177,7 @@ async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: p
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("bug")
 
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         with monkeypatch.context() as patched:
             patched.setattr(s.front_end._reads, "answer", broken)  # noqa: SLF001 - FailToNameNode
             client.send("/w/f", WAITS)
@@ -190,7 +190,7 @@ async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: p
         assert not len(s.cache.store.watches)
 
 
-async def test_a_fault_of_ours_behind_the_first_question_costs_no_other_request(
+async def test_an_internal_error_costs_no_other_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All questions are tasks of one group, which ends with the first that fails."""
@@ -198,7 +198,7 @@ async def test_a_fault_of_ours_behind_the_first_question_costs_no_other_request(
     def broken(*_: object) -> None:
         raise RuntimeError("bug")
 
-    async with scene() as s, line(s) as client, line(s) as other:
+    async with fixture() as s, line(s) as client, line(s) as other:
         other.send("/w/new", WAITS)
         await held(s)
         with monkeypatch.context() as patched:
@@ -214,7 +214,7 @@ async def test_a_connection_that_ends_with_its_reply_waits_in_its_task(
     fields: tuple[str, ...], version: str
 ) -> None:
     """Nothing goes on after it."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         client.send("/w/new", WAITS, *fields, version=version)
         await held(s)
         assert of_aiohttp(s)
@@ -223,9 +223,9 @@ async def test_a_connection_that_ends_with_its_reply_waits_in_its_task(
         assert await client.ends()
 
 
-async def test_what_is_sent_behind_a_request_that_waits_is_answered_behind_it() -> None:
+async def test_pipelined_requests_are_answered_after_a_wait() -> None:
     """In the order of the requests (RFC 9112, section 9.3.2)."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         client.send("/w/new", WAITS)
         await held(s)
         client.send("/w")
@@ -241,7 +241,7 @@ async def test_what_is_sent_behind_a_request_that_waits_is_answered_behind_it() 
 
 async def test_two_requests_sent_at_once_wait_one_after_the_other() -> None:
     """The first one has another behind it: it waits in its task."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         client.send("/w/one", WAITS)
         client.send("/w/two", WAITS)
         await held(s)
@@ -252,7 +252,7 @@ async def test_two_requests_sent_at_once_wait_one_after_the_other() -> None:
 
 async def test_a_client_that_closes_its_half_is_answered_at_once() -> None:
     """And its connection ends behind the answer."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         client.send("/w/new", WAITS)
         await held(s)
         client.writer.write_eof()
@@ -265,7 +265,7 @@ async def test_a_client_that_closes_its_half_is_answered_at_once() -> None:
 
 async def test_a_client_that_is_gone_is_counted_once() -> None:
     """And costs no question, nor a place among those who wait."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         client.send("/w/new", WAITS)
         await held(s)
         asked = len(s.namenode.fetched)
@@ -279,9 +279,9 @@ async def test_a_client_that_is_gone_is_counted_once() -> None:
         assert +s.front_end.waits.ended == {WaitEnd.ABANDONED: 1}
 
 
-async def test_a_proxy_that_stops_answers_all_and_ends_their_connections() -> None:
+async def test_a_stopping_proxy_answers_all_waits() -> None:
     """With a word that they end: a drain takes no longer for those who wait."""
-    async with scene() as s, line(s) as one, line(s) as two:
+    async with fixture() as s, line(s) as one, line(s) as two:
         for client in (one, two):
             client.send("/w/new", WAITS)
         await held(s, 2)
@@ -303,7 +303,7 @@ async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
         def answered(self, exchange: Exchange) -> None:
             seen.append(exchange)
 
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         s.front_end.traffic.observers = (Observer(),)
         client.send("/w/new", WAITS, "X-Request-Id: 7")
         await held(s)
@@ -319,7 +319,7 @@ async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
 async def test_a_crowd_is_answered_a_part_in_each_turn() -> None:
     """Who waits for one path holds the loop for no longer than who waits for many."""
     crowd = 3 * AT_A_TURN
-    async with scene() as s:
+    async with fixture() as s:
         waiting = [s.tasks.create_task(s.status("/w/new", WAITS)) for _ in range(crowd)]
         await held(s, crowd)
         appears(s, "/w/new")
@@ -332,10 +332,10 @@ async def test_a_crowd_is_answered_a_part_in_each_turn() -> None:
         assert len(s.namenode.fetched) == 2
 
 
-async def test_bounded_a_crowd_is_not_answered_with_what_is_no_longer_good() -> None:
+async def test_bounded_a_crowd_gets_no_stale_answer() -> None:
     """The gate closes in the middle of it: the NameNode is asked for the others."""
     crowd = 2 * AT_A_TURN
-    async with scene() as s:
+    async with fixture() as s:
         waiting = [s.tasks.create_task(s.status("/w/f", WAITS, "If-None-Match: *")) for _ in range(crowd)]
         await held(s, crowd)
         s.front_end.waits.stop()
@@ -350,7 +350,7 @@ async def test_bounded_a_crowd_is_not_answered_with_what_is_no_longer_good() -> 
 
 async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the reply that is made, and of the question."""
-    async with scene() as s, line(s) as client:
+    async with fixture() as s, line(s) as client:
         client.send("/w/one", WAITS)
         await held(s)
 
@@ -358,7 +358,7 @@ async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
             raise RuntimeError("bug")
 
         with monkeypatch.context() as patched:
-            patched.setattr(s.front_end.answers, "wished", broken)
+            patched.setattr(s.front_end.answers, "with_conditions", broken)
             appears(s, "/w/one")
             assert (await client.reply())[0] == 500
         client.send("/w/two", WAITS)

@@ -145,9 +145,7 @@ def test_what_a_call_says_of_its_caller(query: str, claimed: str) -> None:
         ("op=CREATE&user.name=knox&doAs=bob", None),
     ],
 )
-def test_one_asks_as_a_caller_only_if_every_release_reads_the_same_name(
-    query: str, user: RpcUser | None
-) -> None:
+def test_queries_name_a_caller_if_all_releases_agree(query: str, user: RpcUser | None) -> None:
     """OwnWrites: the right of another says nothing of the caller's."""
     assert rpc_user_of_head(RequestHead("GET", f"/webhdfs/v1/a?{query}", ())) == user
 

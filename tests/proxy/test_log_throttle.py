@@ -20,7 +20,7 @@ from tests.proxy.doubles import (
     settled,
     turns,
 )
-from tests.proxy.write_scene import METHOD
+from tests.proxy.write_fixture import METHOD
 
 
 def test_the_first_is_written_at_once_and_the_others_are_counted(caplog: pytest.LogCaptureFixture) -> None:
@@ -38,7 +38,7 @@ def test_the_first_is_written_at_once_and_the_others_are_counted(caplog: pytest.
     assert caplog.messages[2:] == ["five"]
 
 
-async def test_writes_to_a_namenode_that_refuses_our_questions_do_not_fill_the_log(
+async def test_refused_questions_of_writes_do_not_fill_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Without superuser rights each creation would bring two lines, for as long as the proxy runs."""

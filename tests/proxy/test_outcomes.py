@@ -7,8 +7,8 @@ import pytest
 
 from nncache.cache import (
     Denied,
+    EntryKind,
     Failed,
-    Kind,
     Known,
     OpenFile,
     Outcome,
@@ -49,9 +49,7 @@ def of(code: int, body: bytes, cookies: tuple[bytes, ...] = ()) -> UpstreamReply
 
 
 @pytest.mark.parametrize(("credential", "proven"), [(None, inf), (CREDENTIAL, 58.0)])
-def test_true_answers_prove_who_asked_for_as_long_as_the_credential_lives(
-    credential: Credential | None, proven: float
-) -> None:
+def test_a_proof_lasts_as_long_as_its_credential(credential: Credential | None, proven: float) -> None:
     """By the NameNode's own clock; without a credential nothing ends."""
     gone, directory, link = (
         said(code, body, credential)
@@ -60,7 +58,7 @@ def test_true_answers_prove_who_asked_for_as_long_as_the_credential_lives(
     assert isinstance(gone, Known)
     assert isinstance(directory, Known)
     assert isinstance(link, OpenFile)
-    assert (gone.kind, directory.kind) == (Kind.MISSING, Kind.DIRECTORY)
+    assert (gone.kind, directory.kind) == (EntryKind.MISSING, EntryKind.DIRECTORY)
     assert {each.proven_for_s for each in (gone, directory, link)} == {proven}
     assert not {name for name, _ in gone.reply.headers} & {b"Date", b"Set-Cookie"}
 
@@ -73,7 +71,7 @@ def test_a_file_is_asked_about_and_then_kept_if_it_is_closed() -> None:
     )
     assert isinstance(closed, Known)
     assert isinstance(is_open, OpenFile)
-    assert (closed.kind, closed.proven_for_s, is_open.proven_for_s) == (Kind.FILE, 58.0, 58.0)
+    assert (closed.kind, closed.proven_for_s, is_open.proven_for_s) == (EntryKind.FILE, 58.0, 58.0)
     assert file_outcome(of(200, FILE, (b"a=b",)), CREDENTIAL, is_closed=True) == Failed()
 
 
@@ -91,12 +89,12 @@ def test_a_file_whose_status_is_kept_need_not_be_asked_about() -> None:
 @pytest.mark.parametrize(
     ("code", "body"), [(404, render_missing(PATH)), (200, DIRECTORY), (200, SYMLINK), (200, FILE)]
 )
-def test_a_reply_that_sets_a_cookie_proves_nothing_of_a_credential(code: int, body: bytes) -> None:
+def test_a_reply_that_sets_a_cookie_proves_no_credential(code: int, body: bytes) -> None:
     """Another credential may have been accepted in its place, or this one ends unless it is renewed."""
     assert said(code, body, CREDENTIAL, cookies=(cookie(kind="simple"),)) == Failed()
 
 
-def test_a_cookie_of_another_kind_tells_of_a_credential_that_is_not_known() -> None:
+def test_another_kind_of_cookie_is_an_unknown_credential() -> None:
     """Such as that of a server in front of the NameNode (JWT)."""
     assert said(200, DIRECTORY, cookies=(cookie(kind="jwt"),)) == Failed()
     assert isinstance(said(200, DIRECTORY, cookies=(cookie(kind="simple"),)), Known)

@@ -10,7 +10,7 @@ from nncache.proxy.headers import encode_fields, request_headers
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.plain_blocks import MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_SECRET_BLOCKS, PlainBlocks, fields_of
 from tests.hadoop.made_credentials import cookie
-from tests.proxy.plain_scene import plain_scene
+from tests.proxy.plain_fixture import plain_fixture
 from tests.proxy.test_plain_fills import ASK, GONE, MISS, STORED, ask
 from tests.proxy.wire import RawNameNode, says
 
@@ -154,7 +154,7 @@ async def test_a_miss_with_a_cookie_proves_that_cookie_alone() -> None:
         ASK.replace(b"&user.name=joe", b"").replace(b"Accept: */*", b"Cookie: " + cookie(user))
         for user in ("alice", "bob")
     )
-    async with RawNameNode(says(dated)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(dated)) as namenode, plain_fixture(namenode) as s:
         for request in (ours, theirs):
             await s.learn(request.replace(b"/f?", b"/other?"))
         assert s.calls.requests == 0
@@ -165,7 +165,7 @@ async def test_a_miss_with_a_cookie_proves_that_cookie_alone() -> None:
         assert s.calls.requests >= 1
         assert all(b"Cookie: hadoop.auth=" in head for head in namenode.heads)
         assert s.is_quiet
-    async with RawNameNode(says(renewed)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(renewed)) as namenode, plain_fixture(namenode) as s:
         await s.learn(ours.replace(b"/f?", b"/other?"))
         for _ in range(2):
             assert (await ask(s, ours)).all(b"Cache-Status") == MISS

@@ -18,7 +18,7 @@ from nncache.proxy.identity import claimed_caller
 from nncache.proxy.plain_blocks import MAX_BLOCKS
 from nncache.proxy.targets import is_webhdfs
 from tests.hadoop.made_credentials import token
-from tests.proxy.plain_scene import (
+from tests.proxy.plain_fixture import (
     BODY,
     HEAD,
     LIST,
@@ -26,7 +26,7 @@ from tests.proxy.plain_scene import (
     NOT_FOUND,
     STATUS,
     Held,
-    plain_scene,
+    plain_fixture,
     quick_of,
 )
 from tests.proxy.wire import (
@@ -39,7 +39,7 @@ from tests.proxy.wire import (
 
 async def test_a_known_kind_of_call_needs_no_parser() -> None:
     """From the second one on; it is counted like any other, and what the NameNode reads is the same."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         assert s.calls.requests == 0
         async with s.client() as client:
@@ -66,7 +66,7 @@ async def test_both_ways_give_the_same_bytes(request_: bytes, reply: bytes) -> N
     """To the client and to the NameNode."""
     got: list[tuple[Any, ...]] = []
     for is_plain in (True, False):
-        async with RawNameNode(says(reply)) as namenode, plain_scene(namenode, is_plain=is_plain) as s:
+        async with RawNameNode(says(reply)) as namenode, plain_fixture(namenode, is_plain=is_plain) as s:
             await s.learn(request_)
             async with s.client() as client:
                 client.send(request_)
@@ -97,7 +97,7 @@ async def test_both_ways_give_the_same_bytes(request_: bytes, reply: bytes) -> N
 )
 async def test_what_is_not_plain_is_for_the_parser(request_: bytes) -> None:
     """Also when the fields, or the very request, were seen before."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         for number in range(2, 4):
             async with s.client() as client:
@@ -111,7 +111,7 @@ async def test_what_is_not_plain_is_for_the_parser(request_: bytes) -> None:
 
 async def test_a_connection_comes_back_from_the_parser() -> None:
     """After some plain calls in a row."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s, s.client() as client:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s, s.client() as client:
         for _ in range(10):
             client.send(LIST)
             assert (await client.reply()).body == BODY
@@ -119,9 +119,9 @@ async def test_a_connection_comes_back_from_the_parser() -> None:
         assert s.server.requests == len(namenode.heads) == 10
 
 
-async def test_a_kind_of_client_in_use_stays_known_whatever_others_send() -> None:
+async def test_a_client_kind_in_use_stays_known() -> None:
     """Random agents of one client push out each other: their number is bounded."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         for number in range(2 * MAX_BLOCKS):
             assert s.calls.concerns(LIST)
@@ -136,7 +136,7 @@ async def test_a_kind_of_client_in_use_stays_known_whatever_others_send() -> Non
         st.sampled_from(("user.name=joe", "doas=ann", "delegation=t0k", "user.name=hdfs/h@R")), max_size=3
     ),
 )
-def test_what_the_strict_reader_takes_means_the_same_to_the_other(tail: str, query: list[str]) -> None:
+def test_strict_and_loose_readers_agree(tail: str, query: list[str]) -> None:
     """So it need not be read by both."""
     target = "/webhdfs/v1/w/" + tail + "?" + "&".join(["op=GETFILESTATUS", *query])
     plain = parse_plain(target)
@@ -152,7 +152,7 @@ async def test_limits_of_calls_hold() -> None:
     """A call beyond them is refused by the ordinary path, and counted once."""
     held = Held()
     limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode, limits=limits) as s:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode, limits=limits) as s:
         await s.learn()
         async with s.client() as client:
             statuses = []
@@ -181,9 +181,9 @@ class Unread:
         return getattr(self._transport, name)
 
 
-async def test_nothing_is_forwarded_before_the_client_has_read_what_it_was_sent() -> None:
+async def test_nothing_is_forwarded_before_the_client_has_read() -> None:
     """Q2: else a client that reads nothing would fill the memory with replies."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         async with s.client() as client:
             client.send(LIST)
@@ -195,18 +195,18 @@ async def test_nothing_is_forwarded_before_the_client_has_read_what_it_was_sent(
             assert s.calls.requests == 1
 
 
-async def test_without_an_open_connection_or_an_active_namenode_it_goes_the_ordinary_way() -> None:
+async def test_without_a_connection_the_ordinary_path_is_used() -> None:
     """Which waits for one."""
     async with (
         RawNameNode(says(LISTED)) as namenode,
-        plain_scene(namenode, limits=limits_of_tests(upstream_idle_s=0)) as s,
+        plain_fixture(namenode, limits=limits_of_tests(upstream_idle_s=0)) as s,
     ):
         await s.learn()
         async with s.client() as client:
             client.send(LIST)
             assert (await client.reply()).body == BODY
         assert s.calls.requests == 0
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         s.pool.active = None
         async with s.client() as client:
@@ -219,7 +219,7 @@ async def test_without_an_open_connection_or_an_active_namenode_it_goes_the_ordi
 async def test_no_credential_is_remembered() -> None:
     """Neither a block with one, nor a target with a delegation token."""
     secret = b"s3cret"
-    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         for request in (
             LIST.replace(b"Accept: */*", b"Cookie: hadoop.auth=" + secret),
@@ -245,7 +245,7 @@ async def test_a_read_with_a_token_alone_is_a_plain_call() -> None:
         b"HTTP/1.1 404 Not Found\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\n"
         b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
     )
-    async with RawNameNode(says(dated % (len(gone), gone))) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(dated % (len(gone), gone))) as namenode, plain_fixture(namenode) as s:
         await s.learn(ask.replace(b"/f?", b"/other?").replace(b"&delegation=%b", b""))
         made = []
         for _ in range(3):
@@ -268,7 +268,7 @@ async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch:
     def fail(*_: object) -> None:
         raise LookupError("a bug")
 
-    async with RawNameNode(says(LISTED), says(NOT_FOUND)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(LISTED), says(NOT_FOUND)) as namenode, plain_fixture(namenode) as s:
         await s.learn()
         cache = s.calls._cache  # noqa: SLF001 - to break it
         monkeypatch.setattr(cache, "why_no_trace", fail)

@@ -15,7 +15,7 @@ from nncache.proxy import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import plain_exchange
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK
-from tests.proxy.plain_scene import Held, PlainScene, plain_scene, quick_of, under_way
+from tests.proxy.plain_fixture import Held, PlainScene, plain_fixture, quick_of, under_way
 from tests.proxy.wire import RawClient, RawNameNode, RawReply, cuts, limits_of_tests, says, until
 
 FIELDS = b"Host: nn\r\nAccept: */*\r\n\r\n"
@@ -57,7 +57,7 @@ async def learn(s: PlainScene) -> None:
 
 async def test_a_miss_needs_no_parser_and_is_kept() -> None:
     """It is counted like any other, and the next read is a hit."""
-    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode) as s:
         await learn(s)
         reply = await ask(s)
         assert (reply.status, reply.body) == (404, render_missing("/kept/f"))
@@ -90,13 +90,13 @@ async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
     """To the client, to the NameNode, and in the cache: the next reader is told the same."""
     got: list[tuple[Any, ...]] = []
     for is_plain in (True, False):
-        async with RawNameNode(says(reply)) as namenode, plain_scene(namenode, is_plain=is_plain) as s:
+        async with RawNameNode(says(reply)) as namenode, plain_fixture(namenode, is_plain=is_plain) as s:
             await s.learn(request_.replace(b"/f?", b"/other?"))
-            told = [await ask(s, request_)]
-            told[0].all(b"Date")
+            reported = [await ask(s, request_)]
+            reported[0].all(b"Date")
             if request_ is not FRESH:
-                told.append(await ask(s, request_))
-            said = [(each.line, each.fields_but_the_time, each.body) for each in told]
+                reported.append(await ask(s, request_))
+            said = [(each.line, each.fields_but_the_time, each.body) for each in reported]
             stats = s.front_end.stats()
             got.append(
                 (
@@ -115,7 +115,7 @@ async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
 async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None:
     """OpenFileUncached; the client is told only then."""
     for is_closed in (True, False):
-        async with RawNameNode(says(GONE), says(IS_FILE)) as namenode, plain_scene(namenode) as s:
+        async with RawNameNode(says(GONE), says(IS_FILE)) as namenode, plain_fixture(namenode) as s:
             await learn(s)
             async with s.client() as client:
                 client.send(ASK)
@@ -129,11 +129,11 @@ async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None
             assert s.is_quiet
 
 
-async def test_the_client_does_not_wait_for_long_whether_a_file_is_closed() -> None:
+async def test_isfileclosed_delays_the_client_only_briefly() -> None:
     """It gets its reply; the answer may still be of use to others."""
     async with (
         RawNameNode(says(GONE), says(IS_FILE)) as namenode,
-        plain_scene(namenode, join_wait_s=0.05) as s,
+        plain_fixture(namenode, join_wait_s=0.05) as s,
     ):
         await learn(s)
         assert (await ask(s)).all(b"Cache-Status") == MISS
@@ -148,7 +148,7 @@ async def test_others_may_join() -> None:
     """The NameNode is asked once."""
     held = Held()
     held.parts = (GONE,)
-    async with RawNameNode(says(GONE), held) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(GONE), held) as namenode, plain_fixture(namenode) as s:
         await learn(s)
         async with s.client() as first, s.client() as second:
             await under_way(s, held, first, ASK)
@@ -186,7 +186,7 @@ async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
     """The NameNode is asked once, the reply is kept, and the call is counted once."""
     held = Held()
     held.parts = (IS_FILE if waits_for_closed else GONE,)
-    async with RawNameNode(says(GONE), held, says(GONE)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(GONE), held, says(GONE)) as namenode, plain_fixture(namenode) as s:
         await learn(s)
         async with s.client() as client:
             await under_way(s, held, client, ASK)
@@ -220,7 +220,7 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
     monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.02)
     held = Held()
     held.parts = (GONE[:40], GONE[40:])
-    async with RawNameNode(says(GONE), held) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(GONE), held) as namenode, plain_fixture(namenode) as s:
         await learn(s)
         async with s.client() as client:
             client.send(ASK)
@@ -234,9 +234,9 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
         assert s.is_quiet
 
 
-async def test_a_namenode_that_fails_is_asked_again_by_the_ordinary_path() -> None:
+async def test_a_failed_call_is_repeated_by_the_ordinary_path() -> None:
     """One that cuts the connection, and one that is not active any more."""
-    async with RawNameNode(says(GONE), cuts, says(GONE)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(GONE), cuts, says(GONE)) as namenode, plain_fixture(namenode) as s:
         await learn(s)
         assert (await ask(s)).status == 404
         assert s.upstream.stats().repeated == 1
@@ -244,7 +244,7 @@ async def test_a_namenode_that_fails_is_asked_again_by_the_ordinary_path() -> No
     async with (
         RawNameNode(says(GONE), says(http(b"403 Forbidden", STANDBY))) as first,
         RawNameNode(says(GONE)) as second,
-        plain_scene(first, second) as s,
+        plain_fixture(first, second) as s,
     ):
         await learn(s)
         assert (await ask(s)).all(b"Cache-Status") == MISS  # of none that is known to be active
@@ -256,7 +256,7 @@ async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
     """As an error, which is counted."""
     async with (
         RawNameNode(says(GONE), cuts) as namenode,
-        plain_scene(namenode, limits=limits_of_tests(failover_wait_s=0.01)) as s,
+        plain_fixture(namenode, limits=limits_of_tests(failover_wait_s=0.01)) as s,
     ):
         await learn(s)
         assert (await ask(s)).status == 502
@@ -270,7 +270,7 @@ async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
     held.parts = ()
     async with (
         RawNameNode(says(GONE), held) as namenode,
-        plain_scene(namenode, limits=limits_of_tests(failover_wait_s=0.01)) as s,
+        plain_fixture(namenode, limits=limits_of_tests(failover_wait_s=0.01)) as s,
     ):
         await learn(s)
         async with s.client() as client:
@@ -290,7 +290,7 @@ async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
     """NoLateFill, and replies of the active NameNode only."""
     held = Held()
     held.parts = (GONE,)
-    async with RawNameNode(says(GONE), held) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(GONE), held) as namenode, plain_fixture(namenode) as s:
         await learn(s)
         async with s.client() as client:
             await under_way(s, held, client, ASK)
@@ -308,7 +308,7 @@ async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
 
 async def test_what_is_kept_or_asked_is_for_the_cache_to_decide_on() -> None:
     """Unless its caller wants the NameNode's own answer."""
-    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode) as s:
         await learn(s)
         await s.learn(FRESH.replace(b"/f?", b"/third?"))
         assert s.calls.concerns(ASK)
@@ -322,7 +322,7 @@ async def test_what_is_kept_or_asked_is_for_the_cache_to_decide_on() -> None:
 async def test_limits_of_calls_hold() -> None:
     """Each is counted until its reply has come; none beyond them is asked."""
     limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
-    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode, limits=limits) as s:
+    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode, limits=limits) as s:
         await learn(s)
         statuses = [(await ask(s, ASK.replace(b"/f?", b"/f%d?" % each))).status for each in range(4)]
         assert statuses == [404, 404, 429, 429]
@@ -333,7 +333,7 @@ async def test_limits_of_calls_hold() -> None:
 async def test_without_an_open_connection_it_goes_the_ordinary_way() -> None:
     """And takes one ticket."""
     limits = limits_of_tests(upstream_idle_s=0)
-    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode, limits=limits) as s:
+    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode, limits=limits) as s:
         await learn(s)
         assert (await ask(s)).all(b"Cache-Status") == STORED
         assert s.calls.requests == 0
@@ -347,7 +347,7 @@ async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.Mo
     def fail(*_: object, **__: object) -> None:
         raise LookupError("a bug")
 
-    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode) as s:
         await learn(s)
         with monkeypatch.context() as broken:
             broken.setattr(s.cache, "lookup", fail)
@@ -373,7 +373,7 @@ async def test_a_stop_waits_for_questions_under_way() -> None:
     held = Held()
     held.parts = (GONE,)
     async with RawNameNode(says(GONE), held) as namenode:
-        async with plain_scene(namenode) as s:
+        async with plain_fixture(namenode) as s:
             await learn(s)
             async with s.client() as client, asyncio.TaskGroup() as tasks:
                 await under_way(s, held, client, ASK)
@@ -385,7 +385,7 @@ async def test_a_stop_waits_for_questions_under_way() -> None:
     held = Held()
     held.parts = (GONE,)
     async with RawNameNode(says(GONE), held) as namenode:
-        async with plain_scene(namenode) as s:
+        async with plain_fixture(namenode) as s:
             await learn(s)
             async with s.client() as client:
                 await under_way(s, held, client, ASK)

@@ -7,7 +7,7 @@ import pytest
 from nncache.hadoop.calls import parse_plain
 from nncache.proxy.messages import Header
 from nncache.proxy.reading import read_admitted, read_request
-from nncache.proxy.termination.cookies import Keys, Session
+from nncache.proxy.termination.cookies import Keys, LoginSession
 from nncache.proxy.termination.terminator import Admitted, SessionLease
 from tests.hadoop.made_credentials import cookie, token
 
@@ -24,7 +24,7 @@ def admitted(*headers: Header, target: str = f"{TARGET}&user.name=alice") -> Adm
         headers=headers,
         adds=ADDS,
         repeatable_until=7.0,
-        lease=SessionLease(Session("alice", "alice@TEST", 0), lambda: Keys(()), lambda: 0.0, 7.0),
+        lease=SessionLease(LoginSession("alice", "alice@TEST", 0), lambda: Keys(()), lambda: 0.0, 7.0),
     )
 
 

@@ -30,7 +30,7 @@ HERD = 1000
 
 
 @dataclass
-class Scene:
+class Fixture:
     """Reads above a real cache and a NameNode that waits for the test."""
 
     clock: FakeClock
@@ -55,7 +55,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(join_wait_s: float = 5.0) -> AsyncIterator[Scene]:
+async def fixture(join_wait_s: float = 5.0) -> AsyncIterator[Fixture]:
     """Make a scene; leaving it waits for its clients and flights."""
     clock, namenode, signal = FakeClock(), HeldNameNode(), ManualSignal()
     cache = make_cache(clock)
@@ -63,12 +63,12 @@ async def scene(join_wait_s: float = 5.0) -> AsyncIterator[Scene]:
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as clients:
         flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=60.0)
         reads = Reads(cache, flights, signal, clock, join_wait_s=join_wait_s)
-        yield Scene(clock, cache, namenode, signal, reads, clients)
+        yield Fixture(clock, cache, namenode, signal, reads, clients)
 
 
 async def test_a_miss_is_asked_then_served() -> None:
     """The first read brings the entry, the second one is a hit."""
-    async with scene() as s:
+    async with fixture() as s:
         first = s.ask()
         await turns()
         s.namenode.fetches.answer(missing(PATH, s.clock()))
@@ -81,7 +81,7 @@ async def test_a_miss_is_asked_then_served() -> None:
 
 async def test_the_reply_says_whether_it_was_kept() -> None:
     """An open file's status goes to the client, and nobody is told that it is stored."""
-    async with scene() as s:
+    async with fixture() as s:
         asked = s.ask()
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, s.clock()))
@@ -92,9 +92,9 @@ async def test_the_reply_says_whether_it_was_kept() -> None:
         assert not answer.is_stored
 
 
-async def test_a_client_is_held_back_for_the_cache_no_longer_than_join_wait() -> None:
+async def test_a_client_is_delayed_no_longer_than_join_wait() -> None:
     """A NameNode slow to say whether the file is closed delays the reply by `join_wait_s` at most."""
-    async with scene(join_wait_s=0.01) as s:
+    async with fixture(join_wait_s=0.01) as s:
         asked = s.ask()
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, s.clock()))
@@ -106,7 +106,7 @@ async def test_a_client_is_held_back_for_the_cache_no_longer_than_join_wait() ->
 
 async def test_a_herd_of_one_caller_costs_one_call() -> None:
     """Join: whoever asks while the same caller's question is under way shares its answer."""
-    async with scene() as s:
+    async with fixture() as s:
         herd = [s.ask() for _ in range(HERD)]
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, s.clock()))
@@ -119,9 +119,9 @@ async def test_a_herd_of_one_caller_costs_one_call() -> None:
 
 
 @pytest.mark.parametrize("herd", [1, HERD])
-async def test_a_file_that_is_kept_is_shared_only_if_it_is_known_to_be_closed(herd: int) -> None:
+async def test_a_file_is_shared_only_if_known_to_be_closed(herd: int) -> None:
     """Another caller has to prove his right: alone he costs one call, a herd of his asks about the file too."""
-    async with scene() as s:
+    async with fixture() as s:
         first = s.ask()
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, s.clock()))
@@ -142,7 +142,7 @@ async def test_a_file_that_is_kept_is_shared_only_if_it_is_known_to_be_closed(he
 
 async def test_a_herd_of_many_callers_with_grants_costs_one_call() -> None:
     """Wait: the others hold a right to the directory, and want the entry and then the proof of one moment."""
-    async with scene() as s:
+    async with fixture() as s:
         users = [f"user{number}" for number in range(HERD)]
         for user in users:
             await s.fill("/w/other", user)
@@ -168,7 +168,7 @@ async def test_a_herd_of_many_callers_with_grants_costs_one_call() -> None:
 
 async def test_a_cover_that_is_too_early_is_waited_over() -> None:
     """ProvenGrant: a probe sent before the reply explains nothing; the wait goes on."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")
         asked = s.ask(PATH, "bob")
@@ -184,7 +184,7 @@ async def test_a_cover_that_is_too_early_is_waited_over() -> None:
 
 async def test_who_waits_in_vain_asks() -> None:
     """No proof within `join_wait_s`: the NameNode is asked, as that caller."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")
         asked = s.ask(PATH, "bob")
@@ -197,9 +197,9 @@ async def test_who_waits_in_vain_asks() -> None:
         assert answer.why is Reason.GRANT_PENDING
 
 
-async def test_a_flight_that_takes_too_long_is_not_waited_for_by_others() -> None:
+async def test_others_do_not_wait_for_a_long_flight() -> None:
     """Wait is bounded by `join_wait_s`: then a caller with a grant asks by himself."""
-    async with scene(join_wait_s=0.02) as s:
+    async with fixture(join_wait_s=0.02) as s:
         await s.fill("/w/other", "bob")
         slow = s.ask(PATH, "alice")
         await turns()
@@ -214,7 +214,7 @@ async def test_a_flight_that_takes_too_long_is_not_waited_for_by_others() -> Non
 @pytest.mark.parametrize("end", ["denied", "timeout", "spoiled"])
 async def test_those_who_joined_in_vain_ask_at_once_and_side_by_side(end: str) -> None:
     """ProvenGrant, NoLateFill: nobody is handed a refusal, a failure or a reply that a change has overtaken."""
-    async with scene() as s:
+    async with fixture() as s:
         herd = [s.ask() for _ in range(5)]
         await turns()
         match end:
@@ -236,7 +236,7 @@ async def test_those_who_joined_in_vain_ask_at_once_and_side_by_side(end: str) -
 
 async def test_nobody_joins_another_callers_question() -> None:
     """ProvenGrant: without a grant each caller is proven by the NameNode itself."""
-    async with scene() as s:
+    async with fixture() as s:
         asked = [s.ask(PATH, "alice"), s.ask(PATH, "bob")]
         await turns()
         assert [head.target for (head,) in s.namenode.fetches.calls] == [
@@ -256,7 +256,7 @@ async def test_nobody_joins_a_question_that_a_change_has_overtaken(
     change: Touched | Appeared | AccessChanged,
 ) -> None:
     """OwnWrites: who asks after the change was answered wants an answer that was given after it."""
-    async with scene() as s:
+    async with fixture() as s:
         before = s.ask()
         await turns()
         s.cache.apply(change, s.clock())
@@ -271,9 +271,9 @@ async def test_nobody_joins_a_question_that_a_change_has_overtaken(
         assert second.reply.status == 403
 
 
-async def test_nobody_joins_a_question_older_than_the_staleness_allowed() -> None:
+async def test_no_caller_joins_a_flight_beyond_the_bound() -> None:
     """Bounded: the NameNode may have looked when the question came."""
-    async with scene() as s:
+    async with fixture() as s:
         early = s.ask()
         await turns()
         s.clock.now += 3.5
@@ -289,7 +289,7 @@ async def test_nobody_joins_a_question_older_than_the_staleness_allowed() -> Non
 
 async def test_no_cache_neither_joins_nor_is_joined() -> None:
     """`Cache-Control: no-cache` wants an answer given after the request, for itself."""
-    async with scene() as s:
+    async with fixture() as s:
         asked = [s.ask(), s.ask(refresh=True), s.ask(refresh=True)]
         await turns()
         assert s.namenode.fetches.waiting == 3
@@ -302,7 +302,7 @@ async def test_no_cache_neither_joins_nor_is_joined() -> None:
 
 async def test_a_refresh_replaces_what_is_served() -> None:
     """The next ordinary read sees the answer that no-cache brought."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.fill(PATH, "alice")
         asked = s.ask(refresh=True)
         await turns()
@@ -317,7 +317,7 @@ async def test_a_refresh_replaces_what_is_served() -> None:
 
 async def test_a_client_that_leaves_leaves_the_question_behind() -> None:
     """Those who joined it get their answer, and the cache its entry."""
-    async with scene() as s:
+    async with fixture() as s:
         first = s.ask()
         await turns()
         joined = s.ask()
@@ -331,7 +331,7 @@ async def test_a_client_that_leaves_leaves_the_question_behind() -> None:
 
 async def test_those_who_wait_leave_nothing_behind() -> None:
     """Cancelled while joining or waiting, a client ends nobody else's question."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.fill("/w/other", "bob")
         first = s.ask()
         await turns()
@@ -346,7 +346,7 @@ async def test_those_who_wait_leave_nothing_behind() -> None:
 
 async def test_what_leaves_no_trace_is_passed_on() -> None:
     """A path outside the filters, and everything while the stream is closed."""
-    async with scene() as s:
+    async with fixture() as s:
         answer = await s.ask("/w/too/deep/to/match")
         assert answer == PassOn(Reason.NO_FILTER)
         s.cache.close_stream("test")
@@ -356,7 +356,7 @@ async def test_what_leaves_no_trace_is_passed_on() -> None:
 
 async def test_nobody_waits_with_a_patience_of_zero() -> None:
     """`join_wait_s = 0` switches waiting off."""
-    async with scene(join_wait_s=0) as s:
+    async with fixture(join_wait_s=0) as s:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")
         asked = s.ask(PATH, "bob")

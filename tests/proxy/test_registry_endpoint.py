@@ -14,16 +14,16 @@ from nncache.proxy import registry_endpoint
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import EntryNotFoundError, RegistryUnavailableError
+from nncache.proxy.fair_limiter import OF_ONE
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.registry_endpoint import PER_BYTES, RegistryAnswer, RegistryEndpoint
-from nncache.proxy.registry_turns import OF_ONE
+from nncache.proxy.registry_request import RegistryRequest
 from nncache.proxy.registry_waits import Followed, RegistryPage
-from nncache.proxy.registry_wish import RegistryWish
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.wait_groups import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
-from tests.proxy.front_scene import WireReply, ask
+from tests.proxy.front_fixture import WireReply, ask
 from tests.proxy.kept_hits import fast_path_alone
 
 
@@ -52,7 +52,7 @@ class Pages:
         finally:
             self.followers.remove(followed)
 
-    async def page(self, wish: RegistryWish) -> RegistryPage:
+    async def page(self, registry_request: RegistryRequest) -> RegistryPage:
         """Return one."""
         self.asked += 1
         await self.is_open.wait()
@@ -60,13 +60,13 @@ class Pages:
             return self.special
         if self.failure is not None:
             raise self.failure
-        if wish.path not in self.pages:
-            raise EntryNotFoundError(f"{wish.path}: there is no such entry")
-        return RegistryPage(self.pages[wish.path])
+        if registry_request.path not in self.pages:
+            raise EntryNotFoundError(f"{registry_request.path}: there is no such entry")
+        return RegistryPage(self.pages[registry_request.path])
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A server with the endpoint."""
 
     pages: Pages
@@ -85,7 +85,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
+async def fixture() -> AsyncIterator[Fixture]:
     """Start one."""
     clock, pages, limits = FakeClock(), Pages(), LimitSettings()
     traffic = Traffic(clock)
@@ -96,7 +96,7 @@ async def scene() -> AsyncIterator[Scene]:
     endpoint = RegistryEndpoint(pages, traffic, limits, max_wait_s=60)
     server = Server(endpoint.before(others), fast_path_alone(clock), limits, traffic=traffic)
     await server.start("127.0.0.1", 0)
-    made = Scene(pages, clock, server, [], endpoint)
+    made = Fixture(pages, clock, server, [], endpoint)
     traffic.observers = (made,)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(endpoint.run())
@@ -110,7 +110,7 @@ async def scene() -> AsyncIterator[Scene]:
 
 async def test_a_page_has_a_tag_that_spares_it_the_next_time() -> None:
     """Until it is another; a cache in between asks each time (RFC 9111, section 5.2.2.4)."""
-    async with scene() as s:
+    async with fixture() as s:
         first = await s.ask("/a")
         assert (first.status, first.body, first["Content-Type"]) == (200, b'{"a":1}', "application/json")
         assert first["Cache-Control"] == "no-cache"
@@ -126,7 +126,7 @@ async def test_a_page_has_a_tag_that_spares_it_the_next_time() -> None:
 
 async def test_head_is_get_without_a_body() -> None:
     """And nothing else is allowed."""
-    async with scene() as s:
+    async with fixture() as s:
         reply = await s.ask("/a", method="HEAD")
         assert (reply.status, reply["Content-Length"]) == (200, "7")
         refused = await s.ask("/a", "Content-Length: 0", method="PUT")
@@ -136,7 +136,7 @@ async def test_head_is_get_without_a_body() -> None:
 
 async def test_other_paths_go_on_as_before() -> None:
     """Whatever they begin with."""
-    async with scene() as s:
+    async with fixture() as s:
         assert (await s.ask("x")).body == b"others"
         assert s.pages.asked == 0
         assert s.seen == []
@@ -144,7 +144,7 @@ async def test_other_paths_go_on_as_before() -> None:
 
 async def test_errors_have_the_form_of_webhdfs() -> None:
     """Of the client's making or not; a bug is one."""
-    async with scene() as s:
+    async with fixture() as s:
         missing = await s.ask("/b")
         assert (missing.status, json.loads(missing.body)["RemoteException"]["exception"]) == (
             404,
@@ -158,7 +158,7 @@ async def test_errors_have_the_form_of_webhdfs() -> None:
 
 async def test_a_client_address_has_a_rate() -> None:
     """Beyond a burst it is said when to come back; what reads a subtree costs ten."""
-    async with scene() as s:
+    async with fixture() as s:
         replies = [await s.ask("/a?recursive") for _ in range(11)]
         assert [reply.status for reply in replies] == [200] * 10 + [429]
         assert replies[-1]["Retry-After"] == "1"
@@ -169,14 +169,14 @@ async def test_a_client_address_has_a_rate() -> None:
 
 async def test_a_large_record_is_charged_for() -> None:
     """What is read for a request costs, too."""
-    async with scene() as s:
+    async with fixture() as s:
         s.pages.special = RegistryPage(b"x", read_bytes=60 * PER_BYTES)
         assert [(await s.ask("/a")).status for _ in range(3)] == [200, 200, 429]
 
 
 async def test_few_subtrees_are_read_at_the_same_time() -> None:
     """Of one address one, while others of it wait, and few; single records are read beside them."""
-    async with scene() as s:
+    async with fixture() as s:
         s.pages.is_open.clear()
         async with asyncio.TaskGroup() as tasks:
             asked = [tasks.create_task(s.ask("/a?recursive")) for _ in range(OF_ONE + 1)]
@@ -191,7 +191,7 @@ async def test_few_subtrees_are_read_at_the_same_time() -> None:
         assert (await s.ask("/a?recursive")).status == 200
 
 
-async def until_held(s: Scene, count: int = 1) -> None:
+async def until_held(s: Fixture, count: int = 1) -> None:
     """Wait until so many are held, and the registry is followed."""
     while s.endpoint.stats().waiters != count or not s.pages.followers:
         await turns(1)
@@ -199,14 +199,14 @@ async def until_held(s: Scene, count: int = 1) -> None:
 
 async def test_a_request_is_held_until_its_tag_would_differ() -> None:
     """The registry is followed from then on; the time for which it was held is none of its work."""
-    async with scene() as s, asyncio.TaskGroup() as tasks:
+    async with fixture() as s, asyncio.TaskGroup() as tasks:
         first = await s.ask("/a")
         assert (s.pages.follows, first["Vary"]) == (0, "Accept")
         fields = ("Prefer: wait=50", f"If-None-Match: {first['ETag']}")
         held = tasks.create_task(s.ask("/a", *fields))
         await until_held(s)
         s.pages.pages["/a"] = b'{"a":2}'
-        s.pages.followers[0].touched("/a")
+        s.pages.followers[0].invalidated("/a")
         reply = await held
         assert (reply.status, reply.body) == (200, b'{"a":2}')
         assert reply["Preference-Applied"] == "wait=50"
@@ -216,7 +216,7 @@ async def test_a_request_is_held_until_its_tag_would_differ() -> None:
 
 async def test_the_end_of_the_time_is_a_304() -> None:
     """Which says that it was waited; max_wait_s bounds it."""
-    async with scene() as s:
+    async with fixture() as s:
         first = await s.ask("/a")
         reply = await s.ask("/a", "Prefer: wait=1", f"If-None-Match: {first['ETag']}")
         assert (reply.status, reply["Preference-Applied"]) == (304, "wait=1")
@@ -226,7 +226,7 @@ async def test_the_end_of_the_time_is_a_304() -> None:
 
 async def test_a_drain_answers_all_who_wait() -> None:
     """Without a word of the wait, so that clients pause before they ask again."""
-    async with scene() as s, asyncio.TaskGroup() as tasks:
+    async with fixture() as s, asyncio.TaskGroup() as tasks:
         etag = (await s.ask("/a"))["ETag"]
         held = tasks.create_task(s.ask("/a", "Prefer: wait=50", f"If-None-Match: {etag}"))
         await until_held(s)
@@ -241,7 +241,7 @@ async def test_a_registry_that_cannot_be_followed_holds_none(
 ) -> None:
     """Those who wait are answered, and it is tried again."""
     monkeypatch.setattr(registry_endpoint, "AGAIN_S", 0.01)
-    async with scene() as s, asyncio.TaskGroup() as tasks:
+    async with fixture() as s, asyncio.TaskGroup() as tasks:
         etag = (await s.ask("/a"))["ETag"]
         held = tasks.create_task(s.ask("/a", "Prefer: wait=50", f"If-None-Match: {etag}"))
         await until_held(s)
@@ -256,14 +256,14 @@ async def test_a_registry_that_cannot_be_followed_holds_none(
 async def test_the_registry_is_followed_while_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """And for some minutes more, then not until one waits again, which is held at once."""
     monkeypatch.setattr(registry_endpoint, "UNUSED_S", 0.0)
-    async with scene() as s, asyncio.TaskGroup() as tasks:
+    async with fixture() as s, asyncio.TaskGroup() as tasks:
         fields = ("Prefer: wait=50", f"If-None-Match: {(await s.ask('/a'))['ETag']}")
         for number in (1, 2):
             held = tasks.create_task(s.ask("/a", *fields))
             await until_held(s)
             assert s.pages.follows == number
             s.pages.special = RegistryPage(b"other")
-            s.pages.followers[0].touched("/a")
+            s.pages.followers[0].invalidated("/a")
             assert (await held).body == b"other"
             s.pages.special = None
             while s.pages.followers:
@@ -272,19 +272,19 @@ async def test_the_registry_is_followed_while_requests_wait(monkeypatch: pytest.
 
 async def test_a_lost_zookeeper_is_answered() -> None:
     """With when to ask again."""
-    async with scene() as s, asyncio.TaskGroup() as tasks:
+    async with fixture() as s, asyncio.TaskGroup() as tasks:
         etag = (await s.ask("/a"))["ETag"]
         held = tasks.create_task(s.ask("/a", "Prefer: wait=50", f"If-None-Match: {etag}"))
         await until_held(s)
         s.pages.failure = RegistryUnavailableError("away")
-        s.pages.followers[0].touched(None)
+        s.pages.followers[0].invalidated(None)
         reply = await held
         assert (reply.status, reply["Retry-After"]) == (503, "1")
 
 
 async def test_a_page_of_another_kind_has_its_own_fields() -> None:
     """An error among them has no tag."""
-    async with scene() as s:
+    async with fixture() as s:
         html = (b"Content-Type", b"text/html")
         s.pages.special = RegistryPage(b"<p>", html[1], 404, "Not Found", ((b"X-A", b"b"),))
         reply = await s.ask("/a")
@@ -300,7 +300,7 @@ async def test_a_page_of_another_kind_has_its_own_fields() -> None:
 
 async def test_each_answer_is_counted() -> None:
     """By what it was; figures of the source are among them."""
-    async with scene() as s:
+    async with fixture() as s:
         etag = (await s.ask("/a"))["ETag"]
         await s.ask("/a", f"If-None-Match: {etag}")
         await s.ask("/b")

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from nncache.proxy.conditional import Wish, etag_of
+from nncache.proxy.conditional import Conditions, etag_of
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, RegistryUnavailableError
+from nncache.proxy.registry_request import MAX_PATH, RegistryRequest, read_registry_request
 from nncache.proxy.registry_waits import (
     HELD,
     TREES,
@@ -19,14 +20,13 @@ from nncache.proxy.registry_waits import (
     RegistryWaits,
     _places_of,
 )
-from nncache.proxy.registry_wish import MAX_PATH, RegistryWish, read_registry_wish
 from nncache.proxy.wait_groups import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import turns
 
 LONG_S = 1_000
 OLD = b"1"
-KNOWS_OLD = Wish(frozenset({etag_of(OLD)}), LONG_S)
+KNOWS_OLD = Conditions(frozenset({etag_of(OLD)}), LONG_S)
 
 
 class Pages:
@@ -39,15 +39,15 @@ class Pages:
         self.failure: Exception | None = None
         self.read: list[str] = []
 
-    async def page(self, wish: RegistryWish) -> RegistryPage:
+    async def page(self, registry_request: RegistryRequest) -> RegistryPage:
         """Return one."""
-        self.read.append(wish.path)
-        there = self.pages.get(wish.path)  # as it is now, however long the answer takes
+        self.read.append(registry_request.path)
+        there = self.pages.get(registry_request.path)  # as it is now, however long the answer takes
         await self.is_open.wait()
         if self.failure is not None:
             raise self.failure
         if there is None:
-            raise EntryNotFoundError(f"{wish.path}: there is no such entry")
+            raise EntryNotFoundError(f"{registry_request.path}: there is no such entry")
         return RegistryPage(there)
 
 
@@ -60,7 +60,7 @@ class Line:
 
 
 @dataclass
-class Scene:
+class Fixture:
     """All that is held, and tasks of those who wait."""
 
     pages: Pages
@@ -68,21 +68,26 @@ class Scene:
     tasks: asyncio.TaskGroup
 
     async def hold(
-        self, target: str = "/a", want: Wish = KNOWS_OLD, *, holder: str = "h", client: Line | None = None
+        self,
+        target: str = "/a",
+        want: Conditions = KNOWS_OLD,
+        *,
+        holder: str = "h",
+        client: Line | None = None,
     ) -> asyncio.Task[RegistryWaited]:
         """Return a request that is held, or answered at once."""
-        wish, before = read_registry_wish(f"/v1/registry{target}", ()), self.waits.waiting
-        task = self.tasks.create_task(self._answer(wish, want, holder, client))
+        registry_request, before = read_registry_request(f"/v1/registry{target}", ()), self.waits.waiting
+        task = self.tasks.create_task(self._answer(registry_request, want, holder, client))
         async with asyncio.timeout(HANG_S):
             while not task.done() and self.waits.waiting == before:
                 await turns(1)
         return task
 
     async def _answer(
-        self, wish: RegistryWish, want: Wish, holder: str, client: Line | None
+        self, registry_request: RegistryRequest, want: Conditions, holder: str, client: Line | None
     ) -> RegistryWaited:
         try:
-            return await self.waits.answer(wish, want, holder, client)  # type: ignore[arg-type] # a Line is enough
+            return await self.waits.answer(registry_request, want, holder, client)  # type: ignore[arg-type] # a Line is enough
         except ClientGoneError as error:  # for the test to look at
             return RegistryWaited(said=error)
 
@@ -93,13 +98,13 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
+async def fixture() -> AsyncIterator[Fixture]:
     """Return one that is followed; leaving it, none is held any more."""
     pages = Pages()
-    waits = RegistryWaits(lambda wish, _: pages.page(wish), pages.page)
+    waits = RegistryWaits(lambda registry_request, _: pages.page(registry_request), pages.page)
     waits.followed(is_followed=True)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
-        yield Scene(pages, waits, tasks)
+        yield Fixture(pages, waits, tasks)
         waits.stop()
     assert waits.waiting == 0
     assert waits._groups == {}  # noqa: SLF001 - nothing is left of those who waited
@@ -114,13 +119,13 @@ def body_of(waited: RegistryWaited) -> bytes:
 
 async def test_it_is_held_until_the_answer_differs() -> None:
     """A touch that changed nothing costs one look; what differs is what is read then."""
-    async with scene() as s:
+    async with fixture() as s:
         held = await s.hold()
-        s.waits.touched("/a")
+        s.waits.invalidated("/a")
         assert await s.waits_on(held)
         assert s.pages.read == ["/a", "/a"]
         s.pages.pages["/a"] = b"2"
-        s.waits.touched("/a")
+        s.waits.invalidated("/a")
         waited = await held
         assert (body_of(waited), waited.applied_s) == (b"2", LONG_S)
         assert s.waits.ended[WaitEnd.CHANGED] == 1
@@ -128,8 +133,8 @@ async def test_it_is_held_until_the_answer_differs() -> None:
 
 async def test_what_differs_already_is_answered_at_once() -> None:
     """Before anything is followed, too; a wait of nothing is none."""
-    async with scene() as s:
-        assert (await (await s.hold(want=Wish(frozenset({b'"x"'}), LONG_S)))).applied_s == LONG_S
+    async with fixture() as s:
+        assert (await (await s.hold(want=Conditions(frozenset({b'"x"'}), LONG_S)))).applied_s == LONG_S
         assert (await (await s.hold(want=replace(KNOWS_OLD, wait_s=0)))).applied_s is None
         s.waits.followed(is_followed=False)
         waited = await (await s.hold())
@@ -139,15 +144,17 @@ async def test_what_differs_already_is_answered_at_once() -> None:
 
 async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
     """So that no watch that does not fire makes an answer old; here it was not told of the change."""
-    async with scene() as s:
+    async with fixture() as s:
         held = await s.hold(want=replace(KNOWS_OLD, wait_s=1))
         assert (body_of(await held), held.result().applied_s) == (OLD, 1)
         assert held.result().held_s >= 0.9
         assert s.waits.ended[WaitEnd.UNCHANGED] == 1
         s.pages.read.clear()
         s.pages.is_open.clear()
-        wish = read_registry_wish("/v1/registry/a", ())
-        untold = s.tasks.create_task(s.waits.answer(wish, replace(KNOWS_OLD, wait_s=1), "h", None))
+        registry_request = read_registry_request("/v1/registry/a", ())
+        untold = s.tasks.create_task(
+            s.waits.answer(registry_request, replace(KNOWS_OLD, wait_s=1), "h", None)
+        )
         while not s.pages.read:
             await turns(1)
         s.pages.pages["/a"] = b"2"
@@ -157,25 +164,25 @@ async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
 
 async def test_a_crowd_costs_one_reading() -> None:
     """For a change, however many wait for it; each takes what was read after it."""
-    async with scene() as s:
+    async with fixture() as s:
         held = [await s.hold(holder=f"h{number}") for number in range(20)]
         s.pages.read.clear()
         s.pages.pages["/a"] = b"2"
-        s.waits.touched("/a")
+        s.waits.invalidated("/a")
         assert {body_of(await each) for each in held} == {b"2"}
         assert s.pages.read == ["/a"]
 
 
 async def test_what_was_read_before_a_change_is_not_taken_after_it() -> None:
     """The reading that is under way began too early: it is read again."""
-    async with scene() as s:
+    async with fixture() as s:
         held = await s.hold()
         s.pages.is_open.clear()
-        s.waits.touched("/a")
+        s.waits.invalidated("/a")
         while len(s.pages.read) < 2:
             await turns(1)
         s.pages.pages["/a"] = b"2"
-        s.waits.touched("/a")
+        s.waits.invalidated("/a")
         s.pages.is_open.set()
         assert body_of(await held) == b"2"
         assert len(s.pages.read) == 3
@@ -183,14 +190,14 @@ async def test_what_was_read_before_a_change_is_not_taken_after_it() -> None:
 
 async def test_a_change_beside_the_first_reading_is_not_missed() -> None:
     """The group is joined before the first question is put."""
-    async with scene() as s:
+    async with fixture() as s:
         s.pages.is_open.clear()
-        answer = s.waits.answer(read_registry_wish("/v1/registry/a", ()), KNOWS_OLD, "h", None)
+        answer = s.waits.answer(read_registry_request("/v1/registry/a", ()), KNOWS_OLD, "h", None)
         held = s.tasks.create_task(answer)
         while not s.pages.read:
             await turns(1)
         s.pages.pages["/a"] = b"2"
-        s.waits.touched("/a")
+        s.waits.invalidated("/a")
         s.pages.is_open.set()
         assert body_of(await held) == b"2"
 
@@ -211,17 +218,17 @@ async def test_only_what_can_concern_it_makes_it_look(
     target: str, concerned: list[str], others: list[str]
 ) -> None:
     """A record is of its entry alone; everything else is of what is below as well."""
-    async with scene() as s:
-        path = read_registry_wish(f"/v1/registry{target}", ()).path
+    async with fixture() as s:
+        path = read_registry_request(f"/v1/registry{target}", ()).path
         s.pages.pages[path] = OLD
         held = await s.hold(target)
         s.pages.read.clear()
         for other in others:
-            s.waits.touched(other)
+            s.waits.invalidated(other)
             assert await s.waits_on(held)
         assert s.pages.read == []
         for number, each in enumerate((*concerned, None), 1):
-            s.waits.touched(each)
+            s.waits.invalidated(each)
             while len(s.pages.read) < number:
                 await turns(1)
         assert await s.waits_on(held)
@@ -229,32 +236,32 @@ async def test_only_what_can_concern_it_makes_it_look(
 
 async def test_what_is_not_there_can_be_waited_for() -> None:
     """By a client that has nothing; one that has something hears at once that it is gone."""
-    async with scene() as s:
-        held = await s.hold("/new", Wish(None, LONG_S))
-        s.waits.touched("/new")
+    async with fixture() as s:
+        held = await s.hold("/new", Conditions(None, LONG_S))
+        s.waits.invalidated("/new")
         assert await s.waits_on(held)
         s.pages.pages["/new"] = b"3"
-        s.waits.touched("/new")
+        s.waits.invalidated("/new")
         assert body_of(await held) == b"3"
         gone = await s.hold("/a")
         del s.pages.pages["/a"]
-        s.waits.touched("/a")
+        s.waits.invalidated("/a")
         assert isinstance((await gone).said, EntryNotFoundError)
 
 
 async def test_a_zookeeper_that_is_lost_is_said() -> None:
     """To all who wait, and not at the end of their time."""
-    async with scene() as s:
-        held = [await s.hold(), await s.hold("/a?recursive"), await s.hold("/new", Wish(None, LONG_S))]
+    async with fixture() as s:
+        held = [await s.hold(), await s.hold("/a?recursive"), await s.hold("/new", Conditions(None, LONG_S))]
         s.pages.failure = RegistryUnavailableError("away")
-        s.waits.touched(None)
+        s.waits.invalidated(None)
         assert [type((await each).said) for each in held] == [RegistryUnavailableError] * 3
 
 
 @pytest.mark.parametrize("is_for_good", [False, True])
 async def test_all_are_answered_when_nothing_is_told_any_more(*, is_for_good: bool) -> None:
     """With what is there, and without a word of the wait; a stop is for good."""
-    async with scene() as s:
+    async with fixture() as s:
         held = [await s.hold(), await s.hold("/a?recursive")]
         s.pages.pages["/a"] = OLD
         if is_for_good:
@@ -267,9 +274,9 @@ async def test_all_are_answered_when_nothing_is_told_any_more(*, is_for_good: bo
         assert (await s.hold()).done()
 
 
-async def test_changes_that_are_told_again_at_once_cost_nobody_an_answer() -> None:
+async def test_repeated_changes_cost_no_answer() -> None:
     """It is read again, since some may have been missed, and held on."""
-    async with scene() as s:
+    async with fixture() as s:
         held = await s.hold()
         s.waits.followed(is_followed=False)
         s.waits.followed(is_followed=True)
@@ -279,7 +286,7 @@ async def test_changes_that_are_told_again_at_once_cost_nobody_an_answer() -> No
 
 async def test_so_many_are_held_and_no_more() -> None:
     """One address gets its share; the others are answered at once."""
-    async with scene() as s:
+    async with fixture() as s:
         first = [await s.hold(holder="greedy") for _ in range(HELD * 7 // 8)]
         assert await s.waits_on(*first)
         assert (await (await s.hold(holder="greedy"))).applied_s is None
@@ -291,7 +298,7 @@ async def test_so_many_are_held_and_no_more() -> None:
 
 async def test_few_subtrees_are_waited_for() -> None:
     """So many questions, of one address a few; whose question is held already joins those who wait for it."""
-    async with scene() as s:
+    async with fixture() as s:
         held = [await s.hold(f"/a?find=x={number}") for number in range(TREES_OF_ONE)]
         assert await s.waits_on(*held)
         assert (await (await s.hold("/a?find=x=another"))).applied_s is None
@@ -314,9 +321,10 @@ async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
     assert [*_places_of("/")] == [("/", False), ("/", True)]
     long = f"/a/{'b' * MAX_PATH}/c"
     assert [*_places_of(long)] == [("/", True), ("/a", True)]
-    async with scene() as s:
+    async with fixture() as s:
         held = [
-            await s.hold(f"/x{number}", Wish(None, LONG_S), holder=f"{number % 9}") for number in range(300)
+            await s.hold(f"/x{number}", Conditions(None, LONG_S), holder=f"{number % 9}")
+            for number in range(300)
         ]
         asked: list[object] = []
 
@@ -327,21 +335,21 @@ async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
 
         s.waits._places = Seen(s.waits._places)  # noqa: SLF001 - to count what is looked at
         s.pages.read.clear()
-        s.waits.touched(path)
+        s.waits.invalidated(path)
         assert await s.waits_on(*held)
         assert (len(asked), s.pages.read) == (len(places), [])
 
 
 async def test_changes_need_not_be_told_while_no_request_waits() -> None:
     """The registry is not followed for ever because of one request."""
-    async with scene() as s:
+    async with fixture() as s:
         held = await s.hold()
         unused = s.tasks.create_task(s.waits.unused_for(0.0))
         await turns(20)
         assert not unused.done()
         assert s.waits.is_wanted.is_set()
         s.pages.pages["/a"] = b"2"
-        s.waits.touched("/a")
+        s.waits.invalidated("/a")
         await held
         await unused
         assert not s.waits.is_wanted.is_set()
@@ -351,11 +359,11 @@ async def test_changes_need_not_be_told_while_no_request_waits() -> None:
 
 async def test_of_subtrees_one_is_read_at_a_time() -> None:
     """So that a registry in which all changes costs those who do not wait little."""
-    async with scene() as s:
+    async with fixture() as s:
         held = [await s.hold(f"/a?find=x={number}", holder=f"h{number}") for number in range(3)]
         s.pages.read.clear()
         s.pages.is_open.clear()
-        s.waits.touched(None)
+        s.waits.invalidated(None)
         assert await s.waits_on(*held)
         assert len(s.pages.read) == 1
         s.pages.is_open.set()
@@ -365,7 +373,7 @@ async def test_of_subtrees_one_is_read_at_a_time() -> None:
 
 async def test_a_client_that_leaves_is_not_answered() -> None:
     """One that has closed its half may still read: it is answered at once."""
-    async with scene() as s:
+    async with fixture() as s:
         gone, halved = Line(), Line()
         left = await s.hold(client=gone)
         closed = await s.hold(client=halved)
@@ -381,6 +389,6 @@ async def test_a_client_that_leaves_is_not_answered() -> None:
 
 async def test_a_client_that_left_before_it_is_held_is_not_waited_for() -> None:
     """Its connection says nothing any more."""
-    async with scene() as s:
+    async with fixture() as s:
         left = await (await s.hold(client=Line(transport=None)))
         assert isinstance(left.said, ClientGoneError)

@@ -125,7 +125,7 @@ def test_mount_points_and_what_is_above_them_stay(method: str, target: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "reported"),
     [
         (f"{P}/data/x?op=RENAME&destination=y", "destination: not an absolute path"),
         (f"{P}/data/x?op=RENAME&destination=//user/joe", "destination: //user/joe: must be an absolute path"),
@@ -134,9 +134,9 @@ def test_mount_points_and_what_is_above_them_stay(method: str, target: str) -> N
         (f"{P}/data/x?op=RENAME&destination=%zz", "the query cannot be read for certain"),
     ],
 )
-def test_other_paths_are_read_for_certain_or_refused(target: str, told: str) -> None:
+def test_other_paths_are_read_for_certain_or_refused(target: str, reported: str) -> None:
     """A NameNode could read another namespace's path there."""
-    with pytest.raises(ClientError, match=told):
+    with pytest.raises(ClientError, match=reported):
         namespace_of(MOUNTS, "PUT", target)
 
 

@@ -28,7 +28,7 @@ def test_at_a_high_rate_about_a_hundred_a_second_are() -> None:
     assert stood_for == pytest.approx(200_000, rel=0.25)
 
 
-def test_there_is_a_bound_and_none_may_be_left_out_where_that_is_asked_for() -> None:
+def test_the_sample_is_bounded_unless_all_is_asked_for() -> None:
     """However high the rate is."""
     sampler = Sampler()
     _look(sampler, 100_000, 0.0)

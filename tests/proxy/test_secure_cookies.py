@@ -11,7 +11,7 @@ from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.upstream.plain_reply import PlainReply, ReplyReader
 from nncache.testbed.certificates import Authority
 from tests.proxy.doubles import DIRECTORY
-from tests.proxy.plain_scene import plain_scene
+from tests.proxy.plain_fixture import plain_fixture
 from tests.proxy.upstream.test_plain_reply import BODY
 from tests.proxy.wire import RawClient, RawNameNode, RawReply, says, until
 from tests.tls import server_context
@@ -97,7 +97,7 @@ async def test_every_way_through_the_proxy_keeps_the_rule(tmp_path: Path, *, is_
     """A call that is passed on and one that fills the cache, each first with the parser and then without."""
     authority = Authority(tmp_path)
     shown = server_context(authority)
-    async with RawNameNode(says(said(DIRECTORY))) as namenode, plain_scene(namenode) as s:
+    async with RawNameNode(says(said(DIRECTORY))) as namenode, plain_fixture(namenode) as s:
         server = await asyncio.get_running_loop().create_server(
             s.server.connection, "127.0.0.1", 0, ssl=shown
         )

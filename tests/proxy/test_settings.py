@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings, reserve_files
 from nncache.proxy.settings import ProxySettings
@@ -17,8 +17,8 @@ from nncache.proxy.termination.settings import TerminationSettings
 def test_the_defaults_are_on_loopback() -> None:
     """Nothing is open to a network before somebody says so."""
     settings = ProxySettings()
-    assert settings.listen_at == Endpoint("127.0.0.1", 9871)
-    assert settings.admin_at == Endpoint("127.0.0.1", 9872)
+    assert settings.listen_at == ListenAddress("127.0.0.1", 9871)
+    assert settings.admin_at == ListenAddress("127.0.0.1", 9872)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def _exchange(result: Result, started: float = 100.0, operation: str = "GETFILES
     return exchange
 
 
-def test_a_request_counts_by_result_and_operation_and_takes_its_time() -> None:
+def test_a_request_is_counted_by_result_and_operation() -> None:
     """Observers see it with its duration."""
     clock, seen = _Clock(), _Seen()
     traffic = Traffic(clock)
@@ -67,7 +67,7 @@ def test_a_duration_equal_to_a_bound_is_within_it() -> None:
     assert traffic.stats().durations[Result.HIT].counts[BOUNDS_S.index(1.0)] == 1
 
 
-def test_hits_of_the_fast_path_are_counted_there_and_sampled_here() -> None:
+def test_fast_path_hits_are_counted_there() -> None:
     """A sample is no request more; its duration stands for as many as it says."""
     clock, seen = _Clock(), _Seen()
     traffic = Traffic(clock, lambda: 640)

@@ -11,10 +11,10 @@ from nncache.hadoop.change import AccessChanged, Footprint, Vanished
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.messages import RequestHead
-from nncache.proxy.ports import Right
+from nncache.proxy.ports import WriteRight
 from nncache.proxy.writes import Writes
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, script, settled, turns
-from tests.proxy.write_scene import Scene, scene
+from tests.proxy.write_fixture import Fixture, fixture
 
 CREATE = "/w/f?op=CREATE&user.name=carol"
 
@@ -32,16 +32,16 @@ def redirect_to(path: str, *, body: bytes | None = None) -> ScriptedStreamer:
     return ScriptedStreamer(script(replace(settled(307, None), headers=(location,))))
 
 
-def in_window(s: Scene, path: str) -> bool:
+def in_window(s: Fixture, path: str) -> bool:
     """Whether the path is forwarded."""
     return s.cache.explain(path, s.clock()).in_two_step_write
 
 
 async def test_without_a_right_nothing_is_forgotten_or_forwarded() -> None:
     """HitsKept: the second step would be refused; it is asked after the redirect came, as the caller."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w", "/w/f")
-        s.namenode.rights["/w"] = Right.DENIED
+        s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
         assert s.is_hit("/w")
         assert s.is_hit("/w/f")
@@ -56,9 +56,9 @@ FORM_D, FORM_C = "/w/e\u0301/f", "/w/\u00e9/f"
 
 async def test_the_window_is_where_the_redirect_leads() -> None:
     """OwnWrites, HitsKept: right, missing ancestors and window are of the path that will be written, no other."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill(FORM_D, FORM_C)
-        s.namenode.rights = {"/w/\u00e9": Right.MISSING, "/w": Right.GRANTED}
+        s.namenode.rights = {"/w/\u00e9": WriteRight.MISSING, "/w": WriteRight.GRANTED}
         writing = s.write("PUT", "/w/e%CC%81/f?op=CREATE&user.name=carol", redirect_to("/w/%C3%A9/f"))
         await s.namenode.existing.reached(1)
         s.namenode.existing.answer(result=True)
@@ -73,12 +73,12 @@ async def test_the_window_is_where_the_redirect_leads() -> None:
 
 async def test_both_forms_are_covered_where_the_client_chooses() -> None:
     """OwnWrites: what its library makes of the URL in the JSON is not known; who writes one has ended both."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill(FORM_D, FORM_C)
         body = '{"Location":"http://dn:9864/webhdfs/v1/w/e\u0301/f?op=CREATE"}'.encode()
         target = "/w/e%CC%81/f?op=CREATE&noredirect=true&user.name=carol"
         writing = s.write("PUT", target, redirect_to("", body=body))
-        s.namenode.rights["/w/e\u0301"] = s.namenode.rights["/w/\u00e9"] = Right.GRANTED
+        s.namenode.rights["/w/e\u0301"] = s.namenode.rights["/w/\u00e9"] = WriteRight.GRANTED
         for _ in range(2):
             await s.namenode.txids.reached(1)
             s.namenode.txids.answer(500)
@@ -94,7 +94,7 @@ async def test_both_forms_are_covered_where_the_client_chooses() -> None:
 
 async def test_a_path_that_only_the_redirect_tells_gets_its_window() -> None:
     """OwnWrites: bytes that are no UTF-8, and dot segments, which the NameNode has read before it redirects."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f\ufffd")
         s.clock.now += 0.1
         writing = s.write("PUT", "/w/f%FF?op=CREATE&user.name=carol", redirect_to("/w/f%EF%BF%BD"))
@@ -105,9 +105,9 @@ async def test_a_path_that_only_the_redirect_tells_gets_its_window() -> None:
         assert in_window(s, "/w/f\ufffd")
 
 
-async def test_the_first_step_of_an_append_to_another_path_is_left_to_the_events() -> None:
+async def test_the_first_step_of_another_append_is_left_to_events() -> None:
     """OwnWrites: it may have set an access time of the path that it names."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/e\u0301")
         s.clock.now += 0.1
         writing = s.write("POST", "/w/e%CC%81?op=APPEND&user.name=carol", redirect_to("/w/%C3%A9"))
@@ -119,12 +119,12 @@ async def test_the_first_step_of_an_append_to_another_path_is_left_to_the_events
         assert in_window(s, "/w/\u00e9")
 
 
-@pytest.mark.parametrize("right", [Right.GRANTED, Right.DENIED])
-async def test_a_right_that_comes_later_opens_the_window(right: Right) -> None:
+@pytest.mark.parametrize("right", [WriteRight.GRANTED, WriteRight.DENIED])
+async def test_a_right_that_comes_later_opens_the_window(right: WriteRight) -> None:
     """OwnWrites: the second step may be made once the caller may write; what has changed is asked about."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f")
-        s.namenode.rights["/w"] = Right.DENIED
+        s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
         s.namenode.rights["/w"] = right
         s.cache.apply(AccessChanged("/w/other"), s.clock(), 60)
@@ -132,29 +132,27 @@ async def test_a_right_that_comes_later_opens_the_window(right: Right) -> None:
         assert len(s.namenode.right_questions) == 1
         s.cache.apply(AccessChanged("/w"), s.clock(), 61)
         await turns()
-        assert in_window(s, "/w/f") is (right is Right.GRANTED)
+        assert in_window(s, "/w/f") is (right is WriteRight.GRANTED)
         s.cache.apply(AccessChanged("/w"), s.clock(), 62)
         await turns()
-        assert in_window(s, "/w/f") is (right is Right.GRANTED)
+        assert in_window(s, "/w/f") is (right is WriteRight.GRANTED)
 
 
 @pytest.mark.parametrize(
     ("change", "asked"), [(AccessChanged("/w"), 2), (Vanished("/w/f"), 2), (AccessChanged("/w/other"), 1)]
 )
-async def test_a_right_that_comes_while_it_is_asked_about_opens_the_window(
-    change: Footprint, asked: int
-) -> None:
+async def test_a_right_granted_during_the_query_opens_the_window(change: Footprint, asked: int) -> None:
     """OwnWrites: the change may be another client's that has its answer before the redirect is passed on."""
-    async with scene() as s:
+    async with fixture() as s:
         questions = 0
 
-        async def may_write(_: str, __: object) -> Right:
+        async def may_write(_: str, __: object) -> WriteRight:
             nonlocal questions
             questions += 1
             if questions > 1:
-                return Right.GRANTED
+                return WriteRight.GRANTED
             s.cache.apply(change, s.clock())
-            return Right.DENIED
+            return WriteRight.DENIED
 
         s.namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode with other clients
         writing = s.write("PUT", CREATE, redirect())
@@ -166,14 +164,14 @@ async def test_a_right_that_comes_while_it_is_asked_about_opens_the_window(
         assert in_window(s, "/w/f") is (asked > 1)
 
 
-async def test_rights_that_never_cease_to_change_hold_a_redirect_back_for_a_time_only() -> None:
+async def test_changing_rights_delay_a_redirect_only_so_long() -> None:
     """FailToNameNode: what cannot be found out is covered."""
-    async with scene(query_timeout_s=0.01) as s:
+    async with fixture(query_timeout_s=0.01) as s:
 
-        async def may_write(_: str, __: object) -> Right:
+        async def may_write(_: str, __: object) -> WriteRight:
             await asyncio.sleep(0)
             s.cache.apply(AccessChanged("/w"), s.clock())
-            return Right.DENIED
+            return WriteRight.DENIED
 
         s.namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode with other clients
         writing = s.write("PUT", CREATE, redirect())
@@ -186,23 +184,23 @@ async def test_rights_that_never_cease_to_change_hold_a_redirect_back_for_a_time
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
-async def test_a_call_that_may_give_the_right_is_answered_when_that_is_known(
+async def test_a_call_that_may_grant_is_answered_once_known(
     monkeypatch: pytest.MonkeyPatch, is_broken: bool
 ) -> None:
     """OwnWrites: who sets a permission, makes the second step and reads meets no reply kept before it.
 
     Also when the cache cannot take the change, and starts from nothing.
     """
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f")
-        s.namenode.rights["/w"] = Right.DENIED
+        s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
         asked, answer = asyncio.Event(), asyncio.Event()
 
-        async def may_write(_: str, __: object) -> Right:
+        async def may_write(_: str, __: object) -> WriteRight:
             asked.set()
             await answer.wait()
-            return Right.GRANTED
+            return WriteRight.GRANTED
 
         s.namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode that takes its time
         done = ScriptedStreamer(script(settled(200, b"")))
@@ -226,8 +224,8 @@ async def test_a_call_that_may_give_the_right_is_answered_when_that_is_known(
 
 async def test_a_fault_of_ours_in_waiting_for_that_has_all_forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode: the reply is passed on, and nothing is kept while nobody knows who may write what."""
-    async with scene() as s:
-        s.namenode.rights["/w"] = Right.DENIED
+    async with fixture() as s:
+        s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
 
         def fail(*_: object, **__: object) -> None:
@@ -242,16 +240,16 @@ async def test_a_fault_of_ours_in_waiting_for_that_has_all_forwarded(monkeypatch
         assert s.cache.windows.is_full(s.clock())
 
 
-async def test_a_right_that_comes_while_the_answer_waits_for_the_events_opens_the_window() -> None:
+async def test_a_right_during_the_event_wait_opens_the_window() -> None:
     """OwnWrites: an APPEND without a right is remembered before its redirect is held back."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f")
-        s.namenode.rights["/w/f"] = Right.DENIED
+        s.namenode.rights["/w/f"] = WriteRight.DENIED
         s.clock.now += 0.1
         writing = s.write("POST", "/w/f?op=APPEND&user.name=carol", redirect())
         while not s.signal.waiting:
             await turns()
-        s.namenode.rights["/w/f"] = Right.GRANTED
+        s.namenode.rights["/w/f"] = WriteRight.GRANTED
         s.cache.apply(AccessChanged("/w/f"), s.clock(), 60)
         await s.cover()
         await writing
@@ -261,14 +259,14 @@ async def test_a_right_that_comes_while_the_answer_waits_for_the_events_opens_th
 
 async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
     """FailToNameNode: the write may be made by now; what the fault makes doubtful is not asked again at once."""
-    async with scene() as s:
-        s.namenode.rights["/w"] = Right.DENIED
+    async with fixture() as s:
+        s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
 
         def fail(*_: object) -> None:
             raise LookupError("a bug")
 
-        s.cache.answer_doubt = fail  # type: ignore[assignment,method-assign]  # a cache with a fault
+        s.cache.answer_recheck = fail  # type: ignore[assignment,method-assign]  # a cache with a fault
         s.cache.apply(AccessChanged("/w"), s.clock(), 60)
         await turns()
         assert s.writes is not None
@@ -276,9 +274,9 @@ async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
         assert s.cache.windows.is_full(s.clock())
 
 
-async def test_a_directory_in_the_files_place_may_be_removed_before_the_second_step() -> None:
+async def test_a_directory_may_go_before_the_second_step() -> None:
     """OwnWrites: what removes it has the write asked about again."""
-    async with scene() as s:
+    async with fixture() as s:
         s.namenode.directories.add("/w/f")
         await s.write("PUT", CREATE, redirect())
         assert not in_window(s, "/w/f")
@@ -288,9 +286,9 @@ async def test_a_directory_in_the_files_place_may_be_removed_before_the_second_s
         assert in_window(s, "/w/f")
 
 
-async def test_one_host_has_one_share_of_the_windows_and_no_name_is_kept_that_is_long() -> None:
+async def test_one_host_has_one_share_of_the_windows() -> None:
     """HitsKept: of IPv6 a host has as many addresses as it likes, and a name may have 60,000 letters."""
-    async with scene() as s:
+    async with fixture() as s:
         kept = []
         s.cache.open_window = lambda *call: kept.append(call[-1])  # type: ignore[method-assign]  # what it is told
         for peer in ("2001:db8::1", "2001:db8::2"):
@@ -306,30 +304,30 @@ async def test_one_host_has_one_share_of_the_windows_and_no_name_is_kept_that_is
 async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a slow NameNode has left open is asked again, and does not cost a tree for as long as a window lasts."""
     monkeypatch.setattr("nncache.proxy.writes.ASK_AGAIN_S", 0.0)
-    async with scene(query_timeout_s=0.01) as s:
-        s.namenode.rights = {"/w/a/b": Right.MISSING, "/w": Right.GRANTED}
+    async with fixture(query_timeout_s=0.01) as s:
+        s.namenode.rights = {"/w/a/b": WriteRight.MISSING, "/w": WriteRight.GRANTED}
         writing = s.write("PUT", "/w/a/b/f?op=CREATE&user.name=carol", redirect())
         await s.namenode.txids.reached(1)
         s.namenode.txids.answer(500)
         await writing
         assert in_window(s, "/w/a")
         assert in_window(s, "/w/other")  # all that may be missing is taken to be
-        s.namenode.rights["/w/a/b"] = Right.GRANTED  # it answers now
+        s.namenode.rights["/w/a/b"] = WriteRight.GRANTED  # it answers now
         while in_window(s, "/w/other"):
             await turns()
         assert in_window(s, "/w/a/b/f")
         assert not in_window(s, "/w/a/c")
 
 
-async def test_a_window_that_covers_a_directory_in_the_files_place_ends() -> None:
+async def test_a_window_over_a_directory_ends() -> None:
     """Nothing can be made there."""
-    async with scene(query_timeout_s=0.01) as s:
+    async with fixture(query_timeout_s=0.01) as s:
         namenode, questions = s.namenode, iter([TimeoutError(), TimeoutError()])
 
-        async def may_write(_: str, __: object) -> Right:
+        async def may_write(_: str, __: object) -> WriteRight:
             if (error := next(questions, None)) is not None:
                 raise error
-            return Right.GRANTED
+            return WriteRight.GRANTED
 
         namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode that pauses
         namenode.directories.add("/w/f")
@@ -345,7 +343,7 @@ async def test_a_window_that_covers_a_directory_in_the_files_place_ends() -> Non
 async def test_what_is_asked_again_ends_with_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a NameNode that never answers."""
     monkeypatch.setattr("nncache.proxy.writes.ASK_AGAIN_S", 0.0)
-    async with scene(query_timeout_s=0.01) as s:
+    async with fixture(query_timeout_s=0.01) as s:
         _silence(s.namenode)
         writing = s.write("PUT", CREATE, redirect())
         await s.namenode.txids.reached(1)
@@ -359,7 +357,7 @@ async def test_what_is_asked_again_ends_with_the_proxy(monkeypatch: pytest.Monke
 
 
 def _silence(namenode: HeldNameNode) -> None:
-    async def may_write(_: str, __: object) -> Right:
+    async def may_write(_: str, __: object) -> WriteRight:
         raise TimeoutError
 
     namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode that hangs

@@ -4,7 +4,7 @@ import asyncio
 from typing import cast
 
 from nncache.cache.clock_eviction import Caller
-from nncache.proxy.conditional import Wish
+from nncache.proxy.conditional import Conditions
 from nncache.proxy.reads import Read
 from nncache.proxy.wait_groups import WAIT_ENDS, Group, GroupKey, Keepable, KeptWait, WaitEnd, wake
 from tests.patience import HANG_S
@@ -17,7 +17,7 @@ def kept(group: Group, entered: int, looked: list[KeptWait], wait_s: int = 60) -
     wait = KeptWait(
         group,
         cast("Read", None),
-        Wish(None, wait_s),
+        Conditions(None, wait_s),
         cast("Keepable", None),
         entered=entered,
         began=asyncio.get_running_loop().time(),
@@ -38,7 +38,7 @@ async def test_one_has_to_look_once() -> None:
     wait.release()
 
 
-async def test_own_writes_an_answer_is_for_those_who_came_before_its_question() -> None:
+async def test_own_writes_an_answer_is_for_earlier_members() -> None:
     """The others look at the next one."""
     group, looked = Group(NO_KEY), list[KeptWait]()
     before, after = kept(group, 0, looked), kept(group, 1, looked)

@@ -15,7 +15,7 @@ from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.wait_groups import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import DIRECTORY, FILE, turns
-from tests.proxy.front_scene import Scene, WireReply, scene
+from tests.proxy.front_fixture import Fixture, WireReply, fixture
 
 LONG = "Prefer: wait=60"
 
@@ -27,19 +27,19 @@ async def until(condition: Callable[[], bool]) -> None:
             await turns(1)
 
 
-async def held(s: Scene, waiters: int = 1) -> None:
+async def held(s: Fixture, waiters: int = 1) -> None:
     """Wait until so many are held."""
     await until(lambda: s.front_end.waits.waiting == waiters)
 
 
-def asked(s: Scene, path: str, *fields: str, user: str = "alice") -> asyncio.Task[WireReply]:
+def asked(s: Fixture, path: str, *fields: str, user: str = "alice") -> asyncio.Task[WireReply]:
     """Send a request that may be held."""
     return s.tasks.create_task(s.status(path, *fields, user=user))
 
 
 async def test_a_missing_file_is_waited_for() -> None:
     """The answer comes with the file, and costs one question; its tag is that of its bytes."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = asked(s, "/w/new", LONG)
         await held(s)
         assert len(s.namenode.fetched) == 1
@@ -55,7 +55,7 @@ async def test_a_missing_file_is_waited_for() -> None:
 
 async def test_nothing_new_is_a_304_at_the_end_of_the_time() -> None:
     """RFC 9110, section 13.1.2: without a body; and no question is asked for it."""
-    async with scene() as s:
+    async with fixture() as s:
         tag = (await s.status("/w/f", "Prefer: wait=1"))["ETag"]
         reply = await s.status("/w/f", "Prefer: wait=1", f"If-None-Match: {tag}")
         assert (reply.status, reply.body) == (304, b"")
@@ -67,7 +67,7 @@ async def test_nothing_new_is_a_304_at_the_end_of_the_time() -> None:
 
 async def test_a_404_stays_a_404() -> None:
     """RFC 9110, section 13.2.1: of an error there is no 304."""
-    async with scene() as s:
+    async with fixture() as s:
         first = await s.status("/w/none", "If-None-Match: *")
         reply = await s.status("/w/none", "Prefer: wait=1", f"If-None-Match: {first['ETag']}")
         assert (reply.status, reply.body) == (404, first.body)
@@ -76,7 +76,7 @@ async def test_a_404_stays_a_404() -> None:
 
 async def test_whoever_says_nothing_of_tags_gets_none() -> None:
     """Verbatim: a NameNode sends no ETag; neither from it nor from memory, on either way."""
-    async with scene() as s:
+    async with fixture() as s:
         for fields in ((), (), (), ("Prefer: return=minimal",)):
             reply = await s.status("/w/f", *fields)
             assert {"ETag", "Preference-Applied"}.isdisjoint(dict(reply.fields))
@@ -86,7 +86,7 @@ async def test_a_fault_at_each_try_costs_one_answer_and_not_the_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What fails while the NameNode is asked in the cache's place is counted, too; the proxy goes on."""
-    async with scene() as s:
+    async with fixture() as s:
 
         async def broken(*_: object) -> UpstreamReply:
             raise RuntimeError("bug")
@@ -102,9 +102,9 @@ async def test_a_fault_at_each_try_costs_one_answer_and_not_the_proxy(
         assert s.front_end.waits.errors == 2
 
 
-async def test_a_request_with_a_tag_is_never_remembered_by_the_fast_path() -> None:
+async def test_the_fast_path_never_remembers_a_tag() -> None:
     """What is remembered would be answered without looking at the tag."""
-    async with scene() as s:
+    async with fixture() as s:
         for _ in range(3):
             await s.status("/w/f", 'If-None-Match: "x"')
         assert not s.memory.bodies
@@ -112,7 +112,7 @@ async def test_a_request_with_a_tag_is_never_remembered_by_the_fast_path() -> No
 
 async def test_the_deleted_is_noticed_by_a_star() -> None:
     """`If-None-Match: *` waits for as long as there is something."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = asked(s, "/w/f", LONG, "If-None-Match: *")
         await held(s)
         del s.namenode.statuses["/w/f"]
@@ -122,7 +122,7 @@ async def test_the_deleted_is_noticed_by_a_star() -> None:
 
 async def test_a_touch_that_changes_nothing_wakes_no_client() -> None:
     """It costs one question; the client waits on."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = asked(s, "/w/none", LONG)
         await held(s)
         s.cache.apply(Touched("/w/none"), s.clock.now, 101)
@@ -136,7 +136,7 @@ async def test_a_touch_that_changes_nothing_wakes_no_client() -> None:
 @pytest.mark.parametrize(("is_open", "questions"), [(False, 1), (True, 2)])
 async def test_many_who_wait_cost_one_question_for_each_caller(*, is_open: bool, questions: int) -> None:
     """One in all if the reply may be kept and the rights are proven; else one for each caller."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = [asked(s, "/w/none", LONG, user=user) for user in ("alice", "bob") for _ in range(10)]
         await held(s, 20)
         before = len(s.namenode.fetched)
@@ -152,7 +152,7 @@ async def test_many_who_wait_cost_one_question_for_each_caller(*, is_open: bool,
 
 async def test_a_lost_right_is_noticed() -> None:
     """ProvenGrant: the NameNode is asked in the waiter's own name, and its refusal is the answer."""
-    async with scene() as s:
+    async with fixture() as s:
         alice, bob = asked(s, "/w/none", LONG), asked(s, "/w/none", LONG, user="bob")
         await held(s, 2)
         s.namenode.locked_out.add("bob")
@@ -167,7 +167,7 @@ async def test_a_lost_right_is_noticed() -> None:
 
 async def test_a_change_of_rights_through_the_proxy_costs_one_question() -> None:
     """For each who waits below, though both the call and its event say so."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = asked(s, "/w/none", LONG)
         await held(s)
         before = len(s.namenode.fetched)
@@ -185,7 +185,7 @@ async def test_a_change_of_rights_through_the_proxy_costs_one_question() -> None
 
 async def test_a_lost_stream_ends_the_wait_with_an_answer() -> None:
     """FailToNameNode: asked once for all, and nothing says that the wait was granted."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = [asked(s, "/w/none", LONG) for _ in range(5)]
         await held(s, 5)
         before = len(s.namenode.fetched)
@@ -199,7 +199,7 @@ async def test_a_lost_stream_ends_the_wait_with_an_answer() -> None:
 
 async def test_a_closed_gate_is_asked_through_at_the_end() -> None:
     """Bounded: what was known when the wait began is not the answer."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = asked(s, "/w/none", "Prefer: wait=1")
         await held(s)
         s.clock.now += 100.0
@@ -210,7 +210,7 @@ async def test_a_closed_gate_is_asked_through_at_the_end() -> None:
 
 async def test_new_filters_end_the_wait() -> None:
     """A reload leaves no one waiting for a path of which changes are no longer seen."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = asked(s, "/w/none", LONG)
         await held(s)
         s.cache.set_filters({"x": "/x"})
@@ -220,7 +220,7 @@ async def test_new_filters_end_the_wait() -> None:
 
 async def test_no_more_wait_than_the_settings_allow() -> None:
     """Those beyond are answered as if they had not asked to wait."""
-    async with scene(proxy=ProxySettings(max_waiters=1)) as s:
+    async with fixture(proxy=ProxySettings(max_waiters=1)) as s:
         first = asked(s, "/w/none", LONG)
         await held(s)
         second = await s.status("/w/none", LONG)
@@ -233,15 +233,15 @@ async def test_no_more_wait_than_the_settings_allow() -> None:
 
 async def test_a_long_wish_is_cut_and_none_is_held_where_that_is_off() -> None:
     """`Preference-Applied` says what was applied."""
-    async with scene(proxy=ProxySettings(max_wait_s=1)) as s:
+    async with fixture(proxy=ProxySettings(max_wait_s=1)) as s:
         assert (await s.status("/w/none", LONG))["Preference-Applied"] == "wait=1"
-    async with scene(proxy=ProxySettings(max_wait_s=0)) as s:
+    async with fixture(proxy=ProxySettings(max_wait_s=0)) as s:
         assert "Preference-Applied" not in dict((await s.status("/w/none", LONG)).fields)
 
 
 async def test_a_stop_answers_all_who_wait() -> None:
     """Draining must not take as long as they would wait."""
-    async with scene() as s:
+    async with fixture() as s:
         waiting = asked(s, "/w/none", LONG)
         await held(s)
         s.front_end.waits.stop()
@@ -251,7 +251,7 @@ async def test_a_stop_answers_all_who_wait() -> None:
 
 async def test_a_client_that_leaves_costs_nothing_more() -> None:
     """Neither a place, nor a watch, nor a question."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.status("/w/none")
         waiting = asked(s, "/w/none", LONG)
         await held(s)
@@ -267,23 +267,23 @@ async def test_a_client_that_leaves_costs_nothing_more() -> None:
 @pytest.mark.parametrize("field", ["Cache-Control: no-cache", "Cache-Control: no-store"])
 async def test_who_wants_the_namenodes_own_answer_gets_it_at_once(field: str) -> None:
     """Asked past the cache, nothing says when the answer changes."""
-    async with scene() as s:
+    async with fixture() as s:
         reply = await s.status("/w/none", LONG, field)
         assert "Preference-Applied" not in dict(reply.fields)
 
 
 async def test_a_path_of_no_filter_is_not_waited_for() -> None:
     """Its changes are not seen."""
-    async with scene() as s:
+    async with fixture() as s:
         s.namenode.statuses["/a/b/c/d"] = DIRECTORY
         reply = await s.status("/a/b/c/e", LONG)
         assert reply.made == "nncache; fwd=bypass; detail=no-filter"
         assert "Preference-Applied" not in dict(reply.fields)
 
 
-async def test_a_question_that_was_put_before_a_member_came_does_not_answer_it() -> None:
+async def test_an_earlier_question_does_not_answer_a_member() -> None:
     """OwnWrites: it may show less than the client has seen already."""
-    async with scene() as s:
+    async with fixture() as s:
         fetch, late, goes_on = s.namenode.fetch, asyncio.Event(), asyncio.Event()
 
         async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
@@ -316,7 +316,7 @@ async def test_a_question_that_was_put_before_a_member_came_does_not_answer_it()
 
 async def test_a_file_that_is_about_to_be_written_is_waited_for() -> None:
     """Its 404 is sure, as the file begins with an event; that of a directory or of what is there is none."""
-    async with scene() as s:
+    async with fixture() as s:
         begun = await s.ask("/webhdfs/v1/w/new?op=CREATE&user.name=alice", "Content-Length: 0", method="PUT")
         assert begun.status < 400
         waiting = asked(s, "/w/new", LONG)
@@ -329,14 +329,14 @@ async def test_a_file_that_is_about_to_be_written_is_waited_for() -> None:
 
 async def test_a_wait_is_not_idleness() -> None:
     """A connection whose request is held is not closed for having been silent."""
-    async with scene(LimitSettings(idle_timeout_s=0.1)) as s:
+    async with fixture(LimitSettings(idle_timeout_s=0.1)) as s:
         reply = await s.status("/w/none", "Prefer: wait=1")
         assert (reply.status, reply["Preference-Applied"]) == (404, "wait=1")
 
 
 async def test_one_address_cannot_hold_all_places() -> None:
     """Seven eighths, while it is alone."""
-    async with scene(proxy=ProxySettings(max_waiters=8)) as s:
+    async with fixture(proxy=ProxySettings(max_waiters=8)) as s:
         waiting = [asked(s, "/w/none", LONG) for _ in range(7)]
         await held(s, 7)
         assert "Preference-Applied" not in dict((await s.status("/w/none", LONG)).fields)
@@ -346,7 +346,7 @@ async def test_one_address_cannot_hold_all_places() -> None:
 
 async def test_a_second_caller_waits_for_what_is_known_already() -> None:
     """Whose reply is what the cache has of a file from another caller's question: the next read of both is a hit."""
-    async with scene() as s:
+    async with fixture() as s:
         first = asked(s, "/w/f", LONG, "If-None-Match: *")
         await held(s)
         second = asked(s, "/w/f", LONG, "If-None-Match: *", user="bob")
@@ -359,7 +359,7 @@ async def test_a_second_caller_waits_for_what_is_known_already() -> None:
 
 async def test_what_is_large_is_not_held() -> None:
     """It is answered at once; and what is kept of those that are is counted, and goes with them."""
-    async with scene() as s:
+    async with fixture() as s:
         small = asked(s, "/w/none", LONG)
         await held(s)
         kept_bytes = s.front_end.stats().waiters_bytes

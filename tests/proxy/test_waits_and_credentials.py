@@ -14,7 +14,7 @@ from nncache.hadoop.change import AccessChanged, Appeared
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.termination.cookies import Keys, Session, encode_cookie
+from nncache.proxy.termination.cookies import Keys, LoginSession, encode_cookie
 from nncache.proxy.termination.handshakes import Handshakes, accept_with
 from nncache.proxy.termination.impersonation import Impersonation
 from nncache.proxy.termination.issued_tokens import IssuedTokens
@@ -24,7 +24,7 @@ from nncache.proxy.wait_groups import WaitEnd
 from tests.hadoop.made_credentials import token
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE, settled
-from tests.proxy.front_scene import Scene, WireReply, scene
+from tests.proxy.front_fixture import Fixture, WireReply, fixture
 from tests.proxy.held_line import line, resets
 from tests.proxy.test_waiting import held, until
 
@@ -40,11 +40,11 @@ IN_TASK: Final = "Connection: close"
 class Door:
     """A proxy that authenticates, with alice's token in the list of those that are believed."""
 
-    scene: Scene
+    fixture: Fixture
     keys: list[bytes] = field(default_factory=lambda: [KEY, OLD_KEY])
 
     def __post_init__(self) -> None:
-        front, clock = self.scene.front_end, self.scene.clock
+        front, clock = self.fixture.front_end, self.fixture.clock
         front.terminator = Terminator(
             Handshakes(frozenset(), lambda _: accept_with("none", b""), 1),
             lambda: Keys(tuple(self.keys)),
@@ -62,7 +62,7 @@ class Door:
         """Have a NameNode give a token to alice, through the proxy."""
         call = parse_call("GET", "/webhdfs/v1/?op=GETDELEGATIONTOKEN")
         body = json.dumps({"Token": {"urlString": given}}).encode()
-        self.scene.front_end.issued.replied(
+        self.fixture.front_end.issued.replied(
             call, RequestHead("GET", "", (), acts_for="alice"), settled(200, body)
         )
 
@@ -70,37 +70,37 @@ class Door:
         self, path: str, *fields: str, lives_s: float = 3600.0, key: bytes = KEY
     ) -> asyncio.Task[WireReply]:
         """Ask by a cookie of alice's."""
-        session = Session("alice", "alice@TEST", int((self.scene.clock() + lives_s) * 1000))
+        session = LoginSession("alice", "alice@TEST", int((self.fixture.clock() + lives_s) * 1000))
         cookie = encode_cookie(session, Keys((key,)), is_secure=False)[1].split(b";")[0].decode()
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS"
-        return self.scene.tasks.create_task(self.scene.ask(target, f"Cookie: {cookie}", *fields))
+        return self.fixture.tasks.create_task(self.fixture.ask(target, f"Cookie: {cookie}", *fields))
 
     def by_token(self, path: str, *fields: str) -> asyncio.Task[WireReply]:
         """Ask by her token."""
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS&delegation={TOKEN}"
-        return self.scene.tasks.create_task(self.scene.ask(target, *fields))
+        return self.fixture.tasks.create_task(self.fixture.ask(target, *fields))
 
     def cancel(self) -> None:
         """Cancel the token through the proxy: the NameNode has it no more."""
-        self.scene.namenode.locked_out.add(TOKEN)
+        self.fixture.namenode.locked_out.add(TOKEN)
         target = f"/webhdfs/v1/?op=CANCELDELEGATIONTOKEN&token={TOKEN}"
-        self.scene.front_end.issued.sent(parse_call("PUT", target))
+        self.fixture.front_end.issued.sent(parse_call("PUT", target))
 
     def retire(self) -> None:
         """Use one of the keys no more."""
         self.keys.remove(OLD_KEY)
-        self.scene.front_end.waits.key_retired()
+        self.fixture.front_end.waits.key_retired()
 
     @property
     def ended(self) -> dict[WaitEnd, int]:
         """How waits ended."""
-        return {end: count for end, count in self.scene.front_end.waits.ended.items() if count}
+        return {end: count for end, count in self.fixture.front_end.waits.ended.items() if count}
 
 
 @asynccontextmanager
 async def door() -> AsyncIterator[Door]:
     """Open it."""
-    async with scene(proxy=ProxySettings(join_wait_s=0.5)) as s:
+    async with fixture(proxy=ProxySettings(join_wait_s=0.5)) as s:
         opened = Door(s)
         await opened.by_cookie("/w/none")  # what is asked by token comes from memory
         yield opened
@@ -120,12 +120,12 @@ async def test_a_cancelled_token_ends_its_wait_at_the_namenode(way: tuple[str, .
     """ProvenGrant: at once, and with what the NameNode says to the token; nothing comes from memory."""
     async with door() as d:
         waiting = d.by_token("/w/none", WAITS, *way)
-        await held(d.scene)
+        await held(d.fixture)
         d.cancel()
         reply = await answer(waiting)
         assert (reply.status, reply.made) == (403, "nncache; fwd=miss")
         assert d.ended == {WaitEnd.EXPIRED: 1}
-        assert d.scene.front_end.waits.kept_bytes == 0
+        assert d.fixture.front_end.waits.kept_bytes == 0
 
 
 @in_both_ways
@@ -133,16 +133,16 @@ async def test_a_retired_key_ends_the_waits_of_its_cookies(way: tuple[str, ...])
     """ProvenGrant: at once, and with a challenge; those of another key wait on."""
     async with door() as d:
         old, new = d.by_cookie("/w/none", WAITS, *way, key=OLD_KEY), d.by_cookie("/w/none", WAITS, *way)
-        await held(d.scene, 2)
-        before = len(d.scene.namenode.fetched)
+        await held(d.fixture, 2)
+        before = len(d.fixture.namenode.fetched)
         d.retire()
         reply = await answer(old)
         assert (reply.status, reply["WWW-Authenticate"]) == (401, "Negotiate")
         assert reply.made == "nncache; detail=not-admitted"
         assert d.ended == {WaitEnd.EXPIRED: 1}
-        assert len(d.scene.namenode.fetched) == before
-        await held(d.scene)
-        d.scene.front_end.waits.stop()
+        assert len(d.fixture.namenode.fetched) == before
+        await held(d.fixture)
+        d.fixture.front_end.waits.stop()
         assert (await answer(new)).status == 404
 
 
@@ -151,8 +151,8 @@ async def test_a_wait_ends_with_its_cookie(way: tuple[str, ...]) -> None:
     """ProvenGrant: by the cookie's own time, though the client would wait for longer."""
     async with door() as d:
         waiting = d.by_cookie("/w/none", WAITS, *way, lives_s=0.2)
-        await held(d.scene)
-        d.scene.clock.now += 0.2
+        await held(d.fixture)
+        d.fixture.clock.now += 0.2
         assert (await answer(waiting)).status == 401
         assert d.ended == {WaitEnd.EXPIRED: 1}
 
@@ -162,10 +162,10 @@ async def test_a_change_does_not_answer_one_whose_cookie_has_ended(way: tuple[st
     """ProvenGrant: nor does another member's question; the other is answered as ever."""
     async with door() as d:
         short, long = d.by_cookie("/w/none", WAITS, *way, lives_s=50.0), d.by_cookie("/w/none", WAITS, *way)
-        await held(d.scene, 2)
-        d.scene.clock.now += 50.0
-        d.scene.namenode.statuses["/w/none"] = FILE
-        d.scene.cache.apply(Appeared("/w/none"), d.scene.clock.now, 101)
+        await held(d.fixture, 2)
+        d.fixture.clock.now += 50.0
+        d.fixture.namenode.statuses["/w/none"] = FILE
+        d.fixture.cache.apply(Appeared("/w/none"), d.fixture.clock.now, 101)
         assert [(await answer(each)).status for each in (short, long)] == [401, 200]
 
 
@@ -174,19 +174,19 @@ async def test_the_refusal_of_a_token_goes_to_no_other_credential(way: tuple[str
     """FailToNameNode: alice waits by her token, which was cancelled elsewhere, and by her cookie."""
     async with door() as d:
         waiting = [d.by_token("/w/none", WAITS, *way)]
-        await held(d.scene)
+        await held(d.fixture)
         waiting.append(d.by_cookie("/w/none", WAITS, *way))
-        await held(d.scene, 2)
-        d.scene.namenode.locked_out.add(TOKEN)
-        d.scene.namenode.statuses["/w/none"] = FILE
-        d.scene.cache.apply(AccessChanged("/w"), d.scene.clock.now, 101)
+        await held(d.fixture, 2)
+        d.fixture.namenode.locked_out.add(TOKEN)
+        d.fixture.namenode.statuses["/w/none"] = FILE
+        d.fixture.cache.apply(AccessChanged("/w"), d.fixture.clock.now, 101)
         assert [(await answer(each)).status for each in waiting] == [403, 200]
 
 
 async def test_what_ends_beside_the_first_question_ends_the_wait() -> None:
     """The key is retired while the NameNode is asked for the first time."""
     async with door() as d:
-        fetch, is_there, goes_on = d.scene.namenode.fetch, asyncio.Event(), asyncio.Event()
+        fetch, is_there, goes_on = d.fixture.namenode.fetch, asyncio.Event(), asyncio.Event()
 
         async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
             reply = await fetch(head)
@@ -194,20 +194,20 @@ async def test_what_ends_beside_the_first_question_ends_the_wait() -> None:
             await goes_on.wait()
             return reply
 
-        d.scene.namenode.fetch = slow  # type: ignore[method-assign]  # the NameNode is slow for a while
+        d.fixture.namenode.fetch = slow  # type: ignore[method-assign]  # the NameNode is slow for a while
         waiting = d.by_cookie("/w/new", WAITS, key=OLD_KEY)
         async with asyncio.timeout(HANG_S):
             await is_there.wait()
-        d.scene.namenode.fetch = fetch  # type: ignore[method-assign]  # the NameNode is slow for a while
+        d.fixture.namenode.fetch = fetch  # type: ignore[method-assign]  # the NameNode is slow for a while
         d.retire()
         goes_on.set()
         assert (await answer(waiting)).status == 401
 
 
-async def test_a_client_that_leaves_beside_its_own_question_is_counted_once() -> None:
+async def test_a_client_that_leaves_is_counted_once() -> None:
     """Its token has ended, the NameNode is slow, and the client goes."""
-    async with door() as d, line(d.scene) as client:
-        fetch, is_there, goes_on = d.scene.namenode.fetch, asyncio.Event(), asyncio.Event()
+    async with door() as d, line(d.fixture) as client:
+        fetch, is_there, goes_on = d.fixture.namenode.fetch, asyncio.Event(), asyncio.Event()
 
         async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
             is_there.set()
@@ -216,15 +216,15 @@ async def test_a_client_that_leaves_beside_its_own_question_is_counted_once() ->
 
         target = f"/webhdfs/v1/w/none?op=GETFILESTATUS&delegation={TOKEN}"
         client.writer.write(f"GET {target} HTTP/1.1\r\nHost: nn\r\n{WAITS}\r\n\r\n".encode())
-        await held(d.scene)
-        d.scene.namenode.fetch = slow  # type: ignore[method-assign]  # the NameNode is slow from now on
+        await held(d.fixture)
+        d.fixture.namenode.fetch = slow  # type: ignore[method-assign]  # the NameNode is slow from now on
         d.cancel()
         async with asyncio.timeout(HANG_S):
             await is_there.wait()
         resets(client)
-        await until(lambda: not d.scene.server.stats().connections_open)
+        await until(lambda: not d.fixture.server.stats().connections_open)
         goes_on.set()
-        await until(lambda: not d.scene.front_end.waits.kept_bytes)
+        await until(lambda: not d.fixture.front_end.waits.kept_bytes)
         assert d.ended == {WaitEnd.ABANDONED: 1}
 
 
@@ -232,7 +232,7 @@ async def test_a_crowd_whose_key_is_retired_is_refused_in_turns() -> None:
     """Each of them is, and nothing is left of them."""
     async with door() as d:
         waiting = [d.by_cookie("/w/none", WAITS, key=OLD_KEY) for _ in range(150)]
-        await held(d.scene, 150)
+        await held(d.fixture, 150)
         d.retire()
         assert {(await answer(each)).status for each in waiting} == {401}
-        assert d.scene.front_end.waits.waiting == d.scene.front_end.waits.kept_bytes == 0
+        assert d.fixture.front_end.waits.waiting == d.fixture.front_end.waits.kept_bytes == 0

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nncache.cache import Fetch, Kind, Known, Reply
+from nncache.cache import EntryKind, Fetch, Known, Reply
 from nncache.hadoop.calls import PREFIX, parse_plain
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.proxy.credentials import Credential, authentication_of
@@ -32,14 +32,14 @@ from tests.proxy.doubles import (
     settled,
     turns,
 )
-from tests.proxy.write_scene import METHOD, scene
+from tests.proxy.write_fixture import METHOD, fixture
 
 # ---- forgetting -------------------------------------------------------------------------------------
 
 
 async def test_the_write_is_forgotten_before_the_answer_goes_out() -> None:
     """When `settle` returns, the reply may be sent: by then nothing stale is left."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/d", "/w/d/f", "/w/other")
 
         async def delete(settle: Settle) -> None:
@@ -55,7 +55,7 @@ async def test_the_write_is_forgotten_before_the_answer_goes_out() -> None:
 @pytest.mark.parametrize("outcome", [None, settled(500)])
 async def test_an_unknown_outcome_is_told_by_the_events(outcome: SettledReply | None) -> None:
     """OwnWrites: the answer waits until all that is acknowledged by now has been applied; nothing else is forgotten."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f", "/w/g")
         s.clock.now += 0.1
         writing = s.write("PUT", "/w/f?op=SETPERMISSION", ScriptedStreamer(script(outcome)))
@@ -74,19 +74,19 @@ async def test_an_unknown_outcome_is_told_by_the_events(outcome: SettledReply | 
 
 
 @pytest.mark.parametrize("outcome", [settled(200), None, settled(403)])
-async def test_a_cancelled_token_has_no_rights_when_the_answer_goes_out(outcome: SettledReply | None) -> None:
+async def test_a_cancelled_token_loses_its_rights_before_the_answer(outcome: SettledReply | None) -> None:
     """Whatever came of that: it may have been cancelled elsewhere, and who has it proves its rights again."""
     read = parse_plain(f"{PREFIX}/w/f?op=GETFILESTATUS&delegation={token()}")
     assert read is not None
     credential = authentication_of(read, ())
     assert isinstance(credential, Credential)
-    async with scene() as s:
+    async with fixture() as s:
         holder = caller_of(read, credential, "")
         decision = s.cache.lookup("/w/f", holder, s.clock())
         assert isinstance(decision, Fetch)
         s.cache.conclude(
             decision.ticket,
-            Known(reply=Reply(404, (), b""), kind=Kind.MISSING, replied_at=s.clock(), term=TERM),
+            Known(reply=Reply(404, (), b""), kind=EntryKind.MISSING, replied_at=s.clock(), term=TERM),
         )
         writing = s.write(
             "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token()}", ScriptedStreamer(script(outcome))
@@ -98,7 +98,7 @@ async def test_a_cancelled_token_has_no_rights_when_the_answer_goes_out(outcome:
 
 async def test_what_no_event_tells_in_time_is_not_served() -> None:
     """OwnWrites and FailToNameNode: the answer waits no longer than the gate stays open without proof."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f")
         s.clock.now += 0.1
         writing = s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(None)))
@@ -136,7 +136,7 @@ async def test_a_call_that_has_changed_nothing_costs_nothing(row: str) -> None:
     request, answer = (part.strip() for part in row.split("|"))
     method, target = request.split(" ")
     reply = settled(200, b'{"boolean":false}') if answer == "false" else settled(int(answer), DENIED)
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w", "/w/f", "/w/g")
         await s.write(method, target, ScriptedStreamer(script(reply)))
         assert all(s.is_hit(path) for path in ("/w", "/w/f", "/w/g"))
@@ -154,7 +154,7 @@ async def test_a_call_that_has_changed_nothing_costs_nothing(row: str) -> None:
 )
 async def test_an_odd_call_that_is_done_is_told_by_the_events(target: str) -> None:
     """OwnWrites without costing the others anything: what such a call has changed, only the events name."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w", "/w/f", "/w/g")
         s.clock.now += 0.1
         writing = s.write("PUT", target, ScriptedStreamer(script(settled(200))))
@@ -168,7 +168,7 @@ async def test_an_odd_call_that_is_done_is_told_by_the_events(target: str) -> No
 )
 async def test_what_was_never_sent_changes_nothing(error: ProxyError) -> None:
     """The proxy's own refusals leave the cache as it is."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f")
         writing = s.writing("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(error)))
         with pytest.raises(type(error)):
@@ -182,7 +182,7 @@ async def test_what_was_never_sent_changes_nothing(error: ProxyError) -> None:
 )
 async def test_an_end_without_a_settling_counts_as_unknown(error: Exception) -> None:
     """Whatever ends the forwarding once the call may have been sent."""
-    async with scene() as s:
+    async with fixture() as s:
 
         async def fail(_: Settle) -> None:
             raise error
@@ -198,17 +198,17 @@ async def test_an_end_without_a_settling_counts_as_unknown(error: Exception) -> 
 
 async def test_a_reply_under_way_is_spoiled_by_the_write() -> None:
     """NoLateFill: asked before the write was answered, kept never."""
-    async with scene() as s:
+    async with fixture() as s:
         decision = s.cache.lookup("/w/f", caller(), s.clock(), may_wait=False)
         assert isinstance(decision, Fetch)
         await s.write("PUT", "/w/f?op=SETTIMES", ScriptedStreamer(script(settled(200))))
-        known = Known(reply=Reply(404, (), b""), kind=Kind.MISSING, replied_at=s.clock(), term=TERM)
+        known = Known(reply=Reply(404, (), b""), kind=EntryKind.MISSING, replied_at=s.clock(), term=TERM)
         assert not s.cache.conclude(decision.ticket, known).is_shareable
 
 
 async def test_a_read_that_sets_the_access_time_forgets_the_path() -> None:
     """OPEN may change `accessTime` before its own answer goes out."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f", "/w/g")
         await s.write("GET", "/w/f?op=OPEN", ScriptedStreamer(script(settled(307, None))))
         await s.write("GET", "/w/g?op=LISTSTATUS", ScriptedStreamer(script(settled(200))))
@@ -218,7 +218,7 @@ async def test_a_read_that_sets_the_access_time_forgets_the_path() -> None:
 
 async def test_the_reply_says_how_it_was_handled() -> None:
     """`Cache-Status` goes behind the NameNode's own fields."""
-    async with scene() as s:
+    async with fixture() as s:
         streamer = ScriptedStreamer(script(settled(200)))
         await s.write("DELETE", "/w/f?op=DELETE", streamer)
         assert streamer.fields == (METHOD,)
@@ -229,7 +229,7 @@ async def test_the_reply_says_how_it_was_handled() -> None:
 
 async def test_missing_ancestors_are_asked_for_before_the_call_is_sent() -> None:
     """MKDIRS makes what is missing above: only the NameNode knows what that is."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/a", "/w/a/b")
         streamer = ScriptedStreamer(script(settled(200)))
         writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
@@ -249,7 +249,7 @@ async def test_missing_ancestors_are_asked_for_before_the_call_is_sent() -> None
 
 async def test_what_exists_is_not_forgotten() -> None:
     """An ancestor that is there is not made, so what is known below it stays."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/a/b", "/w/a/other")
         writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", ScriptedStreamer(script(settled(200))))
         await turns()
@@ -266,7 +266,7 @@ async def test_what_exists_is_not_forgotten() -> None:
 )
 async def test_what_could_not_be_asked_is_told_by_the_events(error: Exception) -> None:
     """FailToNameNode and OwnWrites at once: the write goes out, and its answer waits; nothing doubtful is forgotten."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/a", "/w/a/other")
         streamer = ScriptedStreamer(script(settled(200)))
         writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
@@ -281,9 +281,9 @@ async def test_what_could_not_be_asked_is_told_by_the_events(error: Exception) -
         assert s.writes.query_failures == 1
 
 
-async def test_a_silent_namenode_delays_a_write_no_longer_than_one_query() -> None:
+async def test_a_silent_namenode_delays_a_write_by_one_query() -> None:
     """One deadline for all the questions of one call."""
-    async with scene(query_timeout_s=0.01) as s:
+    async with fixture(query_timeout_s=0.01) as s:
         s.fill("/w/a/b")
         streamer = ScriptedStreamer(script(settled(200)))
         s.clock.now += 0.1
@@ -296,7 +296,7 @@ async def test_a_silent_namenode_delays_a_write_no_longer_than_one_query() -> No
 
 async def test_a_raw_path_counts_as_its_own() -> None:
     """/.reserved/raw/p is p, also for the ancestors."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/a", "/w/a/b")
         writing = s.write("PUT", "/.reserved/raw/w/a/b?op=MKDIRS", ScriptedStreamer(script(settled(200))))
         await turns()
@@ -315,7 +315,7 @@ async def test_the_redirect_goes_out_after_the_window_is_open(
     method: str, op: str, reply: SettledReply
 ) -> None:
     """Last transaction asked, window opened, redirect passed on: in this order."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f")
         passed_on = asyncio.Event()
 
@@ -337,9 +337,9 @@ async def test_the_redirect_goes_out_after_the_window_is_open(
         assert not s.is_hit("/w/f")
 
 
-async def test_the_namenode_that_redirects_is_asked_for_its_last_transaction() -> None:
+async def test_the_redirecting_namenode_is_asked_for_its_txid() -> None:
     """Another one's number may be of another log."""
-    async with scene() as s:
+    async with fixture() as s:
         reply = settled(307, None, namenode=OTHER_NAMENODE)
         writing = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(reply)))
         await turns()
@@ -351,7 +351,7 @@ async def test_the_namenode_that_redirects_is_asked_for_its_last_transaction() -
 @pytest.mark.parametrize("error", [RpcUnavailableError("cut", is_sent=True), RuntimeError("bug")])
 async def test_without_a_transaction_id_the_window_ends_by_time_only(error: Exception) -> None:
     """FailToNameNode: the redirect goes out all the same."""
-    async with scene() as s:
+    async with fixture() as s:
         writing = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(settled(307, None))))
         await turns()
         s.namenode.txids.answer(error)
@@ -363,9 +363,9 @@ async def test_without_a_transaction_id_the_window_ends_by_time_only(error: Exce
         assert (s.writes.windows_opened, s.writes.windows_without_txid) == (1, 1)
 
 
-async def test_a_window_is_opened_also_when_the_client_leaves_meanwhile() -> None:
+async def test_a_window_opens_even_if_the_client_leaves() -> None:
     """Cancelled while the transaction id is asked: the redirect may have been guessed, the window is there."""
-    async with scene() as s:
+    async with fixture() as s:
         client = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(settled(307, None))))
         await turns()
         client.cancel()
@@ -377,7 +377,7 @@ async def test_a_window_is_opened_also_when_the_client_leaves_meanwhile() -> Non
 @pytest.mark.parametrize("reply", [settled(403, DENIED), settled(500), None])
 async def test_no_redirect_no_window(reply: SettledReply | None) -> None:
     """The second step needs the address that only the redirect tells."""
-    async with scene() as s:
+    async with fixture() as s:
         await s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(reply)))
         assert not s.namenode.txids.calls
         assert not s.cache.explain("/w/f", s.clock()).in_two_step_write
@@ -385,7 +385,7 @@ async def test_no_redirect_no_window(reply: SettledReply | None) -> None:
 
 async def test_a_redirect_for_the_root_opens_no_window() -> None:
     """The root is no file, but the NameNode redirects before it looks: nobody may shut the cache that way."""
-    async with scene() as s:
+    async with fixture() as s:
         s.fill("/w/f")
         await s.write("PUT", "/?op=CREATE", ScriptedStreamer(script(settled(307, None))))
         s.clock.now += 0.1

@@ -10,7 +10,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.hadoop.errors import JmxUnavailableError, RemoteCallError, RpcUnavailableError
 from nncache.hadoop.remote_exception import RemoteException
 from tests.races.exemptions import OFF_THE_PATH
-from tests.races.steering import Arrival, Hold, Stand, Throw, Verdict
+from tests.races.steering import Arrival, FakeCluster, Hold, Throw, Verdict
 
 _EXPLORED_SHARE: Final = 0.15
 """Of the races that are held anywhere, so that stands that nobody knows are found."""
@@ -30,19 +30,19 @@ _NO_ERRORS: Final = frozenset({"self._connecting", "self._filter_lock"})
 """asyncio's own locks: waiting for one raises nothing, and they would not survive it."""
 
 
-def may_be_cancelled(stand: Stand) -> bool:
+def may_be_cancelled(fake_cluster: FakeCluster) -> bool:
     """Whether anybody cancels a task that waits there.
 
     Of a connection's own task that waits for a request, or for the rest of one that is answered, only its shutdown is
     cancelled, and then everything is closed.
     """
-    return stand.innermost.module != "proxy.clients.one_task"
+    return fake_cluster.innermost.module != "proxy.clients.one_task"
 
 
-def error_at(stand: Stand, chance: random.Random) -> Exception | None:
+def error_at(fake_cluster: FakeCluster, chance: random.Random) -> Exception | None:
     """Return an error such as whatever is waited for there can raise, or a fault of ours; None: none can."""
-    innermost = stand.innermost
-    if not may_be_cancelled(stand) or innermost.text in _NO_ERRORS:
+    innermost = fake_cluster.innermost
+    if not may_be_cancelled(fake_cluster) or innermost.text in _NO_ERRORS:
         return None
     text = "thrown by a race"
     fitting: Exception
@@ -60,9 +60,9 @@ def error_at(stand: Stand, chance: random.Random) -> Exception | None:
     return fitting if chance.random() < 0.7 else chance.choice(_ANY)(text)
 
 
-def is_off_the_path(stand: Stand) -> bool:
+def is_off_the_path(fake_cluster: FakeCluster) -> bool:
     """Whether no race is held there, for a reason that `tests/races/exemptions.py` gives."""
-    return stand.innermost.key in OFF_THE_PATH
+    return fake_cluster.innermost.key in OFF_THE_PATH
 
 
 def refusal() -> RemoteCallError:
@@ -83,30 +83,42 @@ class Book:
         tried: how often one was aimed at.
     """
 
-    known: Counter[Stand] = field(default_factory=Counter)
-    held: Counter[Stand] = field(default_factory=Counter)
-    tried: Counter[Stand] = field(default_factory=Counter)
+    known: Counter[FakeCluster] = field(default_factory=Counter)
+    held: Counter[FakeCluster] = field(default_factory=Counter)
+    tried: Counter[FakeCluster] = field(default_factory=Counter)
 
-    def choose(self, chance: random.Random) -> Stand | None:
+    def choose(self, chance: random.Random) -> FakeCluster | None:
         """Return a stand that was aimed at least; None: hold it anywhere."""
         if not self.known or chance.random() < _EXPLORED_SHARE:
             return None
-        asking = [stand for stand in self.known if stand.places[0].qualname == "Flights._run"]
+        asking = [
+            fake_cluster for fake_cluster in self.known if fake_cluster.places[0].qualname == "Flights._run"
+        ]
         if asking and chance.random() < _ASKING_SHARE:
             return chance.choice(asking)
         stands = list(self.known)
         if chance.random() < _UNHELD_SHARE:
-            unheld = [stand for stand in stands if not self.held[stand] and not is_off_the_path(stand)]
+            unheld = [
+                fake_cluster
+                for fake_cluster in stands
+                if not self.held[fake_cluster] and not is_off_the_path(fake_cluster)
+            ]
             stands = unheld or stands
-        return min(stands, key=lambda stand: (self.held[stand] * 4 + self.tried[stand], chance.random()))
+        return min(
+            stands,
+            key=lambda fake_cluster: (
+                self.held[fake_cluster] * 4 + self.tried[fake_cluster],
+                chance.random(),
+            ),
+        )
 
-    def is_rare(self, stand: Stand) -> bool:
+    def is_rare(self, fake_cluster: FakeCluster) -> bool:
         """Whether aiming at it is mostly in vain: something has to go wrong before anybody stands there."""
-        return self.tried[stand] > 2 * self.held[stand]
+        return self.tried[fake_cluster] > 2 * self.held[fake_cluster]
 
 
 class Aim:
-    """One race's wish to be held, at a given stand or at its nth arrival.
+    """Where one race is to be held: at a given place, or at its nth arrival.
 
     It may stumble on its way there: something fails before, so that stands behind a failure are reached, too.
     """
@@ -128,54 +140,56 @@ class Aim:
         self._trips_at = trips_at  # where an error is thrown the first time, "QUALNAME: CALLEE"
         self._book = book
         self._chance = chance
-        self.stand = None if only else book.choose(chance)
+        self.fake_cluster = None if only else book.choose(chance)
         self._countdown = chance.randrange(_FURTHEST)
-        is_rare = self.stand is not None and book.is_rare(self.stand)
+        is_rare = self.fake_cluster is not None and book.is_rare(self.fake_cluster)
         stumbling_share = 0.6 if is_rare else 0.3 if only else 0.05
         self._stumbles_in = chance.randrange(1, 8) if chance.random() < stumbling_share else -1
         self.has_stumbled = False
-        if self.stand is not None:
-            book.tried[self.stand] += 1
+        if self.fake_cluster is not None:
+            book.tried[self.fake_cluster] += 1
 
     def meets(self, arrival: Arrival) -> Verdict:
         """Return the hold if this is where the race is to be held; at most once."""
-        stand = arrival.stand
-        self._book.known[stand] += 1
+        fake_cluster = arrival.fake_cluster
+        self._book.known[fake_cluster] += 1
         if self.hold.is_over or self.hold.reached.done():
             return None
-        if self._is_wanted(stand) and not is_off_the_path(stand):
-            self._book.held[stand] += 1
+        if self._is_wanted(fake_cluster) and not is_off_the_path(fake_cluster):
+            self._book.held[fake_cluster] += 1
             return self.hold
         self._countdown -= 1
-        return self._stumble(stand)
+        return self._stumble(fake_cluster)
 
-    def _is_wanted(self, stand: Stand) -> bool:
+    def _is_wanted(self, fake_cluster: FakeCluster) -> bool:
         if self._only:
-            return any(place.in_function in self._only for place in stand.places)
-        if not self._book.held[stand]:
+            return any(place.in_function in self._only for place in fake_cluster.places)
+        if not self._book.held[fake_cluster]:
             return True  # who knows when the next will come
-        return self._countdown <= 0 if self.stand is None else stand is self.stand
+        return self._countdown <= 0 if self.fake_cluster is None else fake_cluster is self.fake_cluster
 
-    def _stumble(self, stand: Stand) -> Throw | None:
-        self._stumbles_in -= self._is_on_the_way(stand)
+    def _stumble(self, fake_cluster: FakeCluster) -> Throw | None:
+        self._stumbles_in -= self._is_on_the_way(fake_cluster)
         error: Exception | None = None
-        if self._is_refused and any(place.qualname == "PoolQueries.is_file_closed" for place in stand.places):
+        if self._is_refused and any(
+            place.qualname == "PoolQueries.is_file_closed" for place in fake_cluster.places
+        ):
             self._is_refused = False
             error = refusal()
-        elif any(place.in_function == self._trips_at for place in stand.places):
+        elif any(place.in_function == self._trips_at for place in fake_cluster.places):
             self._trips_at = ""
-            error = error_at(stand, self._chance)
+            error = error_at(fake_cluster, self._chance)
         elif self._stumbles_in == 0 and not self.has_stumbled:
-            error = error_at(stand, self._chance)
+            error = error_at(fake_cluster, self._chance)
         if error is None:
             return None
         self.has_stumbled = True
         return Throw(error)
 
-    def _is_on_the_way(self, stand: Stand) -> bool:
-        if not self._is_one_task or self.stand is None:
+    def _is_on_the_way(self, fake_cluster: FakeCluster) -> bool:
+        if not self._is_one_task or self.fake_cluster is None:
             return True
-        return stand.places[0].qualname == self.stand.places[0].qualname
+        return fake_cluster.places[0].qualname == self.fake_cluster.places[0].qualname
 
 
 class Errand:

@@ -27,11 +27,11 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer
 from tests.invalidation.virtual_time import VirtualLoop
-from tests.model.namespace import Answer
+from tests.model.namespace import NameNodeReply
 from tests.races.figures import Figures
 from tests.races.fills_happenings import HAPPENINGS, Happening, Moment
+from tests.races.fills_simulation import Simulation
 from tests.races.fills_truth import parent_of
-from tests.races.fills_world import World
 
 PART: Final = "model, fills alone"
 USERS: Final = ("alice", "bob")
@@ -40,7 +40,7 @@ _WORLD: Final = 2_000
 """Races in one world; then a new one begins, so that nothing grows without end."""
 
 
-class Track(World):
+class Track(Simulation):
     """Where one race follows the other."""
 
     async def race(self, number: int) -> None:
@@ -122,12 +122,12 @@ class Track(World):
             replied_at=self.now,
         )
 
-    def _answer(self, path: str, user: str) -> Answer:
+    def _answer(self, path: str, user: str) -> NameNodeReply:
         self.truth.prove(user, path)
         inode = self.truth.inode(path)
         if inode is None:
-            return Answer(404, render_missing(path))
-        return Answer(200, inode)
+            return NameNodeReply(404, render_missing(path))
+        return NameNodeReply(200, inode)
 
     async def _rest(self) -> None:
         """Let everything end: what is asked is answered as things are, coverage comes, clients leave."""
@@ -224,9 +224,11 @@ async def _turn() -> None:
 def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Figures:
     """Make so many races; `progress` is told how many there have been."""
     began, figures = time.monotonic(), Figures(PART)
-    worlds = range((races + _WORLD - 1) // _WORLD)
+    simulations = range((races + _WORLD - 1) // _WORLD)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
-        for done in as_completed([processes.submit(partial(tell, seed), world) for world in worlds]):
+        for done in as_completed(
+            [processes.submit(partial(tell, seed), simulation) for simulation in simulations]
+        ):
             figures.add(done.result())
             progress(min(figures.races, races))
     figures.seconds = time.monotonic() - began
@@ -238,10 +240,10 @@ def tell(seed: int, number: int) -> Figures:
     figures = Figures(PART)
 
     async def story() -> None:
-        world = Track(random.Random(f"{seed}:{number}"), figures, f"seed {seed}, world {number}")
-        async with world.tasks:
+        simulation = Track(random.Random(f"{seed}:{number}"), figures, f"seed {seed}, world {number}")
+        async with simulation.tasks:
             for race in range(number * _WORLD, (number + 1) * _WORLD):
-                await world.race(race)
+                await simulation.race(race)
 
     loop = VirtualLoop()
     try:

@@ -18,8 +18,8 @@ from nncache.hadoop.change import (
     Vanished,
 )
 from nncache.proxy.errors import UpstreamCutError
+from tests.races.fills_simulation import Simulation
 from tests.races.fills_truth import parent_of
-from tests.races.fills_world import World
 
 
 class Moment(Enum):
@@ -32,20 +32,20 @@ class Moment(Enum):
     LANDED = "landed"
 
 
-Happening = Callable[["World", str], None]
+Happening = Callable[["Simulation", str], None]
 """Something that happens to the path of a race."""
 
 
 def change(make: Callable[[str], Change], how: str) -> Happening:
     """A change: known "at once" by its event, by the proxy's own "write", or "later"."""
 
-    def happen(world: World, path: str) -> None:
+    def happen(simulation: Simulation, path: str) -> None:
         made = make(path)
-        world.truth.change(made)
+        simulation.truth.change(made)
         if how == "later":
-            world.unknown.append(made)
+            simulation.unknown.append(made)
         else:
-            world.tell(made, is_event=how == "at once")
+            simulation.tell(made, is_event=how == "at once")
 
     return happen
 
@@ -79,23 +79,29 @@ def _happenings() -> Iterator[tuple[str, Happening]]:
             change(lambda path: Moved(parent_of(path), "/away"), how),
         )
     yield "all unknown", change(lambda _: EverythingUnknown("race"), "at once")
-    yield "nothing", lambda world, path: None
-    yield "covered", lambda world, path: world.cover()
-    yield "covered, not seen", lambda world, path: world.cache.cover(world.now, world.txid, world.now - 5)
-    yield "stream lost", lambda world, path: world.lose_stream()
-    yield "another is active", lambda world, path: world.lose_stream(is_other=True)
-    yield "filters change", lambda world, path: world.change_filters()
-    yield "gate closes", lambda world, path: world.wait(4.0)
-    yield "rights expire", lambda world, path: world.wait(400.0)
-    yield "two-step write begins", lambda world, path: world.begin_window(path)
-    yield "two-step write of a neighbour", lambda world, path: world.begin_window(parent_of(path) + "/g")
-    yield "another asks", lambda world, path: world.ask(path, "bob")
-    yield "the same asks again", lambda world, path: world.ask(path, "alice")
-    yield "another asks anew", lambda world, path: world.ask(path, "bob", refresh=True)
-    yield "the client leaves", lambda world, path: world.leave()
-    yield "the reply is lost", lambda world, path: world.fail(UpstreamCutError("race"))
-    yield "a fault of ours", lambda world, path: world.fail(RuntimeError("race"))
-    yield "memory is needed", lambda world, path: world.evict()
+    yield "nothing", lambda simulation, path: None
+    yield "covered", lambda simulation, path: simulation.cover()
+    yield (
+        "covered, not seen",
+        lambda simulation, path: simulation.cache.cover(simulation.now, simulation.txid, simulation.now - 5),
+    )
+    yield "stream lost", lambda simulation, path: simulation.lose_stream()
+    yield "another is active", lambda simulation, path: simulation.lose_stream(is_other=True)
+    yield "filters change", lambda simulation, path: simulation.change_filters()
+    yield "gate closes", lambda simulation, path: simulation.wait(4.0)
+    yield "rights expire", lambda simulation, path: simulation.wait(400.0)
+    yield "two-step write begins", lambda simulation, path: simulation.begin_window(path)
+    yield (
+        "two-step write of a neighbour",
+        lambda simulation, path: simulation.begin_window(parent_of(path) + "/g"),
+    )
+    yield "another asks", lambda simulation, path: simulation.ask(path, "bob")
+    yield "the same asks again", lambda simulation, path: simulation.ask(path, "alice")
+    yield "another asks anew", lambda simulation, path: simulation.ask(path, "bob", refresh=True)
+    yield "the client leaves", lambda simulation, path: simulation.leave()
+    yield "the reply is lost", lambda simulation, path: simulation.fail(UpstreamCutError("race"))
+    yield "a fault of ours", lambda simulation, path: simulation.fail(RuntimeError("race"))
+    yield "memory is needed", lambda simulation, path: simulation.evict()
 
 
 HAPPENINGS: Final = tuple(_happenings())

@@ -17,8 +17,8 @@ _FATES: Final = (Fate.GO_ON,) * 5 + (Fate.CANCELLED, Fate.FAILED, Fate.LEFT)
 _HOWS: Final = (How.THROUGH, How.KNOWN, How.KNOWN, How.BEHIND)
 _REACHED_S: Final = 0.5  # an aim at a task of the background that is not met by then is given up
 _RARE_REACHED_S: Final = 3.0
-_WISHES: Final = {"": 6, "Cache-Control: no-cache\r\n": 2, "Prefer: wait=1\r\n": 2}
-_ORDINARY_SHARE: Final = 0.6  # of the reads without a wish
+_CONDITIONS: Final = {"": 6, "Cache-Control: no-cache\r\n": 2, "Prefer: wait=1\r\n": 2}
+_ORDINARY_SHARE: Final = 0.6  # of the reads without conditions
 _REFUSED_SHARE: Final = 0.15  # of the reads of files: isFileClosed is refused
 _CROWDED_SHARE: Final = 0.3  # of the reads of a slow NameNode: others take its connections
 _CROWD: Final = 14
@@ -87,13 +87,13 @@ async def _fill(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     is_refused = change.before is Before.FILE and lane.chance.random() < _REFUSED_SHARE
     aim = Aim(shared.books[Kind.FILL], lane.chance, is_refused=is_refused)
     lane.reading.aims = [aim]
-    wish = lane.chance.choices(list(_WISHES), list(_WISHES.values()))[0] or _way(lane, plot)
+    conditions = lane.chance.choices(list(_CONDITIONS), list(_CONDITIONS.values()))[0] or _way(lane, plot)
     async with asyncio.TaskGroup() as tasks:
         if shared.is_shaken and lane.chance.random() < _CROWDED_SHARE:
             for _ in range(_CROWD):
                 tasks.create_task(_stand_in_the_way(lane, user, plot))
             await asyncio.sleep(0.02)
-        reading = tasks.create_task(_answer(lane, lane.reader, user, judge, wish))
+        reading = tasks.create_task(_answer(lane, lane.reader, user, judge, conditions))
         if not await is_met(aim, reading):
             await reading
             lane.is_calm = False
@@ -225,7 +225,7 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     async with shared.applying:
         aim = Aim(book, chance, is_one_task=True)
         shared.background.aims.append(aim)
-        is_rare = aim.stand is not None and book.is_rare(aim.stand)
+        is_rare = aim.fake_cluster is not None and book.is_rare(aim.fake_cluster)
         try:
             async with asyncio.timeout(_RARE_REACHED_S if is_rare else _REACHED_S):
                 await asyncio.shield(aim.hold.reached)

@@ -24,7 +24,7 @@ from tests.quiet import be_quiet
 from tests.races.figures import SHOWN, Figures
 from tests.races.model_plan import ERRANDS, ERRORS, MEANWHILES, STARTS, TROUBLED, Meanwhile, Race, Start
 from tests.races.model_round import ModelSteering, arrive
-from tests.races.model_world import World
+from tests.races.model_simulation import Simulation
 from tests.races.places import Place, Places
 
 PART: Final = "model, whole system"
@@ -181,25 +181,25 @@ def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
     kind = _BY_TURNS[turn]
     first = (lap * kind.weight + _BY_TURNS[:turn].count(kind)) * _ROUNDS
     plan = Plan(kind)
-    world: World
+    simulation: Simulation
 
-    async def told() -> None:
-        nonlocal world
-        world = World(
+    async def reported() -> None:
+        nonlocal simulation
+        simulation = Simulation(
             f"{seed}:{number}", kind.channel, lanes=kind.lanes, name=f"--seed {seed} --world {number}"
         )
-        async with world:
+        async with simulation:
             for nth in range(first, first + rounds):
-                race = world.race_applying if kind.is_applying else world.race
-                await race(plan.round(nth, world.chance))
+                race = simulation.race_applying if kind.is_applying else simulation.race
+                await race(plan.round(nth, simulation.chance))
 
     with pytest.MonkeyPatch.context() as patched:
         if number % 2:
             patched.setattr(follower, "MAX_QUEUED", 1)  # so that the queue is full at times
-        steering = steered(told)
-    figures = world.figures
-    for stand, times in world.stands.items():
-        for place in stand.places:
+        steering = steered(reported)
+    figures = simulation.figures
+    for fake_cluster, times in simulation.stands.items():
+        for place in fake_cluster.places:
             figures.held[place] += times
     figures.stood.update(steering.stood)
     return figures
@@ -224,11 +224,11 @@ def steps() -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
 
     async def count() -> None:
-        async with World("steps", ChannelName.DIRECT, lanes=_LANES, name="steps") as world:
+        async with Simulation("steps", ChannelName.DIRECT, lanes=_LANES, name="steps") as simulation:
             for starts in (_STARTS, _CLOSED, _SILENT, _REFUSED):
                 races = [Race(errand, start, _NOTHING, 0) for errand in ERRANDS for start in starts]
                 for first in range(0, len(races), _LANES):
-                    for each in await world.race(races[first : first + _LANES], is_meant=False):
+                    for each in await simulation.race(races[first : first + _LANES], is_meant=False):
                         found[each.race.errand.name, each.race.start.name] = each.steps
 
     steered(count)

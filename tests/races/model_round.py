@@ -13,7 +13,7 @@ from nncache.cache import Conclusion
 from tests.model.system import System
 from tests.races.model_ground import Lane
 from tests.races.model_plan import Race
-from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, Hold, Stand, Steering, Throw, Verdict
+from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, FakeCluster, Hold, Steering, Throw, Verdict
 
 _T = TypeVar("_T")
 
@@ -28,7 +28,7 @@ class Running:
     """A race from its beginning to its end: the label of all tasks that work for it.
 
     Attributes:
-        stand: where it was held; None: it was not.
+        fake_cluster: where it was held; None: it was not.
         is_anything: something happened there.
         is_fill: it was a read that had asked the NameNode and had no conclusion yet.
         conclusions: what became of the replies since then.
@@ -40,7 +40,7 @@ class Running:
         self.race = race
         self.lane = lane
         self.path = lane.path(race.errand.on)
-        self.stand: Stand | None = None
+        self.fake_cluster: FakeCluster | None = None
         self.hold: Hold | None = None
         self.is_anything = False
         self.is_fill = False
@@ -57,7 +57,7 @@ class Running:
     @property
     def is_looked_at(self) -> bool:
         """Whether the steering need look where its tasks stand."""
-        return self.stand is None
+        return self.fake_cluster is None
 
     @property
     def is_settled(self) -> bool:
@@ -79,17 +79,17 @@ class Running:
     def concluded(self, conclusion: Conclusion) -> None:
         """Take note of what became of such a question."""
         self._concluded += 1
-        if self.stand is not None:
+        if self.fake_cluster is not None:
             self.conclusions.append(conclusion)
 
     def arrive(self, arrival: Arrival) -> Verdict:
         """Decide for the steering."""
-        if self.stand is not None:
+        if self.fake_cluster is not None:
             return None
         self.steps += 1
         if not self._is_meant or self.steps <= self.race.step:
             return None
-        self.stand = arrival.stand
+        self.fake_cluster = arrival.fake_cluster
         return self._meet(arrival)
 
     def _meet(self, arrival: Arrival) -> Verdict:
@@ -113,13 +113,13 @@ class Running:
     def verdict(self) -> Throw | Cancel | None:
         """Return how the held task goes on."""
         make = self.race.meanwhile.verdict
-        if make is None or self.stand is None:
+        if make is None or self.fake_cluster is None:
             return None
         verdict = make()
         if isinstance(verdict, Cancel):
-            self.failure = _OWN_TASKS.get(self.stand.places[0].qualname)
+            self.failure = _OWN_TASKS.get(self.fake_cluster.places[0].qualname)
         else:
-            self.failure = "" if self.stand.innermost.qualname in _ASKS_THE_NAMENODE else None
+            self.failure = "" if self.fake_cluster.innermost.qualname in _ASKS_THE_NAMENODE else None
         return verdict
 
     def release(self) -> None:
@@ -133,22 +133,22 @@ class Applying:
     """The label of all tasks through which a change comes into the cache.
 
     Attributes:
-        stand: where one of them was held in this round.
+        fake_cluster: where one of them was held in this round.
     """
 
     def __init__(self) -> None:
         self.is_looked_at = False
-        self.stand: Stand | None = None
+        self.fake_cluster: FakeCluster | None = None
         self.hold: Hold | None = None
         self.countdown = 0
         self.is_aiming = False
         self.is_curious = False
         self.about = ""
-        self.known: set[Stand] = set()  # where one was held
+        self.known: set[FakeCluster] = set()  # where one was held
 
     def aim(self, chance: random.Random, *, is_troubled: bool, has_zookeeper: bool) -> None:
         """Hold one of them where none was held yet, or else somewhere; a trouble leads to places of its own."""
-        self.stand = self.hold = None
+        self.fake_cluster = self.hold = None
         is_about = is_troubled and chance.random() < _ABOUT
         self.is_curious = is_about or chance.random() < _CURIOUS
         patience = _PATIENCE_OF_ZOOKEEPER if has_zookeeper else _PATIENCE
@@ -158,16 +158,16 @@ class Applying:
 
     def arrive(self, arrival: Arrival) -> Verdict:
         """Decide for the steering."""
-        stand = arrival.stand
-        if not self.is_aiming or stand.places[0].module in _OF_THE_PUBLISHER:
+        fake_cluster = arrival.fake_cluster
+        if not self.is_aiming or fake_cluster.places[0].module in _OF_THE_PUBLISHER:
             return None
-        if not any(self.about in place.key for place in stand.places):
+        if not any(self.about in place.key for place in fake_cluster.places):
             return None
-        if self.countdown > 0 and (stand in self.known or not self.is_curious):
+        if self.countdown > 0 and (fake_cluster in self.known or not self.is_curious):
             self.countdown -= 1
             return None
-        self.known.add(stand)
-        self.stand = stand
+        self.known.add(fake_cluster)
+        self.fake_cluster = fake_cluster
         self.hold = Hold()
         self.is_aiming = False
         return self.hold
@@ -196,7 +196,7 @@ _RARELY_COME_BY: Final = {
 class ModelSteering(Steering):
     """Looks at no task but those of races that are waiting for their moment: looking costs."""
 
-    def look(self, coroutine: Coroutine[Any, Any, Any]) -> Stand | None:
+    def look(self, coroutine: Coroutine[Any, Any, Any]) -> FakeCluster | None:
         """Return where a suspended coroutine stands."""
         label = LABEL.get()
         if isinstance(label, Running | Applying) and label.is_looked_at:

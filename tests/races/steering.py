@@ -7,8 +7,8 @@ How to use it:
     steering.watcher = decide        # Callable[[Arrival], Verdict]
 
 From then on each task of the loop is seen at each of its steps. When what it waits for is there, and before any code
-of its own has seen it (the most adversarial moment there is), the watcher is told the `Stand`: all listed places at
-which the task's coroutines wait, the outermost first. It may
+of its own has seen it (the most adversarial moment there is), the watcher gets the listed places at which the task's
+coroutines wait, the outermost first. It may
 
 - return None: the task goes on. Whatever the watcher itself did happened at exactly this place.
 - return `Throw(error)`: the error is raised there, instead of what came.
@@ -42,7 +42,7 @@ LABEL: Final[ContextVar[object]] = ContextVar("LABEL", default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stand:
+class FakeCluster:
     """Where a task stands. There is one object for each such chain of places, so `is` and hashing are quick."""
 
     places: tuple[Place, ...]  # the outermost first; never empty
@@ -108,7 +108,7 @@ class Arrival:
         coroutine: the task's outermost one.
     """
 
-    stand: Stand
+    fake_cluster: FakeCluster
     label: object
     is_ready: bool
     error: BaseException | None
@@ -132,17 +132,17 @@ class Steering:
         self.label_of: Callable[[Coroutine[Any, Any, Any]], object] = lambda _: None
         self._places = places
         self._stands: dict[
-            tuple[tuple[int, int], ...], Stand | None
+            tuple[tuple[int, int], ...], FakeCluster | None
         ] = {}  # by ids of codes: they hash slowly
         self._codes: dict[int, CodeType] = {}  # kept, so that no id is given twice
-        self._seen: Counter[Stand] = Counter()
+        self._seen: Counter[FakeCluster] = Counter()
 
     @property
     def stood(self) -> Counter[Place]:
         """How often a task waited at each place so far."""
         stood: Counter[Place] = Counter()
-        for stand, times in self._seen.items():
-            for place in stand.places:
+        for fake_cluster, times in self._seen.items():
+            for place in fake_cluster.places:
                 stood[place] += times
         return stood
 
@@ -162,18 +162,18 @@ class Steering:
             context.run(LABEL.set, label)
         return asyncio.Task(_Steered(self, stepped), loop=loop, context=context)
 
-    def look(self, coroutine: Coroutine[Any, Any, Any]) -> Stand | None:
+    def look(self, coroutine: Coroutine[Any, Any, Any]) -> FakeCluster | None:
         """Return where a suspended coroutine stands, and count it; None: at no listed place."""
         chain = tuple([(id(frame.f_code), frame.f_lasti) for frame in _frames(coroutine)])
         try:
-            stand = self._stands[chain]
+            fake_cluster = self._stands[chain]
         except KeyError:
-            stand = self._stands[chain] = self._stand(coroutine)
-        if stand is not None:
-            self._seen[stand] += 1
-        return stand
+            fake_cluster = self._stands[chain] = self._stand(coroutine)
+        if fake_cluster is not None:
+            self._seen[fake_cluster] += 1
+        return fake_cluster
 
-    def _stand(self, coroutine: Coroutine[Any, Any, Any]) -> Stand | None:
+    def _stand(self, coroutine: Coroutine[Any, Any, Any]) -> FakeCluster | None:
         frames = tuple(_frames(coroutine))
         self._codes.update((id(frame.f_code), frame.f_code) for frame in frames)
         found = (self._places.at(frame.f_code, frame.f_lasti) for frame in frames)
@@ -181,7 +181,7 @@ class Steering:
         for known in self._stands.values():
             if known is not None and known.places == places:
                 return known
-        return Stand(places) if places else None
+        return FakeCluster(places) if places else None
 
 
 def _frames(awaited: Any) -> Generator[FrameType, None, None]:
@@ -213,7 +213,7 @@ class _Steered(Coroutine[Any, Any, _T]):
     def __init__(self, steering: Steering, coroutine: Coroutine[Any, Any, _T]) -> None:
         self._steering = steering
         self._coroutine = coroutine
-        self._stand: Stand | None = None  # where it has waited since its last step
+        self._stand: FakeCluster | None = None  # where it has waited since its last step
         self._hold: Hold | None = None  # it is held there
         self._error: BaseException | None = None  # what was on its way to it when the hold began
 
@@ -233,7 +233,7 @@ class _Steered(Coroutine[Any, Any, _T]):
         raise NotImplementedError  # a task steps it
 
     def _step(self, error: BaseException | None) -> Any:
-        hold, stand = self._hold, self._stand
+        hold, fake_cluster = self._hold, self._stand
         if hold is not None:
             self._hold = None
             hold.is_over = True
@@ -242,16 +242,16 @@ class _Steered(Coroutine[Any, Any, _T]):
                 self._error = None
                 if verdict is not None:
                     return self._carry_out(verdict, error)
-        elif stand is not None and self._steering.watcher is not None:
-            verdict_now = self._steering.watcher(self._arrival(stand, error, is_ready=True))
+        elif fake_cluster is not None and self._steering.watcher is not None:
+            verdict_now = self._steering.watcher(self._arrival(fake_cluster, error, is_ready=True))
             if verdict_now is not None:
                 return self._carry_out(verdict_now, error)
         return self._go_on(error)
 
-    def _arrival(self, stand: Stand, error: BaseException | None, *, is_ready: bool) -> Arrival:
+    def _arrival(self, fake_cluster: FakeCluster, error: BaseException | None, *, is_ready: bool) -> Arrival:
         task = asyncio.current_task()
         assert task is not None
-        return Arrival(stand, LABEL.get(), is_ready, error, self._coroutine, task)
+        return Arrival(fake_cluster, LABEL.get(), is_ready, error, self._coroutine, task)
 
     def _carry_out(self, verdict: Hold | Throw | Cancel, error: BaseException | None) -> Any:
         match verdict:
@@ -272,9 +272,9 @@ class _Steered(Coroutine[Any, Any, _T]):
         coroutine = self._coroutine
         awaited = coroutine.send(None) if error is None else coroutine.throw(error)
         steering = self._steering
-        stand = self._stand = steering.look(coroutine)
-        if stand is not None and steering.is_told_of_waiting and steering.watcher is not None:
-            arrival = self._arrival(stand, None, is_ready=False)
+        fake_cluster = self._stand = steering.look(coroutine)
+        if fake_cluster is not None and steering.is_told_of_waiting and steering.watcher is not None:
+            arrival = self._arrival(fake_cluster, None, is_ready=False)
             match steering.watcher(arrival):
                 case None:
                     pass

@@ -6,12 +6,12 @@ from tests.races.fills import PART, tell
 from tests.races.fills_happenings import HAPPENINGS, Moment
 
 
-def test_whatever_happens_to_a_fill_nothing_stale_is_kept_or_served() -> None:
+def test_no_fill_keeps_or_serves_stale_data() -> None:
     """NoLateFill, ProvenGrant, OwnWrites, Bounded, OpenFileUncached: everything that can happen, at every moment."""
     be_quiet()  # errors of ours are thrown in, of which the log would tell at length
     figures = Figures(PART)
-    for world in range(2):
-        figures.add(tell(1, world))
+    for simulation in range(2):
+        figures.add(tell(1, simulation))
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.races > len(HAPPENINGS) * len(Moment) * 5
     assert figures.spoiled > figures.races / 20

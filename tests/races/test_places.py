@@ -40,7 +40,7 @@ ASIDE = {
     "proxy.events.feed",  # the same
     "proxy.events.stream",  # the same
     "proxy.registry_endpoint",  # the same
-    "proxy.registry_turns",  # the same
+    "proxy.fair_limiter",  # the same
     "proxy.registry_waits",  # the same
     "proxy.federated",  # hands the call on to the front end of its namespace, before it has begun
     "proxy.clients.tls_listener",  # waits before there is a call

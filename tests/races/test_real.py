@@ -43,7 +43,7 @@ def test_no_race_is_lost(cluster: Cluster, make: Callable[[Cluster], AbstractCon
     assert held >= set(OFTEN)
 
 
-async def test_a_question_that_another_clients_callback_begins_is_its_own_lanes() -> None:
+async def test_a_question_begun_by_a_callback_has_its_own_lane() -> None:
     """As with a touch of a change, or bytes on a connection that another client's call has opened."""
     hdfs, namenode = Hdfs("hdfs"), "127.0.0.1:1"
     shared = Shared(

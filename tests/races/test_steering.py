@@ -70,7 +70,7 @@ def steered(
 
 def at(arrival: Arrival, qualname: str) -> bool:
     """Whether a task has come to wait in this function."""
-    return arrival.stand.innermost.qualname == qualname
+    return arrival.fake_cluster.innermost.qualname == qualname
 
 
 def test_a_task_has_its_label_before_its_first_step() -> None:
@@ -130,14 +130,14 @@ def test_each_way_of_waiting_is_seen() -> None:
     assert all(place in HERE.all for place in stood)
 
 
-def test_a_task_is_held_when_its_value_is_there_and_nobody_has_seen_it() -> None:
+def test_a_task_is_held_before_its_value_is_seen() -> None:
     """Others run meanwhile; then it goes on with the value that it had been given."""
     holds: list[Hold] = []
 
     def watch(arrival: Arrival) -> Verdict:
         if not at(arrival, "inner") or holds:
             return None
-        assert [place.qualname for place in arrival.stand.places] == ["outer", "inner"]
+        assert [place.qualname for place in arrival.fake_cluster.places] == ["outer", "inner"]
         holds.append(Hold())
         return holds[0]
 

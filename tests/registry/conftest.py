@@ -10,7 +10,7 @@ from nncache.registry.operations import Registry
 from nncache.testbed import Cluster
 from nncache.testbed.jars import REGISTRY_CLIENT
 from tests.contracts.hadoop_jvm import hadoop_jvm
-from tests.registry.worlds import real_registry
+from tests.registry.samples import real_registry
 
 
 @pytest.fixture(scope="module")

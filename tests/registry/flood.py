@@ -20,7 +20,7 @@ from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from tests.registry.flooding import FLOODS, UPDATERS, Flood, Others, Where, fill, flooding, others_work, p99
-from tests.registry.worlds import place_of_its_own
+from tests.registry.samples import place_of_its_own
 
 MOST_RATIO: Final = 3.0
 NEVER_MIND_S: Final = 0.05
@@ -28,7 +28,7 @@ NEVER_MIND_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """What came of one flood.
 
     Attributes:
@@ -83,7 +83,7 @@ def proxy(cluster: Cluster, place: dict[str, str]) -> Proxy:
     )
 
 
-def run(cluster: Cluster, *, records: int, rounds: int, seconds: float) -> tuple[Told, ...]:
+def run(cluster: Cluster, *, records: int, rounds: int, seconds: float) -> tuple[Reported, ...]:
     """Flood a registry of so many records in each way; without and with it take turns, for so long each."""
     found = []
     with place_of_its_own(cluster) as place, proxy(cluster, place) as serving:
@@ -97,7 +97,7 @@ def run(cluster: Cluster, *, records: int, rounds: int, seconds: float) -> tuple
                 with flooding(kind, where, seconds + 1.0) as end:
                     during.append(asyncio.run(others_work(where, seconds)))
                     floods.append(end())
-            found.append(Told(kind, tuple(before), tuple(during), tuple(floods)))
+            found.append(Reported(kind, tuple(before), tuple(during), tuple(floods)))
     return tuple(found)
 
 
@@ -110,9 +110,9 @@ def main(records: int, rounds: int, seconds: float) -> None:
     spec = ClusterSpec(hadoop_version=os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION, with_zookeeper=True)
     with Cluster.start(spec, progress=Console(stderr=True).print) as cluster:
         found = run(cluster, records=records, rounds=rounds, seconds=seconds)
-    for told in found:
-        click.echo("\n".join(told.lines()))
-    shortfalls = [what for told in found for what in told.shortfalls()]
+    for reported in found:
+        click.echo("\n".join(reported.lines()))
+    shortfalls = [what for reported in found for what in reported.shortfalls()]
     for what in shortfalls[:20]:
         click.echo(f"FALLS SHORT: {what}")
     sys.exit(bool(shortfalls))

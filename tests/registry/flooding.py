@@ -15,7 +15,7 @@ import aiohttp
 import nncache
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
-from tests.registry.worlds import WEBHDFS
+from tests.registry.samples import WEBHDFS
 
 TOP: Final = "/services/many"
 POLLS_PER_S: Final = 400.0

@@ -20,7 +20,7 @@ from nncache.registry.record_json import encode_record
 from nncache.registry.tree_reading import read_tree
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
-from tests.registry.worlds import WEBHDFS, real_registry
+from tests.registry.samples import WEBHDFS, real_registry
 
 RECORDS: Final = 10_000
 FOUND: Final = 100

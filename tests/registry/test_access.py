@@ -6,12 +6,12 @@ from nncache.coordination.acl import ALL, OPEN, AclEntry, Right, parse_acl_entry
 from nncache.registry.access import (
     READABLE,
     AccessPolicy,
-    Account,
+    ZooKeeperIdentity,
     digest_account,
     parse_account,
 )
 
-YARN = Account("sasl", "yarn@EXAMPLE.COM")
+YARN = ZooKeeperIdentity("sasl", "yarn@EXAMPLE.COM")
 SECURE = AccessPolicy((YARN,), "EXAMPLE.COM")
 SYSTEM = (READABLE, YARN.entry(ALL))
 
@@ -21,11 +21,11 @@ SYSTEM = (READABLE, YARN.entry(ALL))
     [
         ("sasl:yarn@", "EXAMPLE.COM", YARN),
         ("sasl:yarn@EXAMPLE.COM", "", YARN),
-        ("sasl:yarn", "", Account("sasl", "yarn")),
-        ("digest:u:cGFzcw==", "", Account("digest", "u:cGFzcw==")),
+        ("sasl:yarn", "", ZooKeeperIdentity("sasl", "yarn")),
+        ("digest:u:cGFzcw==", "", ZooKeeperIdentity("digest", "u:cGFzcw==")),
     ],
 )
-def test_an_account_as_hadoop_writes_it(text: str, realm: str, account: Account) -> None:
+def test_an_account_as_hadoop_writes_it(text: str, realm: str, account: ZooKeeperIdentity) -> None:
     """hadoop.registry.system.accounts."""
     assert parse_account(text, realm) == account
     assert str(account) in {text, f"{text}{realm}"}
@@ -49,7 +49,9 @@ def test_what_is_no_account_is_refused(text: str, part: str) -> None:
 
 def test_a_digest_is_zookeepers() -> None:
     """DigestAuthenticationProvider.generateDigest("super:test") of ZooKeeper 3.8."""
-    assert digest_account("super", "test") == Account("digest", "super:D/InIHSb7yEEbrWz8b9l71RjZJU=")
+    assert digest_account("super", "test") == ZooKeeperIdentity(
+        "digest", "super:D/InIHSb7yEEbrWz8b9l71RjZJU="
+    )
 
 
 @pytest.mark.parametrize(("user", "password"), [("", "p"), ("u", ""), ("u:v", "p"), ("u", "p:q")])

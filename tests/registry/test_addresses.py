@@ -5,21 +5,21 @@ from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 
-from nncache.registry.addresses import Place, host_of, place_of, split_uri
+from nncache.registry.addresses import ServiceAddress, host_of, place_of, split_uri
 
 
 @pytest.mark.parametrize(
     ("address", "place"),
     [
-        ({"uri": "http://H.example.com/x"}, Place("h.example.com", 80, "http", "/x")),
-        ({"uri": "https://[fd00::1]"}, Place(IPv6Address("fd00::1"), 443, "https")),
+        ({"uri": "http://H.example.com/x"}, ServiceAddress("h.example.com", 80, "http", "/x")),
+        ({"uri": "https://[fd00::1]"}, ServiceAddress(IPv6Address("fd00::1"), 443, "https")),
         ({"uri": "https://[fd00::1"}, None),
         ({"uri": "hdfs://h:x/"}, None),
         ({"uri": "hdfs://h/"}, None),
         ({"uri": "/path"}, None),
         ({"uri": "http://"}, None),
-        ({"host": "h.", "port": "65535"}, Place("h", 65535)),
-        ({"hostname": "10.0.0.7", "port": "1"}, Place(IPv4Address("10.0.0.7"), 1)),
+        ({"host": "h.", "port": "65535"}, ServiceAddress("h", 65535)),
+        ({"hostname": "10.0.0.7", "port": "1"}, ServiceAddress(IPv4Address("10.0.0.7"), 1)),
         ({"host": "h", "port": "0"}, None),
         ({"host": "h", "port": "65536"}, None),
         ({"host": "h", "port": "100000"}, None),
@@ -34,15 +34,17 @@ from nncache.registry.addresses import Place, host_of, place_of, split_uri
         ({"host": "fe80::1%eth0", "port": "1"}, None),
     ],
 )
-def test_an_address_is_a_host_and_a_port(address: Mapping[str, str | None], place: Place | None) -> None:
+def test_an_address_is_a_host_and_a_port(
+    address: Mapping[str, str | None], place: ServiceAddress | None
+) -> None:
     """Or it has no place in DNS."""
     assert place_of(address) == place
 
 
 def test_a_place_has_an_authority() -> None:
     """An IPv6 address has its brackets."""
-    assert Place("h", 1).authority == "h:1"
-    assert Place(IPv6Address("fd00::1"), 443).authority == "[fd00::1]:443"
+    assert ServiceAddress("h", 1).authority == "h:1"
+    assert ServiceAddress(IPv6Address("fd00::1"), 443).authority == "[fd00::1]:443"
 
 
 @pytest.mark.parametrize("uri", ["http://[x/", "http://[oops", "http://h:x/", "http://h:65536/"])

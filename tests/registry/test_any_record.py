@@ -7,12 +7,12 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.admin.registry_page import EntryShown, Place, entry_page, found_page
+from nncache.admin.registry_page import EntryShown, PageLocation, entry_page, found_page
 from nncache.registry.daemon_record import ADMIN_API, WEBHDFS_API
 from nncache.registry.dns_zone import Zone
 from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.limits import check_record
-from nncache.registry.record import Entry, EntryStatus
+from nncache.registry.record import EntryStatus, RegistryEntry
 from nncache.registry.record_json import encode_record, parse_record
 from nncache.registry.targets import (
     METRICS_API,
@@ -101,7 +101,7 @@ def test_any_record_is_a_value(path: str, data: bytes) -> None:
     except (InvalidRecordError, NoRecordError):
         return
     status = EntryStatus(path=path, time_ms=0, size_bytes=len(data), children=0, version=0)
-    entry = Entry(status, record)
+    entry = RegistryEntry(status, record)
     for group in targets_of(entry):
         assert group["labels"].get("__scheme__", "http") in {"http", "https"}
         json.dumps(group)
@@ -110,7 +110,7 @@ def test_any_record_is_a_value(path: str, data: bytes) -> None:
     zone.check()
     zone.take(path, None)
     assert (zone.entries, zone.names) == (0, 1)
-    place = Place(path=path, depth=0)
+    place = PageLocation(path=path, depth=0)
     assert entry_page(place, EntryShown(status=status, record=record)).startswith(b"<!doctype html>")
     assert found_page(place, [entry], query=None, is_more=False).startswith(b"<!doctype html>")
     assert parse_record(path, encode_record(record)) == record

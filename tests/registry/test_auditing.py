@@ -8,17 +8,17 @@ import pytest
 from nncache.coordination.acl import OPEN
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
 from nncache.coordination.zookeeper import Create, ZnodeAcl
-from nncache.registry.access import AccessPolicy, Account
+from nncache.registry.access import AccessPolicy, ZooKeeperIdentity
 from nncache.registry.auditing import audit_tree
 from nncache.registry.errors import InvalidRecordError, PathNotFoundError, RegistryIOError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.registry.worlds import WEBHDFS, fake_registry
+from tests.registry.samples import WEBHDFS, fake_registry
 
 YARN = ("sasl", "yarn@R")
-SECURE = AccessPolicy((Account(*YARN),), "R")
+SECURE = AccessPolicy((ZooKeeperIdentity(*YARN),), "R")
 
 
 async def test_records_and_names_of_an_open_registry() -> None:

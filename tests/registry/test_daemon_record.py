@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.registry.daemon_record import PROXY, PUBLISHER, WEBHDFS_API, Daemon
+from nncache.registry.daemon_record import PROXY, PUBLISHER, WEBHDFS_API, RegisteredDaemon
 from nncache.registry.limits import check_record
 from nncache.registry.paths import writable
 from nncache.registry.record_json import encode_record
@@ -23,14 +23,14 @@ from nncache.registry.record_json import encode_record
 )
 def test_each_host_and_port_has_a_name(host: str, name: str) -> None:
     """That may be made, however the host is called."""
-    daemon = Daemon(kind=PROXY, host=host, port=9870, admin="http://h:1/")
+    daemon = RegisteredDaemon(kind=PROXY, host=host, port=9870, admin="http://h:1/")
     assert daemon.path == f"/services/nncache/components/{name}"
     assert writable(daemon.path) == daemon.path
 
 
 def test_a_proxy_offers_webhdfs_and_a_publisher_does_not() -> None:
     """Both their pages and their metrics; all of it may be bound."""
-    proxy = Daemon(
+    proxy = RegisteredDaemon(
         kind=PROXY,
         host="h",
         port=1,
@@ -45,7 +45,7 @@ def test_a_proxy_offers_webhdfs_and_a_publisher_does_not() -> None:
     assert metrics is not None
     assert metrics.addresses == ({"uri": "http://h:2/metrics"},)
     assert proxy.attributes == {"nncache:kind": "proxy", "yarn:persistence": "permanent", "a": "b"}
-    publisher = Daemon(kind=PUBLISHER, host="h", port=2, admin="http://h:2/").record
+    publisher = RegisteredDaemon(kind=PUBLISHER, host="h", port=2, admin="http://h:2/").record
     assert publisher.external == ()
     assert publisher.external_endpoint(WEBHDFS_API) is publisher.internal_endpoint("x") is None
     for record in (proxy, publisher):

@@ -11,13 +11,20 @@ from dns.rcode import BADVERS, FORMERR, NOERROR, NOTIMP, NXDOMAIN, REFUSED, SERV
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nncache.registry.dns_answers import MAX_QUERY_BYTES, MAX_RRSET, UDP_BYTES, Answers, Authority, answer_to
+from nncache.registry.dns_answers import (
+    MAX_QUERY_BYTES,
+    MAX_RRSET,
+    UDP_BYTES,
+    DnsResponder,
+    ZoneAuthority,
+    answer_to,
+)
 from nncache.registry.dns_zone import Zone
 from nncache.registry.record import ServiceRecord, host_port_endpoint, uri_endpoint
 
 DOMAIN = "registry.example"
 SRV = f"_webhdfs._tcp.nncache.services.{DOMAIN}"
-AUTHORITY = Authority.of(DOMAIN, "ns.example.com", ttl_s=7, serial=2**32 - 1)
+AUTHORITY = ZoneAuthority.of(DOMAIN, "ns.example.com", ttl_s=7, serial=2**32 - 1)
 
 
 def proxy(host: str) -> ServiceRecord:
@@ -43,12 +50,12 @@ def zone() -> Zone:
 
 
 @pytest.fixture
-def answers(zone: Zone) -> Answers:
+def answers(zone: Zone) -> DnsResponder:
     """Return answers from it."""
-    return Answers(zone, AUTHORITY)
+    return DnsResponder(zone, AUTHORITY)
 
 
-def asked(answers: Answers, query: Message, *, is_tcp: bool = False) -> Message:
+def asked(answers: DnsResponder, query: Message, *, is_tcp: bool = False) -> Message:
     """Return the answer to a query."""
     wire = answers.reply(query.to_wire(), is_tcp=is_tcp)
     assert wire is not None
@@ -60,7 +67,7 @@ def lines(message: Message) -> list[str]:
     return [line for rrset in message.answer for line in str(rrset).splitlines()]
 
 
-def test_proxies_are_found_by_their_service(answers: Answers) -> None:
+def test_proxies_are_found_by_their_service(answers: DnsResponder) -> None:
     """With the addresses of those hosts that have theirs here; nothing is said of others."""
     answer = asked(answers, make_query(SRV.upper(), "SRV"))
     own = f"components.nncache.services.{DOMAIN}."
@@ -97,7 +104,7 @@ def test_proxies_are_found_by_their_service(answers: Answers) -> None:
         ),
     ],
 )
-def test_each_kind_of_record(answers: Answers, name: str, kind: str, expected: str) -> None:
+def test_each_kind_of_record(answers: DnsResponder, name: str, kind: str, expected: str) -> None:
     """One of each; the serial counts the changes, and goes round."""
     (line,) = lines(asked(answers, make_query(name, kind)))
     assert line == f"{name}. 7 IN {expected}"
@@ -116,7 +123,7 @@ def test_each_kind_of_record(answers: Answers, name: str, kind: str, expected: s
         (SRV, "MX", NOERROR),
     ],
 )
-def test_what_is_not_there_says_for_how_long(answers: Answers, name: str, kind: str, rcode: int) -> None:
+def test_what_is_not_there_says_for_how_long(answers: DnsResponder, name: str, kind: str, rcode: int) -> None:
     """No name, or no such record: the SOA comes along (RFC 2308)."""
     answer = asked(answers, make_query(name, kind))
     assert (answer.rcode(), answer.answer) == (rcode, [])
@@ -137,21 +144,21 @@ def test_what_is_not_there_says_for_how_long(answers: Answers, name: str, kind: 
         (make_query(DOMAIN, "A", use_edns=1), BADVERS),
     ],
 )
-def test_what_is_not_answered_says_why(answers: Answers, query: Message, rcode: int) -> None:
+def test_what_is_not_answered_says_why(answers: DnsResponder, query: Message, rcode: int) -> None:
     """Outside the zone, a transfer of it, another class, an operation of another kind, a later EDNS."""
     answer = asked(answers, query)
     assert (answer.rcode(), answer.answer, answer.authority) == (rcode, [], [])
     assert answer.id == query.id
 
 
-def test_the_class_any_is_that_of_the_zone(answers: Answers) -> None:
+def test_the_class_any_is_that_of_the_zone(answers: DnsResponder) -> None:
     """As in RFC 1035, section 3.2.5."""
     query = make_query(DOMAIN, "NS", rdclass="ANY")
     assert asked(answers, query).rcode() == NOERROR
 
 
 @pytest.mark.parametrize("opcode", [1, 2, 4, 5, 6, 15])
-def test_only_queries_are_answered(answers: Answers, opcode: int) -> None:
+def test_only_queries_are_answered(answers: DnsResponder, opcode: int) -> None:
     """An update or a notification is no more than its operation."""
     query = make_query(DOMAIN, "SOA")
     query.set_opcode(opcode)  # type: ignore[arg-type] # the numbers of them all
@@ -161,14 +168,14 @@ def test_only_queries_are_answered(answers: Answers, opcode: int) -> None:
 
 
 @pytest.mark.parametrize("questions", [0, 2])
-def test_there_is_one_question(answers: Answers, questions: int) -> None:
+def test_there_is_one_question(answers: DnsResponder, questions: int) -> None:
     """RFC 9619."""
     query = make_query(DOMAIN, "SOA")
     query.question = [make_query(name, "A").question[0] for name in ("a.example", "b.example")][:questions]
     assert asked(answers, query).rcode() == FORMERR
 
 
-def test_what_is_malformed_says_so(answers: Answers) -> None:
+def test_what_is_malformed_says_so(answers: DnsResponder) -> None:
     """As far as its header goes; without one, or if it is an answer itself, nothing is said."""
     wire = make_query(DOMAIN, "SOA").to_wire()
     for broken in (wire[:-1], wire + b"x", wire[:12]):
@@ -187,7 +194,7 @@ def test_what_is_malformed_says_so(answers: Answers) -> None:
     assert answers.unanswered == 4
 
 
-def test_a_registry_that_was_not_read_is_a_failure_of_the_server(zone: Zone, answers: Answers) -> None:
+def test_a_registry_that_was_not_read_is_a_failure_of_the_server(zone: Zone, answers: DnsResponder) -> None:
     """Not a name that is not there; that is seen at once when it has been read."""
     zone.is_loaded = False
     assert asked(answers, make_query(SRV, "SRV")).rcode() == SERVFAIL
@@ -195,7 +202,7 @@ def test_a_registry_that_was_not_read_is_a_failure_of_the_server(zone: Zone, ans
     assert asked(answers, make_query(SRV, "SRV")).rcode() == NOERROR
 
 
-def test_an_answer_is_that_of_now(zone: Zone, answers: Answers) -> None:
+def test_an_answer_is_that_of_now(zone: Zone, answers: DnsResponder) -> None:
     """The one that is kept goes with the next change; ids are each question's own."""
     first, second = make_query(SRV, "SRV", id=1), make_query(SRV, "SRV", id=2)
     assert (asked(answers, first).id, asked(answers, second).id) == (1, 2)
@@ -210,7 +217,7 @@ def test_an_answer_is_that_of_now(zone: Zone, answers: Answers) -> None:
 )
 def test_what_does_not_fit_is_asked_for_again_over_tcp(proxies: int, payload: int | None, size: int) -> None:
     """TC, and no half of a set of records."""
-    answers = Answers(
+    answers = DnsResponder(
         zone_of(*(f"host-{number:03}.of-a-long-name.example.com" for number in range(proxies))), AUTHORITY
     )
     query = make_query(SRV, "SRV", use_edns=None if payload is None else 0, payload=payload)
@@ -226,13 +233,13 @@ def test_what_does_not_fit_is_asked_for_again_over_tcp(proxies: int, payload: in
 
 def test_addresses_that_do_not_fit_are_left_out(zone: Zone) -> None:
     """They are sent along to save a question; that is no reason to ask over TCP."""
-    answers = Answers(zone_of(*(f"10.0.0.{number}" for number in range(5))), AUTHORITY)
+    answers = DnsResponder(zone_of(*(f"10.0.0.{number}" for number in range(5))), AUTHORITY)
     answer = asked(answers, make_query(SRV, "SRV", use_edns=None))
     assert not answer.flags & TC
     assert len(answer.answer[0]) == 5
     assert len(answer.additional) < 5
     assert len(asked(answers, make_query(SRV, "SRV"), is_tcp=True).additional) == 5
-    many = Answers(zone_of(*(f"10.0.0.{number}" for number in range(20))), AUTHORITY)
+    many = DnsResponder(zone_of(*(f"10.0.0.{number}" for number in range(20))), AUTHORITY)
     assert asked(many, make_query(SRV, "SRV"), is_tcp=True).additional == []
 
 
@@ -243,7 +250,7 @@ def test_a_crowd_is_bounded() -> None:
     for number in range(MAX_RRSET + 10):
         record = ServiceRecord(external=(host_port_endpoint("x", "IPC", (f"h{number}", 1)),))
         zone.take(f"/services/s/components/c{number}", record)
-    answers = Answers(zone, AUTHORITY)
+    answers = DnsResponder(zone, AUTHORITY)
     query = make_query(f"_x._tcp.s.services.{DOMAIN}", "SRV")
     assert asked(answers, query).flags & TC
     assert answer_to(zone, AUTHORITY, query, UDP_BYTES).answer == []
@@ -254,13 +261,13 @@ def test_a_crowd_is_bounded() -> None:
 @given(st.binary(max_size=600), st.booleans())
 def test_any_bytes_get_an_answer_or_none(wire: bytes, is_tcp: bool) -> None:
     """Never an error."""
-    check_answered(Answers(zone_of("h"), AUTHORITY), wire, is_tcp=is_tcp)
+    check_answered(DnsResponder(zone_of("h"), AUTHORITY), wire, is_tcp=is_tcp)
 
 
 def test_any_change_of_a_message_gets_an_answer_or_none() -> None:
     """Bytes changed, cut and repeated, in messages that were good."""
     chance = random.Random(19)
-    answers = Answers(zone_of("h", "10.0.0.7"), AUTHORITY)
+    answers = DnsResponder(zone_of("h", "10.0.0.7"), AUTHORITY)
     kinds = ("SRV", "ANY", "TXT", "AXFR", "OPT")
     for number in range(600):
         query = make_query(chance.choice((SRV, DOMAIN, ".")), kinds[number % 4], use_edns=number % 2 - 1)
@@ -272,7 +279,7 @@ def test_any_change_of_a_message_gets_an_answer_or_none() -> None:
         )
 
 
-def check_answered(answers: Answers, wire: bytes, *, is_tcp: bool) -> None:
+def check_answered(answers: DnsResponder, wire: bytes, *, is_tcp: bool) -> None:
     """See that it is answered as the bounds ask, or not at all."""
     reply = answers.reply(wire, is_tcp=is_tcp)
     if reply is not None:

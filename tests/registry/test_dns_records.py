@@ -4,7 +4,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 
-from nncache.registry.daemon_record import PROXY, Daemon
+from nncache.registry.daemon_record import PROXY, RegisteredDaemon
 from nncache.registry.dns_records import Data, Pointer, Service, Text, records_of
 from nncache.registry.dns_zone import Zone
 from nncache.registry.limits import MAX_ADDRESSES
@@ -69,7 +69,9 @@ def test_an_address_gets_a_name_of_its_own() -> None:
 
 def test_our_own_daemons_are_found_by_each_of_their_apis() -> None:
     """WebHDFS, pages and metrics."""
-    daemon = Daemon(kind=PROXY, host="h", port=1, webhdfs=("https://h:1/webhdfs/v1",), admin="http://h:2/")
+    daemon = RegisteredDaemon(
+        kind=PROXY, host="h", port=1, webhdfs=("https://h:1/webhdfs/v1",), admin="http://h:2/"
+    )
     found = shown(daemon.path, daemon.record)
     for kind, port in (("_webhdfs", 1), ("_nncache-admin", 2), ("_prometheus", 2)):
         assert Service(port, "h") in found[f"{kind}._tcp.nncache.services"]

@@ -14,9 +14,9 @@ from nncache.registry.errors import RegistryIOError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
-from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
+from nncache.registry.tree_watch import Change, Current, Present, Removed, TreeWatch, WatchGap
 from tests.cluster import HADOOP
-from tests.coordination.worlds import DEADLINE_S
+from tests.coordination.simulations import DEADLINE_S
 from tests.patience import HANG_S
 from tests.zookeepers import ZooKeeperEnsemble
 
@@ -85,7 +85,7 @@ class View:
                 self.records[status.path] = record
             case Removed(path):
                 del self.records[path]
-            case Gap():
+            case WatchGap():
                 self.gaps += 1
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.testbed import Cluster
-from tests.registry.flood import Told, run
+from tests.registry.flood import Reported, run
 from tests.registry.flooding import FLOODS, Flood, Others
 
 
@@ -12,12 +12,14 @@ def test_a_flood_is_throttled(cluster: Cluster, capsys: pytest.CaptureFixture[st
     """Others get all their answers."""
     found = run(cluster, records=200, rounds=1, seconds=3.0)
     with capsys.disabled():
-        print("", *(line for told in found for line in told.lines()), sep="\n")  # noqa: T201 - the figures
-    assert [told.kind for told in found] == [*FLOODS]
-    for told in found:
-        (flood,) = told.floods
-        assert 0 < flood.done <= told.most_done(flood)
-        assert [failure for others in (*told.before, *told.during) for failure in others.failures] == []
+        print("", *(line for reported in found for line in reported.lines()), sep="\n")  # noqa: T201 - the figures
+    assert [reported.kind for reported in found] == [*FLOODS]
+    for reported in found:
+        (flood,) = reported.floods
+        assert 0 < flood.done <= reported.most_done(flood)
+        assert [
+            failure for others in (*reported.before, *reported.during) for failure in others.failures
+        ] == []
     polls = found[0].floods[0]
     assert polls.refused > 10 * polls.done
 
@@ -25,12 +27,12 @@ def test_a_flood_is_throttled(cluster: Cluster, capsys: pytest.CaptureFixture[st
 def test_what_falls_short_is_said() -> None:
     """A flood that is carried out, a request that failed, and one that took longer."""
     before, during = Others({"x": [0.02] * 99 + [9.0]}), Others({"x": [0.07] * 100}, ["x: 503"])
-    told = Told("polls", (before,), (during,), (Flood(500, 0, 10.0),))
-    assert [*told.shortfalls()] == [
+    reported = Reported("polls", (before,), (during,), (Flood(500, 0, 10.0),))
+    assert [*reported.shortfalls()] == [
         "polls: 500 done, which is more than 31",
         "polls: x: 503",
         "polls: x has a p99 of 70 ms, 20 ms without",
     ]
-    assert "31" in next(told.lines())
-    good = Told("updates", (before, during), (before, before), (Flood(500, 0, 10.0),))
+    assert "31" in next(reported.lines())
+    good = Reported("updates", (before, during), (before, before), (Flood(500, 0, 10.0),))
     assert [*good.shortfalls()] == ["updates: x: 503"]

@@ -8,7 +8,7 @@ import pytest
 
 from nncache.coordination.acl import ALL, OPEN
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
-from nncache.registry.access import AccessPolicy, Account, digest_account
+from nncache.registry.access import AccessPolicy, ZooKeeperIdentity, digest_account
 from nncache.registry.errors import (
     FileAlreadyExistsError,
     InvalidPathnameError,
@@ -25,7 +25,7 @@ from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import encode_record
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.registry.worlds import WEBHDFS, fake_registry, real_registry
+from tests.registry.samples import WEBHDFS, fake_registry, real_registry
 
 OTHER = replace(WEBHDFS, description="another")
 
@@ -190,7 +190,7 @@ async def test_accessors_have_no_effect_in_an_open_registry(registry: Registry) 
 async def test_a_secure_registry_protects_what_is_made() -> None:
     """The maker and the accessors of that time; the home of a user; another client is refused."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
-    yarn, nn = Account("sasl", "yarn@R"), Account("sasl", "nn@R")
+    yarn, nn = ZooKeeperIdentity("sasl", "yarn@R"), ZooKeeperIdentity("sasl", "nn@R")
     policy = AccessPolicy((yarn,), "R")
     as_yarn = Registry(server.session(frozenset({("sasl", "yarn@R")})), "/registry", policy)
     await as_yarn.make_root()

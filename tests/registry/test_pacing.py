@@ -8,7 +8,7 @@ from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import BURST_S, MOST, SLICE_BYTES, Pace, Slices, at_once
 from tests.coordination.fake_zookeeper import FakeZooKeeper
-from tests.registry.worlds import WEBHDFS
+from tests.registry.samples import WEBHDFS
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ async def test_a_burst_is_free_and_then_one_comes_after_the_other() -> None:
     time = Time()
     pace = Pace(10.0, time.clock, time.sleep)
     for _ in range(round(10 * BURST_S)):
-        await pace.turn()
+        await pace.wait()
     assert time.now == 1000.0
     for _ in range(50):
-        await pace.turn()
+        await pace.wait()
     assert round(time.now - 1000.0, 6) == 5.0
     time.now += 1.0
     for _ in range(10):
-        await pace.turn()
+        await pace.wait()
     assert round(time.now - 1006.0, 6) == 0.0
 
 
@@ -80,7 +80,7 @@ async def test_those_who_wait_keep_their_order() -> None:
         waits.append(round(seconds, 6))
 
     pace = Pace(1.0, lambda: 0.0, sleep)
-    await asyncio.gather(*(pace.turn() for _ in range(round(BURST_S) + 3)))
+    await asyncio.gather(*(pace.wait() for _ in range(round(BURST_S) + 3)))
     assert waits == [1.0, 2.0, 3.0]
 
 
@@ -89,7 +89,7 @@ async def test_each_change_of_the_registry_is_one() -> None:
     turns = 0
 
     class Counted(Pace):
-        async def turn(self) -> None:
+        async def wait(self) -> None:
             nonlocal turns
             turns += 1
 

@@ -88,7 +88,7 @@ def test_a_path_that_is_made_has_so_many_elements() -> None:
     assert paths.depth_of("/") == 0
 
 
-def test_an_entry_comes_before_all_below_it_and_those_before_the_next() -> None:
+def test_the_order_of_entries_is_depth_first() -> None:
     """The order of the elements, without a tuple for each path."""
     some = ["/a/b/c", "/a-b", "/a/b-c", "/a/b", "/a", "/", "/a b", "/a!/b"]
     assert sorted(some, key=paths.in_order) == sorted(some, key=paths.elements_of)

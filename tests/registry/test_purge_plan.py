@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.registry.purge_plan import (
-    Kept,
+    KeptEntry,
     PurgePlan,
     application_of,
     plan_purge,
@@ -87,17 +87,17 @@ def test_what_belongs_to_something_else_keeps_what_is_above_it(below: ServiceRec
         "application",
     )
     assert plan.delete == ("/a/c",)
-    assert plan.kept == (Kept("/a", "/a/b, which is below it, does not belong to it"),)
+    assert plan.kept == (KeptEntry("/a", "/a/b, which is below it, does not belong to it"),)
 
 
 def test_what_cannot_be_read_keeps_what_is_above_it() -> None:
     """It may be anything."""
     plan = plan_purge({"/a": of("container", CONTAINER)}, ["/a/b"], CONTAINER, "container")
     assert plan.delete == ()
-    assert plan.kept == (Kept("/a", "/a/b, which is below it, cannot be read"),)
+    assert plan.kept == (KeptEntry("/a", "/a/b, which is below it, cannot be read"),)
 
 
-def test_an_id_that_is_none_of_yarn_takes_along_only_what_has_no_record() -> None:
+def test_a_foreign_id_takes_only_entries_without_a_record() -> None:
     """Nothing says what belongs together."""
     plan = plan_purge(
         {
@@ -139,7 +139,9 @@ def test_what_has_not_ended_keeps_what_is_above_it(below: ServiceRecord) -> None
     plan = reaped({
         "/a": of("application", APPLICATION), "/a/b": below, "/a/c": of("container", CONTAINER),
     })  # fmt: skip
-    assert plan == PurgePlan(("/a/c",), (Kept("/a", "/a/b, which is below it, is not known to have ended"),))
+    assert plan == PurgePlan(
+        ("/a/c",), (KeptEntry("/a", "/a/b, which is below it, is not known to have ended"),)
+    )
 
 
 def test_what_cannot_be_read_stays_with_all_above_it() -> None:
@@ -147,5 +149,5 @@ def test_what_cannot_be_read_stays_with_all_above_it() -> None:
     entries: dict[str, ServiceRecord | None] = {"/a": of("application", APPLICATION)}
     for broken in ("/a", "/a/b"):
         assert reaped(entries, [broken]) == PurgePlan(
-            (), (Kept("/a", f"{broken}, which is below it, cannot be read"),)
+            (), (KeptEntry("/a", f"{broken}, which is below it, cannot be read"),)
         )

@@ -17,10 +17,10 @@ from nncache.registry.errors import (
 from nncache.registry.operations import Registry
 from nncache.registry.reaping import Reaped, Reaping, Stays, reap
 from nncache.registry.record import ServiceRecord
-from nncache.registry.resource_manager import Active, ResourceManagers
+from nncache.registry.resource_manager import ActiveResourceManager, ResourceManagers
 from nncache.registry.yarn_states import Terms
 from tests.registry.fake_resource_manager import FakeResourceManager, served
-from tests.registry.worlds import fake_registry
+from tests.registry.samples import fake_registry
 
 ENDED = "application_1408631738011_0001"
 RUNS = "application_1408631738011_0002"
@@ -84,7 +84,7 @@ class Meanwhile(ResourceManagers):
 
     act: Act | None = None
 
-    async def see_unchanged(self, active: Active) -> None:
+    async def see_unchanged(self, active: ActiveResourceManager) -> None:
         """Act first."""
         if self.act is not None:
             await self.act()
@@ -147,7 +147,7 @@ async def test_each_page_is_asked_for_once(registry: Registry, manager: FakeReso
     assert f"/apps/{RUNS}/appattempts" in asked
 
 
-async def test_a_container_that_outlives_its_application_s_record_keeps_it(
+async def test_a_live_container_keeps_its_applications_record(
     registry: Registry, manager: FakeResourceManager
 ) -> None:
     """So does a record below it that cannot be read."""
@@ -253,7 +253,7 @@ async def standby(manager: FakeResourceManager) -> None:
 
 
 @pytest.mark.parametrize("act", [restarted, standby])
-async def test_nothing_is_deleted_if_the_resource_manager_changed_meanwhile(
+async def test_nothing_is_deleted_after_an_rm_change(
     registry: Registry, manager: FakeResourceManager, act: Callable[[FakeResourceManager], Awaitable[None]]
 ) -> None:
     """Some answers may be those of one that does not know everything yet."""

@@ -15,7 +15,7 @@ from yarl import URL
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.registry.errors import ResourceManagerError
 from nncache.registry.resource_manager import MAX_REPLY_BYTES, ResourceManagers
-from nncache.registry.yarn_states import Reply, Unanswered
+from nncache.registry.yarn_states import RmReply, RmUnanswered
 from tests.hadoop.kerberos.counted_identity import CountedIdentity
 from tests.processes import free_address
 from tests.registry.fake_resource_manager import FakeResourceManager, served
@@ -118,15 +118,15 @@ async def test_what_is_no_answer(pair: tuple[FakeResourceManager, FakeResourceMa
     active, standby = pair
     async with managers(active.url) as client:
         redirected = await client.ask(standby.url, "/apps/x")
-        assert redirected == Unanswered(f"{standby.url} is no active ResourceManager: it answers with 307")
+        assert redirected == RmUnanswered(f"{standby.url} is no active ResourceManager: it answers with 307")
         active.odd["/apps/x"] = (200, b" " * (MAX_REPLY_BYTES + 1))
         flood = await client.ask(active.url, "/apps/x")
-        assert isinstance(flood, Unanswered)
+        assert isinstance(flood, RmUnanswered)
         assert "more than" in flood.why
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         async with managers(timeout_s=0.2) as client:
-            assert await client.ask(url, "/info") == Unanswered(f"{url} does not answer: no answer in time")
+            assert await client.ask(url, "/info") == RmUnanswered(f"{url} does not answer: no answer in time")
 
 
 async def test_as_whom_it_is_asked(pair: tuple[FakeResourceManager, FakeResourceManager]) -> None:
@@ -134,7 +134,7 @@ async def test_as_whom_it_is_asked(pair: tuple[FakeResourceManager, FakeResource
     active, _ = pair
     async with managers(user="bücher&co") as client:
         answer = await client.ask(active.url, "/apps/application_1_0001")
-        assert isinstance(answer, Reply)
+        assert isinstance(answer, RmReply)
         assert (answer.status, active.asked[-1]) == (
             404,
             "/apps/application_1_0001?user.name=b%C3%BCcher%26co",
@@ -156,7 +156,7 @@ async def test_a_date_that_is_none_proves_no_time() -> None:
     listening = await asyncio.start_server(page, "127.0.0.1", 0)
     host, port = listening.sockets[0].getsockname()
     async with listening, managers() as client:
-        assert await client.ask(f"http://{host}:{port}", "/info") == Reply(200, b"{}", 0)
+        assert await client.ask(f"http://{host}:{port}", "/info") == RmReply(200, b"{}", 0)
 
 
 async def test_over_tls_a_certificate_is_needed_that_is_believed(
@@ -167,7 +167,7 @@ async def test_over_tls_a_certificate_is_needed_that_is_believed(
     url = active.url.replace("http:", "https:")
     async with aiohttp.ClientSession() as http:
         client = ResourceManagers(http, [url], tls=ssl.create_default_context())
-        assert isinstance(await client.ask(url, "/info"), Unanswered)
+        assert isinstance(await client.ask(url, "/info"), RmUnanswered)
 
 
 async def test_with_kerberos_it_logs_in_once() -> None:
@@ -204,5 +204,5 @@ async def test_with_kerberos_it_logs_in_once() -> None:
         login = WebLogin(identity, [URL(url).authority], timeout_s=10.0)
         async with aiohttp.ClientSession(middlewares=(login,)) as http:
             refused = await ResourceManagers(http, [url]).ask(url, "/info")
-            assert isinstance(refused, Unanswered)
+            assert isinstance(refused, RmUnanswered)
             assert "does not accept" in refused.why

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from nncache.net.endpoint import Endpoint
+from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
-from nncache.registry.access import AccessPolicy, Account
+from nncache.registry.access import AccessPolicy, ZooKeeperIdentity
 from nncache.registry.dns_settings import DnsSettings
 from nncache.registry.settings import (
     ReaperSettings,
@@ -28,7 +28,7 @@ def test_an_open_registry_at_hadoops_root_is_the_default() -> None:
 def test_a_secure_registry_has_system_accounts_in_a_realm() -> None:
     """Hadoop's, unless others are named."""
     settings = RegistrySettings(registry_secure=True, registry_realm="R")
-    accounts = tuple(Account("sasl", f"{name}@R") for name in ("yarn", "mapred", "hdfs", "hadoop"))
+    accounts = tuple(ZooKeeperIdentity("sasl", f"{name}@R") for name in ("yarn", "mapred", "hdfs", "hadoop"))
     assert settings.access == AccessPolicy(accounts, "R")
 
 
@@ -116,9 +116,9 @@ def test_the_addresses_are_read() -> None:
     settings = DnsSettings(
         domain="Registry.example.", dns_listen="[::1]:53", dns_name_server="ns1.example.com"
     )
-    assert settings.listen_at == Endpoint("::1", 53)
-    assert settings.admin_at == Endpoint("127.0.0.1", 9874)
-    assert DnsSettings().listen_at == Endpoint("127.0.0.1", 5335)
+    assert settings.listen_at == ListenAddress("::1", 53)
+    assert settings.admin_at == ListenAddress("127.0.0.1", 9874)
+    assert DnsSettings().listen_at == ListenAddress("127.0.0.1", 5335)
 
 
 @pytest.mark.parametrize(

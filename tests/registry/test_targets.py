@@ -5,8 +5,8 @@ import pytest
 from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.record import (
     Endpoint,
-    Entry,
     EntryStatus,
+    RegistryEntry,
     ServiceRecord,
     host_port_endpoint,
     uri_endpoint,
@@ -14,10 +14,10 @@ from nncache.registry.record import (
 from nncache.registry.targets import METRICS_API, targets_of
 
 
-def entry(*endpoints: Endpoint) -> Entry:
+def entry(*endpoints: Endpoint) -> RegistryEntry:
     """Return an entry with these endpoints."""
     status = EntryStatus(path="/services/x", time_ms=0, size_bytes=0, children=0, version=0)
-    return Entry(status, ServiceRecord(internal=endpoints))
+    return RegistryEntry(status, ServiceRecord(internal=endpoints))
 
 
 def test_uris_say_where_and_how() -> None:

@@ -26,7 +26,7 @@ from nncache.registry.record import ServiceRecord, Unreadable, uri_endpoint
 from nncache.registry.record_json import MAX_READ_BYTES, encode_record, parse_record
 from nncache.registry.tree_reading import read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.registry.worlds import WEBHDFS, fake_registry
+from tests.registry.samples import WEBHDFS, fake_registry
 
 HBASE = ServiceRecord(external=(uri_endpoint("org.apache.hbase", "REST", "http://h/"),))
 BROKEN = b'{"type":"JSONServiceRecord","x":"org.apache.hbase"'

@@ -18,11 +18,11 @@ from nncache.registry.errors import PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
-from nncache.registry.tree_watch import AT_A_TURN, Change, Current, Gap, Present, Removed, TreeWatch
+from nncache.registry.tree_watch import AT_A_TURN, Change, Current, Present, Removed, TreeWatch, WatchGap
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected, expire
+from tests.coordination.simulations import connected, expire
 from tests.patience import HANG_S
-from tests.registry.worlds import WEBHDFS
+from tests.registry.samples import WEBHDFS
 from tests.zookeepers import ZooKeeperServer
 
 
@@ -31,14 +31,14 @@ class View:
 
     def __init__(self, session: Session, root: str, path: str) -> None:
         self.records: dict[str, ServiceRecord | None] = {}
-        self.told: list[Change] = []
+        self.reported: list[Change] = []
         self._changes = TreeWatch(session, root, path).changes()
 
     async def until_current(self) -> None:
         """Follow it until everything that was read has been told."""
         async with asyncio.timeout(HANG_S):
             async for change in self._changes:
-                self.told.append(change)
+                self.reported.append(change)
                 match change:
                     case Present(status, record):
                         self.records[status.path] = record
@@ -78,10 +78,10 @@ async def test_what_is_there_comes_first(registry: Registry) -> None:
     await view.until_current()
     assert view.records == {"/services": None, "/services/hdfs": WEBHDFS, "/services/x": None}
     broken = next(
-        each for each in view.told if isinstance(each, Present) and each.status.path == "/services/x"
+        each for each in view.reported if isinstance(each, Present) and each.status.path == "/services/x"
     )
     assert "no JSON" in broken.fault
-    assert view.told[-1] == Current()
+    assert view.reported[-1] == Current()
 
 
 async def test_each_kind_of_change_is_told(registry: Registry, view: View) -> None:
@@ -94,12 +94,12 @@ async def test_each_kind_of_change_is_told(registry: Registry, view: View) -> No
     assert view.records["/services/hdfs"] == other
     await registry.mknode("/services/hdfs/components/c1", create_parents=True)
     await view.until_it_is(registry, "/")
-    view.told.clear()
+    view.reported.clear()
     await registry.delete("/services/hdfs", recursive=True)
     await view.until_it_is(registry, "/")
-    removed = [change.path for change in view.told if isinstance(change, Removed)]
+    removed = [change.path for change in view.reported if isinstance(change, Removed)]
     assert sorted(removed) == ["/services/hdfs", "/services/hdfs/components", "/services/hdfs/components/c1"]
-    assert not any(isinstance(change, Gap) for change in view.told)
+    assert not any(isinstance(change, WatchGap) for change in view.reported)
 
 
 async def test_a_subtree_may_come_later_and_go(registry: Registry) -> None:
@@ -125,9 +125,9 @@ async def test_a_lost_session_is_a_gap(registry: Registry, cluster: Cluster) -> 
         await view.until_current()
         await expire(cluster.zookeeper.address, session)
         await registry.bind("/services/hdfs", WEBHDFS)
-        view.told.clear()
+        view.reported.clear()
         await view.until_it_is(registry, "/")
-    assert isinstance(view.told[0], Gap)
+    assert isinstance(view.reported[0], WatchGap)
     assert "/services/hdfs" in view.records
 
 
@@ -137,10 +137,10 @@ async def test_a_gap_in_which_nothing_changed_ends_with_current(
     """So that who was told of it knows that there is nothing more to come."""
     assert cluster.zookeeper is not None
     assert isinstance(registry.zookeeper, Session)
-    view.told.clear()
+    view.reported.clear()
     await expire(cluster.zookeeper.address, registry.zookeeper)
     await view.until_current()
-    assert [type(change) for change in view.told] == [Gap, Current]
+    assert [type(change) for change in view.reported] == [WatchGap, Current]
 
 
 async def test_drawn_changes_by_several_clients(registry: Registry, view: View, cluster: Cluster) -> None:
@@ -152,7 +152,7 @@ async def test_drawn_changes_by_several_clients(registry: Registry, view: View, 
             for seed, session in enumerate(others):
                 tasks.create_task(change(Registry(session, registry.root, AccessPolicy()), seed))
         await view.until_it_is(registry, "/")
-    assert not any(isinstance(change, Gap) for change in view.told)
+    assert not any(isinstance(change, WatchGap) for change in view.reported)
 
 
 async def change(registry: Registry, seed: int) -> None:
@@ -184,9 +184,9 @@ async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperS
         async with connected(zookeeper_server.address) as other:
             by_another = Registry(other, registry.root, AccessPolicy())
             await by_another.delete("/services/hdfs")
-            view.told.clear()
+            view.reported.clear()
             await view.until_it_is(by_another, "/")
-    assert any(isinstance(change, Gap) for change in view.told)
+    assert any(isinstance(change, WatchGap) for change in view.reported)
     assert set(view.records) == {"/", paths.USERS, paths.SERVICES}
 
 
@@ -243,11 +243,11 @@ async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
         first = [await anext(changes) for _ in range(3)]
         assert first[2] == Current()
         session.delete()
-        told: list[Change] = []
-        while not told or told[-1] != Current():
-            told.append(await anext(changes))
-    assert Removed("/services/x") in told
-    assert [change.status.path for change in told if isinstance(change, Present)] == ["/services/x"]
+        reported: list[Change] = []
+        while not reported or reported[-1] != Current():
+            reported.append(await anext(changes))
+    assert Removed("/services/x") in reported
+    assert [change.status.path for change in reported if isinstance(change, Present)] == ["/services/x"]
 
 
 class Flat:
@@ -310,11 +310,11 @@ class Flat:
 
 async def told_until_current(changes: AsyncIterator[Change]) -> list[Change]:
     """Return the changes until all have been told."""
-    told: list[Change] = []
+    reported: list[Change] = []
     async with asyncio.timeout(HANG_S):
-        while not told or told[-1] != Current():
-            told.append(await anext(changes))
-    return told
+        while not reported or reported[-1] != Current():
+            reported.append(await anext(changes))
+    return reported
 
 
 async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,9 +351,9 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(other(is_over))
-            told = await told_until_current(changes)
+            reported = await told_until_current(changes)
             is_over.set()
-        assert sum(isinstance(change, Removed) for change in told) == many + 1
+        assert sum(isinstance(change, Removed) for change in reported) == many + 1
         assert watch.watched == many + 2
         assert others >= many // AT_A_TURN
         costs.append(len(steps) + session.reads)
@@ -368,8 +368,8 @@ async def test_what_is_too_deep_is_not_followed() -> None:
         path += "/c"
         session.make(path)
     watch = TreeWatch(session, "/r", "/")
-    told = await told_until_current(watch.changes())
-    present = {each.status.path: each.fault for each in told if isinstance(each, Present)}
+    reported = await told_until_current(watch.changes())
+    present = {each.status.path: each.fault for each in reported if isinstance(each, Present)}
     assert len(present) == watch.watched == session.reads == paths.MAX_ELEMENTS + 1
     assert {path: fault for path, fault in present.items() if fault} == {
         "/c" * paths.MAX_ELEMENTS: paths.TOO_DEEP

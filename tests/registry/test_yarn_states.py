@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from nncache.registry.yarn_states import (
-    Answer,
-    Ask,
-    Doubt,
-    Ended,
+    HasEnded,
     Manager,
-    Reply,
+    PageNeeded,
+    RmAnswer,
+    RmReply,
+    RmUnanswered,
     Runs,
     Terms,
-    Unanswered,
+    Undecided,
     Verdict,
     judge,
     manager_of,
@@ -30,27 +30,27 @@ ABOUT_CONTAINER = f"{ABOUT_ATTEMPTS}/{ATTEMPT}/containers/{CONTAINER}"
 MANAGER = Manager(is_active=True, started_on=STARTED, active_s=3600.0)
 TERMS = Terms()
 ANSWER_OF: dict[str, Any] = {"id": APPLICATION, "state": "RUNNING", "clusterId": STARTED}
-UNKNOWN = Reply(404, b'{"RemoteException": {"exception": "NotFoundException", "message": "app not found"}}')
-SILENT = Unanswered("http://rm1:8088 does not answer")
+UNKNOWN = RmReply(404, b'{"RemoteException": {"exception": "NotFoundException", "message": "app not found"}}')
+SILENT = RmUnanswered("http://rm1:8088 does not answer")
 
 
-def reply(document: object, status: int = 200) -> Reply:
+def reply(document: object, status: int = 200) -> RmReply:
     """Return an answer with this JSON."""
-    return Reply(status, json.dumps(document).encode())
+    return RmReply(status, json.dumps(document).encode())
 
 
-def application(**fields: object) -> Reply:
+def application(**fields: object) -> RmReply:
     """Return what is said of the application."""
     return reply({"app": ANSWER_OF | fields})
 
 
-def attempts(*listed: tuple[int, object]) -> Reply:
+def attempts(*listed: tuple[int, object]) -> RmReply:
     """Return what is said of its attempts."""
     rows = [{"appAttemptId": f"{ATTEMPT[:-1]}{number}", "appAttemptState": state} for number, state in listed]
     return reply({"appAttempts": {"appAttempt": rows}})
 
 
-def container(**fields: object) -> Reply:
+def container(**fields: object) -> RmReply:
     """Return what is said of the container."""
     return reply({"container": {"containerId": CONTAINER, "containerState": "RUNNING"} | fields})
 
@@ -58,17 +58,17 @@ def container(**fields: object) -> Reply:
 def verdict(
     policy: str,
     yarn_id: str,
-    answers: dict[str, Answer],
+    answers: dict[str, RmAnswer],
     terms: Terms = TERMS,
     manager: Manager = MANAGER,
-) -> Verdict | Ask:
+) -> Verdict | PageNeeded:
     """Judge with these answers."""
     return judge(policy, yarn_id, manager, answers, terms)
 
 
-def doubt(found: object) -> str:
+def undecided(found: object) -> str:
     """Return why there is a doubt; nothing else may come of it."""
-    assert isinstance(found, Doubt), found
+    assert isinstance(found, Undecided), found
     return found.why
 
 
@@ -94,7 +94,7 @@ def doubt(found: object) -> str:
 )
 def test_what_is_no_id_of_its_kind_is_asked_about_nowhere(policy: str, yarn_id: str, part: str) -> None:
     """The id of another kind, too: it is not known which of the two is wrong."""
-    assert part in doubt(verdict(policy, yarn_id, {}))
+    assert part in undecided(verdict(policy, yarn_id, {}))
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_what_is_no_id_of_its_kind_is_asked_about_nowhere(policy: str, yarn_id: 
 )
 def test_pages_are_asked_for_one_by_one(policy: str, yarn_id: str, pages: list[str]) -> None:
     """The container's only when neither its application nor its attempt decides."""
-    known: dict[str, Answer] = {
+    known: dict[str, RmAnswer] = {
         ABOUT_APPLICATION: application(),
         ABOUT_ATTEMPTS: attempts((1, "RUNNING")),
         ABOUT_CONTAINER: container(),
     }
-    answers: dict[str, Answer] = {}
+    answers: dict[str, RmAnswer] = {}
     for page in pages:
-        assert verdict(policy, yarn_id, answers) == Ask(page)
+        assert verdict(policy, yarn_id, answers) == PageNeeded(page)
         answers[page] = known[page]
     assert isinstance(verdict(policy, yarn_id, answers), Runs)
 
@@ -127,7 +127,7 @@ def test_pages_are_asked_for_one_by_one(policy: str, yarn_id: str, pages: list[s
 def test_an_application_that_has_ended_ends_all_that_is_of_it(policy: str, yarn_id: str, state: str) -> None:
     """Its attempts and containers are not asked for."""
     found = verdict(policy, yarn_id, {ABOUT_APPLICATION: application(state=state)})
-    assert found == Ended(f"{APPLICATION} is {state}")
+    assert found == HasEnded(f"{APPLICATION} is {state}")
 
 
 @pytest.mark.parametrize("state", ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"])
@@ -146,55 +146,55 @@ def test_an_application_that_has_not_ended(state: str) -> None:
         (application(state=["FINISHED"]), "unknown state ''"),
         (application(id=f"application_{STARTED}_0003", state="FINISHED"), "not with what it was asked for"),
         (application(clusterId=STARTED + 1, state="FINISHED"), "another ResourceManager has answered"),
-        (Reply(503, application(state="FINISHED").body), "status 503"),
-        (Reply(200, b'{"app":'), "not with what it was asked for"),
-        (Reply(200, b"[" * 100_000), "not with what it was asked for"),
-        (Reply(200, b"\xff"), "not with what it was asked for"),
+        (RmReply(503, application(state="FINISHED").body), "status 503"),
+        (RmReply(200, b'{"app":'), "not with what it was asked for"),
+        (RmReply(200, b"[" * 100_000), "not with what it was asked for"),
+        (RmReply(200, b"\xff"), "not with what it was asked for"),
         (reply([]), "not with what it was asked for"),
         (reply({"app": []}), "not with what it was asked for"),
         (reply({"RemoteException": {"message": "denied"}}, 403), "status 403: denied"),
         (UNKNOWN, f"add {STARTED} to yarn_forgotten"),
-        (Reply(404, b"<html>nginx"), "status 404"),
+        (RmReply(404, b"<html>nginx"), "status 404"),
         (reply({"RemoteException": {"exception": "AccessControlException"}}, 404), "status 404"),
     ],
 )
-def test_whatever_else_is_said_of_an_application_proves_nothing(answer: Answer, part: str) -> None:
+def test_whatever_else_is_said_of_an_application_proves_nothing(answer: RmAnswer, part: str) -> None:
     """404 either: the ResourceManager forgets what ended long ago, and never knew those of another cluster."""
-    assert part in doubt(verdict("application", APPLICATION, {ABOUT_APPLICATION: answer}))
+    assert part in undecided(verdict("application", APPLICATION, {ABOUT_APPLICATION: answer}))
 
 
-def test_the_operator_may_say_which_unknown_applications_have_ended() -> None:
+def test_the_operator_may_name_ended_applications() -> None:
     """Those of this cluster, by the timestamp of their ids, once the ResourceManager has been active for a while."""
-    answers: dict[str, Answer] = {ABOUT_APPLICATION: UNKNOWN}
+    answers: dict[str, RmAnswer] = {ABOUT_APPLICATION: UNKNOWN}
     terms = Terms(frozenset({STARTED}), settle_s=600)
-    assert isinstance(verdict("application", APPLICATION, answers, terms), Ended)
-    assert isinstance(verdict("container", CONTAINER, answers, terms), Ended)
+    assert isinstance(verdict("application", APPLICATION, answers, terms), HasEnded)
+    assert isinstance(verdict("container", CONTAINER, answers, terms), HasEnded)
     young = Manager(is_active=True, started_on=STARTED, active_s=599.9)
-    assert "600 of 600 s only" in doubt(verdict("application", APPLICATION, answers, terms, young))
-    assert isinstance(verdict("application", APPLICATION, answers, Terms(frozenset({1}))), Doubt)
-    nginx: dict[str, Answer] = {ABOUT_APPLICATION: Reply(404, b"{}")}
-    assert isinstance(verdict("application", APPLICATION, nginx, terms), Doubt)
+    assert "600 of 600 s only" in undecided(verdict("application", APPLICATION, answers, terms, young))
+    assert isinstance(verdict("application", APPLICATION, answers, Terms(frozenset({1}))), Undecided)
+    nginx: dict[str, RmAnswer] = {ABOUT_APPLICATION: RmReply(404, b"{}")}
+    assert isinstance(verdict("application", APPLICATION, nginx, terms), Undecided)
 
 
 @pytest.mark.parametrize(
     ("listed", "found"),
     [
-        ([(1, "FINISHED")], Ended(f"{ATTEMPT} is FINISHED")),
-        ([(1, "FAILED")], Ended(f"{ATTEMPT} is FAILED")),
-        ([(1, "KILLED")], Ended(f"{ATTEMPT} is KILLED")),
+        ([(1, "FINISHED")], HasEnded(f"{ATTEMPT} is FINISHED")),
+        ([(1, "FAILED")], HasEnded(f"{ATTEMPT} is FAILED")),
+        ([(1, "KILLED")], HasEnded(f"{ATTEMPT} is KILLED")),
         ([(1, "LAUNCHED")], Runs(f"{ATTEMPT} is LAUNCHED")),
         ([(1, "FINISHING")], Runs(f"{ATTEMPT} is FINISHING")),
-        ([(2, "RUNNING"), (1, None)], Ended(f"{ATTEMPT[:-1]}2 has followed {ATTEMPT}")),
-        ([(2, "RUNNING")], Ended(f"{ATTEMPT[:-1]}2 has followed {ATTEMPT}")),
-        ([], Doubt(f"the ResourceManager does not know {ATTEMPT}")),
-        ([(1, None)], Doubt(f"{ATTEMPT} is in the unknown state ''")),
+        ([(2, "RUNNING"), (1, None)], HasEnded(f"{ATTEMPT[:-1]}2 has followed {ATTEMPT}")),
+        ([(2, "RUNNING")], HasEnded(f"{ATTEMPT[:-1]}2 has followed {ATTEMPT}")),
+        ([], Undecided(f"the ResourceManager does not know {ATTEMPT}")),
+        ([(1, None)], Undecided(f"{ATTEMPT} is in the unknown state ''")),
     ],
 )
 def test_an_attempt_has_ended_by_its_state_or_by_the_next(
     listed: list[tuple[int, object]], found: Verdict
 ) -> None:
     """Old releases list no states."""
-    answers: dict[str, Answer] = {ABOUT_APPLICATION: application(), ABOUT_ATTEMPTS: attempts(*listed)}
+    answers: dict[str, RmAnswer] = {ABOUT_APPLICATION: application(), ABOUT_ATTEMPTS: attempts(*listed)}
     assert verdict("application-attempt", ATTEMPT, answers) == found
 
 
@@ -209,21 +209,23 @@ def test_an_attempt_has_ended_by_its_state_or_by_the_next(
             reply({"appAttempts": {"appAttempt": [{"appAttemptId": f"appattempt_{STARTED}_0003_000002"}]}}),
             "the attempts of",
         ),
-        (Reply(503, attempts((1, "KILLED")).body), "status 503"),
+        (RmReply(503, attempts((1, "KILLED")).body), "status 503"),
     ],
 )
 @pytest.mark.parametrize(("policy", "yarn_id"), [("application-attempt", ATTEMPT), ("container", CONTAINER)])
 def test_whatever_else_is_said_of_attempts_proves_nothing(
-    answer: Answer, part: str, policy: str, yarn_id: str
+    answer: RmAnswer, part: str, policy: str, yarn_id: str
 ) -> None:
     """Those of another application, too."""
-    answers: dict[str, Answer] = {ABOUT_APPLICATION: application(), ABOUT_ATTEMPTS: answer}
-    assert part in doubt(verdict(policy, yarn_id, answers))
+    answers: dict[str, RmAnswer] = {ABOUT_APPLICATION: application(), ABOUT_ATTEMPTS: answer}
+    assert part in undecided(verdict(policy, yarn_id, answers))
 
 
-def of_container(answer: Answer, state: str = "RUNNING", manager: Manager = MANAGER) -> Verdict | Ask:
+def of_container(
+    answer: RmAnswer, state: str = "RUNNING", manager: Manager = MANAGER
+) -> Verdict | PageNeeded:
     """Judge the container of an application that has not ended."""
-    answers: dict[str, Answer] = {
+    answers: dict[str, RmAnswer] = {
         ABOUT_APPLICATION: application(state=state),
         ABOUT_ATTEMPTS: attempts((1, "FAILED"), (2, "RUNNING")),
         ABOUT_CONTAINER: answer,
@@ -238,15 +240,15 @@ def test_a_container_outlives_its_attempt() -> None:
         f"{CONTAINER} is RUNNING"
     ), "Hadoop 3.4.1 wraps it in no other object"
     assert of_container(container(containerState="NEW")) == Runs(f"{CONTAINER} is NEW")
-    assert of_container(container(containerState="COMPLETE")) == Ended(f"{CONTAINER} is COMPLETE")
+    assert of_container(container(containerState="COMPLETE")) == HasEnded(f"{CONTAINER} is COMPLETE")
 
 
-def test_a_container_that_is_not_live_has_ended_once_all_nodes_have_reported() -> None:
+def test_a_container_has_ended_once_all_nodes_reported() -> None:
     """After a failover the containers of a node are unknown until it reports them."""
-    assert isinstance(of_container(UNKNOWN), Ended)
+    assert isinstance(of_container(UNKNOWN), HasEnded)
     young = Manager(is_active=True, started_on=STARTED, active_s=20.0)
-    assert "active for 20 of 600 s only" in doubt(of_container(UNKNOWN, manager=young))
-    assert "handed over to the next attempt" in doubt(of_container(UNKNOWN, state="ACCEPTED"))
+    assert "active for 20 of 600 s only" in undecided(of_container(UNKNOWN, manager=young))
+    assert "handed over to the next attempt" in undecided(of_container(UNKNOWN, state="ACCEPTED"))
 
 
 @pytest.mark.parametrize(
@@ -255,31 +257,31 @@ def test_a_container_that_is_not_live_has_ended_once_all_nodes_have_reported() -
         (SILENT, "does not answer"),
         (container(containerState="GONE"), "unknown state 'GONE'"),
         (container(containerId="container_1_0001_01_000001"), "not with what it was asked for"),
-        (Reply(503, container(containerState="COMPLETE").body), "status 503"),
+        (RmReply(503, container(containerState="COMPLETE").body), "status 503"),
     ],
 )
-def test_whatever_else_is_said_of_a_container_proves_nothing(answer: Answer, part: str) -> None:
+def test_whatever_else_is_said_of_a_container_proves_nothing(answer: RmAnswer, part: str) -> None:
     """It stays."""
-    assert part in doubt(of_container(answer))
+    assert part in undecided(of_container(answer))
 
 
-def test_a_container_of_an_attempt_that_is_unknown_is_not_asked_for() -> None:
+def test_containers_of_unknown_attempts_are_not_queried() -> None:
     """The ResourceManager would not show it even if it were live."""
-    answers: dict[str, Answer] = {
+    answers: dict[str, RmAnswer] = {
         ABOUT_APPLICATION: application(),
         ABOUT_ATTEMPTS: attempts((2, "RUNNING")),
     }
-    assert "does not know attempt 1 of" in doubt(verdict("container", CONTAINER, answers))
+    assert "does not know attempt 1 of" in undecided(verdict("container", CONTAINER, answers))
 
 
 def test_what_a_resource_manager_says_of_itself() -> None:
     """Since when it is active, by its own clock."""
     info = {"clusterInfo": {"haState": "ACTIVE", "startedOn": 1_000_000}}
     body = json.dumps(info).encode()
-    assert manager_of(Reply(200, body, 1_090_000)) == Manager(
+    assert manager_of(RmReply(200, body, 1_090_000)) == Manager(
         is_active=True, started_on=1_000_000, active_s=90.0
     )
-    assert manager_of(Reply(200, body)) == Manager(is_active=True, started_on=1_000_000, active_s=0.0)
+    assert manager_of(RmReply(200, body)) == Manager(is_active=True, started_on=1_000_000, active_s=0.0)
     standby = manager_of(reply({"clusterInfo": {"haState": "STANDBY", "startedOn": 1}}))
     assert standby == Manager(is_active=False, started_on=1, active_s=0.0)
 
@@ -290,10 +292,10 @@ def test_what_a_resource_manager_says_of_itself() -> None:
         reply({}),
         reply({"clusterInfo": {"haState": "ACTIVE", "startedOn": True}}),
         reply({"clusterInfo": {"haState": 1, "startedOn": 1}}),
-        Reply(503, b'{"clusterInfo": {"haState": "ACTIVE", "startedOn": 1}}'),
+        RmReply(503, b'{"clusterInfo": {"haState": "ACTIVE", "startedOn": 1}}'),
     ],
 )
-def test_what_is_no_resource_manager(answer: Reply) -> None:
+def test_what_is_no_resource_manager(answer: RmReply) -> None:
     """It says neither its state nor its start."""
-    assert "it is no ResourceManager" in doubt(manager_of(answer))
-    assert doubt(manager_of(SILENT)) == SILENT.why
+    assert "it is no ResourceManager" in undecided(manager_of(answer))
+    assert undecided(manager_of(SILENT)) == SILENT.why

@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_opened_again_is_written_on(
     assert "cannot reopen; still writing to the old file: Is a directory" in caplog.text
 
 
-def test_lines_for_a_full_disk_are_counted_and_complained_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_lost_to_a_full_disk_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """Whatever their number."""
     with writer_to("/dev/full") as writer:
         for number in range(100):

@@ -96,7 +96,7 @@ def test_a_sample_stands_for_the_hits_that_are_left_out(
     assert weights(tmp_path, sample, exchanges, chances) == written
 
 
-class Scene:
+class Fixture:
     """An audit log, and what is in it."""
 
     def __init__(self, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ class Scene:
 
 def test_refused_requests_are_in_it_and_no_others(tmp_path: Path) -> None:
     """With all that is known of them, but no credential."""
-    s = Scene(tmp_path)
+    s = Fixture(tmp_path)
     traffic = Traffic(boottime)
     traffic.observers = (s.log,)
     for result in Result:
@@ -149,7 +149,7 @@ def test_refused_requests_are_in_it_and_no_others(tmp_path: Path) -> None:
 
 def test_what_operators_do_is_in_it(tmp_path: Path) -> None:
     """Calls of their pages, refused ones apart; and whatever the daemon notes."""
-    s = Scene(tmp_path)
+    s = Fixture(tmp_path)
     s.log.page_called("::1", "/explain?path=/a%0Ab", 200)
     s.log.page_called("10.0.0.1", "/explain?token=secret", 401)
     s.log.page_called("10.0.0.1", "/explain", 403)

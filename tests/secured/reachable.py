@@ -37,9 +37,9 @@ def reachable_texts() -> Iterator[bytes]:
 
 def texts_of(fifos: tuple[Path, Path]) -> bytes:
     """Return what the live objects of the daemon hold that runs as `program(fifos)`."""
-    asked, told = fifos
+    asked, reported = fifos
     asked.write_bytes(b"")
-    return told.read_bytes()
+    return reported.read_bytes()
 
 
 def program(fifos: tuple[Path, Path]) -> tuple[str, ...]:
@@ -47,11 +47,11 @@ def program(fifos: tuple[Path, Path]) -> tuple[str, ...]:
     return (sys.executable, "-m", __name__, *map(str, fifos))
 
 
-def _tell(asked: Path, told: Path) -> None:
+def _tell(asked: Path, reported: Path) -> None:
     while True:
         asked.read_bytes()
         texts = list(reachable_texts())
-        with told.open("wb") as file:
+        with reported.open("wb") as file:
             file.writelines(text + _END for text in texts)
         del texts  # or it is found the next time
 
@@ -59,8 +59,8 @@ def _tell(asked: Path, told: Path) -> None:
 def _main() -> None:
     from nncache.cli import main  # noqa: PLC0415 - this module is imported by tests as well
 
-    asked, told, *arguments = sys.argv[1:]
-    threading.Thread(target=_tell, args=(Path(asked), Path(told)), daemon=True).start()
+    asked, reported, *arguments = sys.argv[1:]
+    threading.Thread(target=_tell, args=(Path(asked), Path(reported)), daemon=True).start()
     sys.argv = ["nncache", *arguments]
     main()
 

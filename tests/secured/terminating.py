@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nncache.proxy.termination.cookies import Keys, Session, encode_cookie
+from nncache.proxy.termination.cookies import Keys, LoginSession, encode_cookie
 from nncache.testbed import Kdc
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.spec import REALM
@@ -50,7 +50,7 @@ class Terminating:
         """Return a cookie as these proxies make it, name and value; `key` signs it instead of theirs."""
         ends_ms = int((time.time() + lives_s) * 1000)  # noqa: TID251 - cookies go by the wall clock
         keys = Keys((key or self.secret.read_bytes().split()[0],))
-        session = Session(user, f"{user}@{REALM}", ends_ms)
+        session = LoginSession(user, f"{user}@{REALM}", ends_ms)
         return encode_cookie(session, keys, is_secure=False)[1].split(b";")[0].decode()
 
 

@@ -52,9 +52,9 @@ def garbage(tmp_path: Path) -> str:
 def assert_it_is_of_identity(report: Report, *parts: str) -> None:
     """It is said there, once, with a remedy; what needs a login is skipped because of it, and nothing else fails."""
     assert report.failed == {"identity"}, report
-    (told,) = report.of("identity", "failed")
-    assert [part for part in parts if part not in told] == [], told
-    assert "RPC address" not in told
+    (reported,) = report.of("identity", "failed")
+    assert [part for part in parts if part not in reported] == [], reported
+    assert "RPC address" not in reported
     for check in NEED_A_LOGIN:
         assert report.of(check, "skipped") == ["because of identity; to do: "], check
 
@@ -108,9 +108,9 @@ def test_no_identity_at_all_is_said_once(secured_cluster: Cluster, kdc: Kdc) -> 
     """Both servers of the NameNode ask for Kerberos."""
     report = look(secured_cluster, kdc, {"--principal": "", "--keytab": "", "--namenode-principal": ""})
     assert report.failed == {"identity"}
-    (told,) = report.of("identity", "failed")
-    assert "asks for Kerberos (WWW-Authenticate: Negotiate)" in told
-    assert "--principal and --keytab" in told
+    (reported,) = report.of("identity", "failed")
+    assert "asks for Kerberos (WWW-Authenticate: Negotiate)" in reported
+    assert "--principal and --keytab" in reported
     for check in ("authentication", "rpc", "jmx", "states"):
         assert report.of(check, "skipped") == ["because of identity; to do: "], check
 
@@ -119,9 +119,9 @@ def test_another_principal_of_the_namenode_is_named(secured_cluster: Cluster, kd
     """Its web server has proven itself, and is judged."""
     report = look(secured_cluster, kdc, {"--namenode-principal": f"hdfs/_HOST@{REALM}"})
     assert report.failed == {"identity"}
-    (told,) = report.of("identity", "failed")
-    assert "it calls itself nn/localhost" in told
-    assert "correct --namenode-principal: dfs.namenode.kerberos.principal" in told
+    (reported,) = report.of("identity", "failed")
+    assert "it calls itself nn/localhost" in reported
+    assert "correct --namenode-principal: dfs.namenode.kerberos.principal" in reported
     assert report.of("rpc", "skipped") == ["because of identity; to do: "]
     assert report.of("authentication", "ok")
 
@@ -167,18 +167,18 @@ def test_a_service_that_may_not_act_for_clients_is_named(
             lambda: "not allowed to impersonate" in proxy.process.log.read_text(), "says nothing of it"
         )
         assert keys in proxy.process.log.read_text()
-    (told,) = checked("proxy", *OWN, *words).of("impersonation", "failed")
-    assert "alice is not allowed to impersonate nobody" in told
-    assert keys in told
+    (reported,) = checked("proxy", *OWN, *words).of("impersonation", "failed")
+    assert "alice is not allowed to impersonate nobody" in reported
+    assert keys in reported
 
 
 def test_a_keytab_without_the_key_ends_the_start(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path) -> None:
     """And the check says the same: each ticket of a client would be refused."""
     need_gssapi()
     words = (*identity_flags(secured_cluster, kdc), *GLOB, *terminates(kdc, tmp_path, "alice"))
-    (told,) = checked("proxy", *OWN, *words).of("identity", "failed")
-    assert f"holds no key of HTTP/localhost@{REALM}" in told
-    assert "klist -kt" in told
+    (reported,) = checked("proxy", *OWN, *words).of("identity", "failed")
+    assert f"holds no key of HTTP/localhost@{REALM}" in reported
+    assert "klist -kt" in reported
     program = str(Path(sys.executable).with_name("nncache"))
     done = subprocess.run(
         (program, "proxy", *OWN, *words), capture_output=True, text=True, timeout=60, check=False

@@ -104,5 +104,5 @@ def test_the_shell_has_a_ticket_of_the_user_given(secured_cluster: Cluster) -> N
 
 def test_a_client_chooses_how_rpc_is_protected(secured_cluster: Cluster) -> None:
     """Of what the cluster offers; the shell takes the first word of its own configuration unless it is told."""
-    told = secured_cluster.fs_shell("-Dhadoop.rpc.protection=privacy", "-stat", "%u", "/", user="bob")
-    assert (told.exit_code, told.stdout) == (0, f"{secured_cluster.superuser}\n")
+    reported = secured_cluster.fs_shell("-Dhadoop.rpc.protection=privacy", "-stat", "%u", "/", user="bob")
+    assert (reported.exit_code, reported.stdout) == (0, f"{secured_cluster.superuser}\n")

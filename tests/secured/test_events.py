@@ -52,9 +52,9 @@ def test_whom_the_proxy_has_authenticated_reads_events(
         ):
             assert [next(each).event for each in (by_ticket, by_cookie, by_another)] == ["start"] * 3
             make_directory(secured_cluster, f"/kept/events-{id(proxy)}")
-            told = [next(each) for each in (by_ticket, by_cookie, by_another)]
-    assert {each.data["path"] for each in told} == {f"/kept/events-{id(proxy)}"}
-    assert len({each.last_id for each in told}) == 1
+            reported = [next(each) for each in (by_ticket, by_cookie, by_another)]
+    assert {each.data["path"] for each in reported} == {f"/kept/events-{id(proxy)}"}
+    assert len({each.last_id for each in reported}) == 1
 
 
 def test_no_other_reads_them(

@@ -12,10 +12,10 @@ from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, readiness
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.kerberos import clients_of, need_gssapi, need_kdc
+from tests.proxied_cluster import ProxiedCluster, Where
 from tests.secured.asking import Question, ask, names, token_of
+from tests.secured.auth_methods import Cookies, Doas, Tokens
 from tests.secured.watching import above, on_both_channels, private_place, see_hits_again, watched
-from tests.secured.ways import Cookies, Doas, Tokens
-from tests.world import Where, World
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -38,14 +38,14 @@ def pair(*, one_http_secret: bool) -> Iterator[Cluster]:
             yield cluster
 
 
-def fail_over(cluster: Cluster, worlds: Iterable[World]) -> float:
+def fail_over(cluster: Cluster, worlds: Iterable[ProxiedCluster]) -> float:
     """Kill the first NameNode and make the second the active one, which is the truth then; return since when."""
     cluster.namenodes[0].process.kill()
     cluster.transition_to_active(1)
     since = time.monotonic()
-    for world in worlds:
-        world.direct.address = cluster.namenodes[1].http
-        world.direct.close()
+    for proxied_cluster in worlds:
+        proxied_cluster.direct.address = cluster.namenodes[1].http
+        proxied_cluster.direct.close()
     cluster.await_writable(1)
     return since
 
@@ -63,12 +63,16 @@ def test_with_one_secret_every_credential_goes_on() -> None:
                 watch.await_hits()
             assert watch.wrong(body) == []
             assert watch.given_away() == []
-            for world in worlds:
-                world.must(world.call(Where.PROXY, "PUT", "SETPERMISSION", path, permission="700"))
-                assert world.make_hit(path, "alice").status == http.client.OK
-                world.must(world.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="755"))
-                world.await_agreement(path, "alice", since=time.monotonic())
-                assert world.disagreement(path, "carol") == []
+            for proxied_cluster in worlds:
+                proxied_cluster.must(
+                    proxied_cluster.call(Where.PROXY, "PUT", "SETPERMISSION", path, permission="700")
+                )
+                assert proxied_cluster.make_hit(path, "alice").status == http.client.OK
+                proxied_cluster.must(
+                    proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="755")
+                )
+                proxied_cluster.await_agreement(path, "alice", since=time.monotonic())
+                assert proxied_cluster.disagreement(path, "carol") == []
 
 
 def test_with_two_secrets_a_cookie_ends_with_its_namenode() -> None:
@@ -78,12 +82,12 @@ def test_with_two_secrets_a_cookie_ends_with_its_namenode() -> None:
         with on_both_channels(cluster) as worlds:
             with watched(worlds, (Cookies(cluster),), path) as watch:
                 since = fail_over(cluster, worlds)
-                for world in worlds:
-                    world.way = Cookies(cluster, namenode=1)
+                for proxied_cluster in worlds:
+                    proxied_cluster.way = Cookies(cluster, namenode=1)
                 see_hits_again(worlds, above(path), since=since)
                 replies = [seen for each in watch.rightful for seen in each.seen.values()]
-                for world in worlds:
-                    world.proxy.process.await_that(
+                for proxied_cluster in worlds:
+                    proxied_cluster.proxy.process.await_that(
                         lambda: all(seen[-1].status == http.client.UNAUTHORIZED for seen in replies),
                         "does not pass on that the cookie is refused",
                     )

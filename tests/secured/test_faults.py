@@ -10,16 +10,16 @@ from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos, ProxyUser
 from nncache.testbed.relay import Relay
 from nncache.testbed.secured import SERVICE_KEYTAB
+from tests.auth_methods import Signature
 from tests.channels import proxied
 from tests.cluster import HADOOP
 from tests.kerberos import clients_of, need_gssapi, need_kdc, negotiate
 from tests.patience import SLACK_S
 from tests.pollers import Pollers
+from tests.proxied_cluster import ProxiedCluster
 from tests.secured.asking import Question, ask, cookie_of, namenode_of, names, token_of, until_hit
+from tests.secured.auth_methods import Cookies, Doas, Tokens
 from tests.secured.watching import GLOBS, above, on_both_channels, private_place, see_hits_again, watched
-from tests.secured.ways import Cookies, Doas, Tokens
-from tests.ways import Signature
-from tests.world import World
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -53,7 +53,7 @@ def place(brief_cluster: Cluster) -> str:
 
 
 @pytest.fixture
-def worlds(brief_cluster: Cluster) -> Iterator[tuple[World, ...]]:
+def worlds(brief_cluster: Cluster) -> Iterator[tuple[ProxiedCluster, ...]]:
     """A proxy on each channel."""
     with on_both_channels(brief_cluster, grant_ttl_s=GRANT_TTL_S) as started:
         yield started
@@ -75,13 +75,18 @@ class OneToken:
         return self._signature
 
 
-def believed_for_s(worlds: tuple[World, ...], path: str, token: str, refuse: Question | None) -> list[float]:
+def believed_for_s(
+    worlds: tuple[ProxiedCluster, ...], path: str, token: str, refuse: Question | None
+) -> list[float]:
     """Return for how long the token was answered from memory after the NameNode refused it, by world.
 
     `refuse` is asked of the NameNode before, past the proxies; None: the token ends by itself.
     """
     address = namenode_of(worlds[0].cluster)
-    pollers = [Pollers(world.proxy.address, [(path, "alice")], way=OneToken(token)) for world in worlds]
+    pollers = [
+        Pollers(proxied_cluster.proxy.address, [(path, "alice")], way=OneToken(token))
+        for proxied_cluster in worlds
+    ]
     own = Question(path, f"&delegation={token}")
     with pollers[0], pollers[1]:
         for each in pollers:
@@ -91,9 +96,9 @@ def believed_for_s(worlds: tuple[World, ...], path: str, token: str, refuse: Que
         while (refusal := ask(address, own)).status == http.client.OK:
             pass
         assert refusal.status == http.client.FORBIDDEN
-        for world, each in zip(worlds, pollers, strict=True):
+        for proxied_cluster, each in zip(worlds, pollers, strict=True):
             seen = each.seen[path, "alice"]
-            world.proxy.process.await_that(
+            proxied_cluster.proxy.process.await_that(
                 lambda seen=seen: seen[-1].status == http.client.FORBIDDEN,  # type: ignore[misc]  # mypy sees no default
                 "does not pass on that the token is refused",
             )
@@ -108,7 +113,7 @@ def believed_for_s(worlds: tuple[World, ...], path: str, token: str, refuse: Que
 
 
 def test_a_token_that_expires_is_believed_for_grant_ttl_at_most(
-    brief_cluster: Cluster, worlds: tuple[World, ...], place: str
+    brief_cluster: Cluster, worlds: tuple[ProxiedCluster, ...], place: str
 ) -> None:
     """Its renewal date stands nowhere in it. Afterwards the NameNode's own refusal, and never a hit."""
     ages = believed_for_s(worlds, place, token_of(brief_cluster, "alice"), None)
@@ -116,8 +121,8 @@ def test_a_token_that_expires_is_believed_for_grant_ttl_at_most(
     print(f"an expired token was believed for {max(ages):.2f} s")  # noqa: T201 - the figure, with -s
 
 
-def test_a_token_cancelled_past_the_proxy_is_believed_for_grant_ttl_at_most(
-    brief_cluster: Cluster, worlds: tuple[World, ...], place: str
+def test_a_token_cancelled_elsewhere_ends_within_grant_ttl(
+    brief_cluster: Cluster, worlds: tuple[ProxiedCluster, ...], place: str
 ) -> None:
     """Nothing tells a proxy of it."""
     token = token_of(brief_cluster, "alice")
@@ -129,52 +134,55 @@ def test_a_token_cancelled_past_the_proxy_is_believed_for_grant_ttl_at_most(
 
 
 def test_a_tickets_cookie_ends_and_the_next_one_hits(
-    brief_cluster: Cluster, worlds: tuple[World, ...], place: str
+    brief_cluster: Cluster, worlds: tuple[ProxiedCluster, ...], place: str
 ) -> None:
     """The NameNode's cookies live shortly, those of the proxies as well: they renew theirs, and the gate stays open."""
     assert brief_cluster.kdc is not None
     ticket = brief_cluster.kdc.kinit("alice", lifetime_s=600)
-    for world in worlds:
-        flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
+    for proxied_cluster in worlds:
+        flushes = proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"]
         for _ in range(2):
-            first = ask(world.proxy.address, Question(place, headers=(("Authorization", negotiate(ticket)),)))
+            first = ask(
+                proxied_cluster.proxy.address,
+                Question(place, headers=(("Authorization", negotiate(ticket)),)),
+            )
             assert (first.status, first.is_hit) == (http.client.OK, False)
             cookie = first.header("Set-Cookie").partition(";")[0]
             question = Question(place, headers=(("Cookie", cookie),))
-            until_hit(world.proxy, question)
-            while (reply := ask(world.proxy.address, question)).status == http.client.OK:
+            until_hit(proxied_cluster.proxy, question)
+            while (reply := ask(proxied_cluster.proxy.address, question)).status == http.client.OK:
                 pass
             assert (reply.status, reply.is_hit) == (http.client.UNAUTHORIZED, False)
             own = ask(namenode_of(brief_cluster), question)
             assert own.status == http.client.UNAUTHORIZED, "refused earlier than by the NameNode"
-        assert world.proxy.readiness()["is_gate_open"] is True
-        assert world.proxy.metrics()["nncache_cache_flushes_total"] == flushes
+        assert proxied_cluster.proxy.readiness()["is_gate_open"] is True
+        assert proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"] == flushes
 
 
-def test_proxies_that_start_with_an_old_key_hit_once_the_keytab_is_replaced(
-    brief_cluster: Cluster, worlds: tuple[World, ...], place: str
+def test_proxies_hit_once_an_old_keytab_is_replaced(
+    brief_cluster: Cluster, worlds: tuple[ProxiedCluster, ...], place: str
 ) -> None:
     """Until then the NameNode answers all, rights and refusals alike, and the log says what is wrong."""
     kdc = brief_cluster.kdc
     assert kdc is not None
-    for world in worlds:
-        world.proxy.stop()
+    for proxied_cluster in worlds:
+        proxied_cluster.proxy.stop()
     kdc.change_key("nncache/localhost")
-    for world in worlds:
-        log = world.proxy.process.log
+    for proxied_cluster in worlds:
+        log = proxied_cluster.proxy.process.log
         old = log.stat().st_size
-        world.proxy.process.launch()  # it is not ready
-        world.proxy.process.await_that(
+        proxied_cluster.proxy.process.launch()  # it is not ready
+        proxied_cluster.proxy.process.await_that(
             lambda log=log, old=old: "is not the KDC's" in log.read_text(encoding="utf-8")[old:],  # type: ignore[misc]  # mypy sees no default
             "does not say that the key is wrong",
         )
         for user, status in (("alice", http.client.OK), ("carol", http.client.FORBIDDEN)):
-            assert names(world.ask(place, user) for _ in range(3)) == [(status, False)] * 3
+            assert names(proxied_cluster.ask(place, user) for _ in range(3)) == [(status, False)] * 3
     kdc.keytab(SERVICE_KEYTAB, "nncache/localhost", "HTTP/localhost", "HTTP/proxyhost")
     since = time.monotonic()
     see_hits_again(worlds, above(place), since=since)
-    for world in worlds:
-        assert world.disagreement(place, "carol") == []
+    for proxied_cluster in worlds:
+        assert proxied_cluster.disagreement(place, "carol") == []
 
 
 @pytest.mark.parametrize("outage", ["silent", "gone"])

@@ -27,7 +27,7 @@ def ask(namenode: NameNode, **headers: str) -> tuple[int, str, bytes]:
 
 
 @pytest.mark.parametrize("one_http_secret", [True, False])
-def test_a_cookie_of_a_pair_is_good_at_both_if_they_share_their_secret(*, one_http_secret: bool) -> None:
+def test_a_shared_secret_makes_a_cookie_good_at_both(*, one_http_secret: bool) -> None:
     """And it ends when the cluster's configuration says so. A ticket is good at both either way."""
     need_kdc()
     kerberos = Kerberos(one_http_secret=one_http_secret, cookie_validity_s=30, protection="privacy")

@@ -92,7 +92,7 @@ def test_a_cookie_is_believed_until_it_ends(secured_cluster: Cluster, proxy: Pro
     assert (reply.status, reply.is_hit) == (401, False)
 
 
-def test_a_token_that_is_cancelled_through_the_proxy_is_refused_at_once(
+def test_a_token_cancelled_by_the_proxy_is_refused_at_once(
     secured_cluster: Cluster, proxy: Proxy, place: str
 ) -> None:
     """In all directories; another token of the same user goes on."""

@@ -89,9 +89,7 @@ async def test_each_protection_of_a_real_namenode(protection: str) -> None:
             await rpc.close()
 
 
-async def test_a_proxy_user_asks_as_the_caller_and_only_as_those_it_may(
-    secured_cluster: Cluster, kdc: Kdc
-) -> None:
+async def test_a_proxy_user_asks_only_as_allowed_callers(secured_cluster: Cluster, kdc: Kdc) -> None:
     """hadoop.proxyuser.proxy.users names alice and bob; carol's rights cannot be asked about."""
     make_directory(secured_cluster, "/asked", permission="750")
     webhdfs(secured_cluster, "PUT", "/asked", "SETOWNER", owner="alice", group="users")
@@ -199,9 +197,7 @@ def log_says(daemon: Proxy | Publisher, text: str) -> Callable[[], bool]:
     return lambda: text in daemon.process.log.read_text(encoding="utf-8")
 
 
-def test_a_proxy_follows_the_edits_and_forwards_while_the_kdc_is_silent(
-    secured_cluster: Cluster, kdc: Kdc
-) -> None:
+def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc: Kdc) -> None:
     """It starts with a silent KDC, forwards meanwhile, says what to do, and opens its gate when the KDC is back."""
     need_gssapi()
     kdc.process.pause()
@@ -278,9 +274,7 @@ def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: K
         proxy.process.await_that(log_says(proxy, "Superuser privilege is required"), "has no ticket")
 
 
-async def test_an_expired_ticket_in_a_cache_is_told_and_a_renewed_one_taken(
-    secured_cluster: Cluster, kdc: Kdc
-) -> None:
+async def test_an_expired_ticket_is_logged_and_a_new_one_used(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The cache is another program's, such as k5start's."""
     need_gssapi()
     cache = kdc.kinit("alice", lifetime_s=1, ccache=kdc.directory / "tickets" / "short")

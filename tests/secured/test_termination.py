@@ -23,10 +23,10 @@ from nncache.testbed.spec import REALM
 from tests.cluster import make_directory, settle, webhdfs
 from tests.kerberos import need_curl, need_gssapi, negotiate
 from tests.patience import HANG_S
+from tests.proxied_cluster import differences
 from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, namenode_of, until_hit
 from tests.secured.service import identity_flags, keytab_of, without
 from tests.secured.terminating import Terminating, cookie_by_ticket, secrets_file, termination_flags
-from tests.world import differences
 
 ASKED = 4
 _OPEN = "/kept/open"

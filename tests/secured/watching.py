@@ -11,13 +11,13 @@ from typing import Final
 from nncache.cache.settings import CacheSettings
 from nncache.testbed import Cluster
 from nncache.testbed.asker import RawReply
+from tests.auth_methods import AuthMethod
 from tests.channels import Channel, proxied
 from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S, SLACK_S
 from tests.pollers import Pollers
-from tests.secured.ways import Cookies
-from tests.ways import Way
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
+from tests.secured.auth_methods import Cookies
 
 AGAIN_S: Final = 5.0
 """Within so many seconds after what was broken is whole, answers come from memory again."""
@@ -45,14 +45,14 @@ def above(path: str) -> str:
 @contextmanager
 def on_both_channels(
     cluster: Cluster, *, grant_ttl_s: float = CacheSettings().grant_ttl_s
-) -> Iterator[tuple[World, ...]]:
+) -> Iterator[tuple[ProxiedCluster, ...]]:
     """Put a proxy on each channel in front of the cluster; their worlds ask with cookies."""
     with ExitStack() as close:
         worlds = (
             proxied(cluster, *GLOBS, channel=channel, way=Cookies(cluster), grant_ttl_s=grant_ttl_s)
             for channel in Channel
         )
-        yield tuple(close.enter_context(world) for world in worlds)
+        yield tuple(close.enter_context(proxied_cluster) for proxied_cluster in worlds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +90,24 @@ class Watch:
 
 
 @contextmanager
-def watched(worlds: Iterable[World], ways: Iterable[Way], path: str) -> Iterator[Watch]:
+def watched(worlds: Iterable[ProxiedCluster], ways: Iterable[AuthMethod], path: str) -> Iterator[Watch]:
     """Let clients ask all proxies for the status of a path in each way, until the block ends; all have had hits."""
     with ExitStack() as close:
         rightful: list[Pollers] = []
         others: list[Pollers] = []
         ways = tuple(ways)
-        for world in worlds:
+        for proxied_cluster in worlds:
             for way in ways:
                 for users, pollers in ((("alice", "bob"), rightful), (("carol", *way.impostors), others)):
                     asked = [(path, user) for user in users]
-                    made = Pollers(world.proxy.address, asked, period_s=_PERIOD_S, way=way)
+                    made = Pollers(proxied_cluster.proxy.address, asked, period_s=_PERIOD_S, way=way)
                     pollers.append(close.enter_context(made))
         watch = Watch(tuple(rightful), tuple(others))
         watch.await_hits()
         yield watch
 
 
-def see_hits_again(worlds: Sequence[World], path: str, *, since: float) -> None:
+def see_hits_again(worlds: Sequence[ProxiedCluster], path: str, *, since: float) -> None:
     """See that all proxies learn of what is made below `path` now, and answer from memory of it.
 
     A hit alone would show nothing: the gate stays open for max_staleness after the changes were last read.
@@ -117,8 +117,8 @@ def see_hits_again(worlds: Sequence[World], path: str, *, since: float) -> None:
     """
     made = f"{path}/{uuid.uuid4().hex[:12]}"
     worlds[0].must(worlds[0].call(Where.NAMENODE, "PUT", "MKDIRS", made))
-    for world in worlds:
-        world.settle()
-    again_s = max(world.make_hit(made, "alice").ended_at for world in worlds) - since
+    for proxied_cluster in worlds:
+        proxied_cluster.settle()
+    again_s = max(proxied_cluster.make_hit(made, "alice").ended_at for proxied_cluster in worlds) - since
     print(f"hits again after {again_s:.2f} s, of {AGAIN_S:g}")  # noqa: T201 - the figure, with -s
     assert again_s <= AGAIN_S + SLACK_S

@@ -24,7 +24,7 @@ TO_DO = "write it to a file of mode 0400, and name that file in"
         ("clientSecret".lower(), "one of admin_token_file, zookeeper_password_file"),
     ],
 )
-def test_a_key_that_would_hold_a_secret_is_named_with_the_one_of_its_file(name: str, to_do: str) -> None:
+def test_a_secret_key_is_named_with_its_file_key(name: str, to_do: str) -> None:
     """Or with those that there are."""
     found = in_settings(name, KEYS)
     assert found == f"{name}: a secret must not stand in a settings file: {TO_DO} {to_do}"

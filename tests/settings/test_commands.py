@@ -56,7 +56,7 @@ def test_with_zookeeper_a_proxy_follows_a_publisher() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "flags", "told"),
+    ("form", "flags", "reported"),
     [
         (
             PROXY,
@@ -100,12 +100,12 @@ def test_with_zookeeper_a_proxy_follows_a_publisher() -> None:
     ],
 )
 def test_what_does_not_fit_together_is_refused_with_what_to_do(
-    form: Form[Any], flags: dict[str, object], told: str
+    form: Form[Any], flags: dict[str, object], reported: str
 ) -> None:
     """At the start, in one line, like a single wrong value."""
     with pytest.raises(ConfigurationError) as caught:
         load_settings(form, None, flags)
-    assert str(caught.value) == told
+    assert str(caught.value) == reported
 
 
 def test_on_zookeeper_the_interval_of_polling_is_the_publishers() -> None:
@@ -126,7 +126,7 @@ def test_the_daemons_of_one_host_do_not_meet_at_one_address() -> None:
     assert len({proxy.proxy.listen_at, proxy.proxy.admin_at, publisher.publisher.admin_at}) == 3
 
 
-def test_filters_are_found_without_addresses_that_only_daemons_need() -> None:
+def test_filters_need_no_addresses_of_daemons() -> None:
     """Both NameNodes of a pair are named once."""
     settings = load_settings(FILTERS, None, {"namenode_http": ("a:1,b:1",), "user": "hdfs"})
     assert settings.namenodes.namenode_http == ("a:1", "b:1")

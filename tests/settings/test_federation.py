@@ -56,7 +56,7 @@ def federation(config: Path | None, **flags: object) -> Federation:
     return loaded
 
 
-def test_each_namespace_has_its_own_table_and_what_stands_at_the_top(tmp_path: Path) -> None:
+def test_each_namespace_has_its_table_and_the_top_keys(tmp_path: Path) -> None:
     """Its name is its nameservice, unless it says another; what there is one of is the same in all."""
     loaded = federation(write(tmp_path), listen="127.0.0.1:1")
     one, two = loaded.settings["one"], loaded.settings["two"]
@@ -106,7 +106,7 @@ def test_without_tables_nothing_is_different(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ('user = "hdfs"', 'namenode_http = ["c:1"]', "namenode_http: must stand in [namespaces.NAME]"),
         ("max_cache_bytes = 700", "max_cache_bites = 7", "{f}: [namespaces.two]: max_cache_bites: no such key"),
@@ -120,16 +120,16 @@ def test_without_tables_nothing_is_different(tmp_path: Path) -> None:
         ("[mounts]", SPNEGO + "[mounts]", "spnego_principal: HTTP/h@R: must not be given with several namespaces"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_names_file_table_and_key(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_what_is_wrong_names_file_table_and_key(tmp_path: Path, old: str, new: str, reported: str) -> None:
     """And what would be right."""
     config = write(tmp_path, FILE.replace(old, new))
     with pytest.raises(ConfigurationError) as raised:
         load_proxy(config, {})
-    wanted = told.replace("{f}", str(config))
+    wanted = reported.replace("{f}", str(config))
     assert [line for line in raised.value.lines if wanted in line], raised.value.lines
 
 
-def test_a_proxy_of_several_namespaces_registers_where_all_of_them_look(tmp_path: Path) -> None:
+def test_several_namespaces_register_in_a_shared_place(tmp_path: Path) -> None:
     """Where the same ZooKeeper holds for all; below which znode each has its records does not matter."""
     text = FILE.replace('glob = ["/w/*"]', 'zookeeper = ["z:1"]\nregistry = true').replace(
         'glob = ["/b/*"]', "{own}"
@@ -194,7 +194,7 @@ def test_a_nameservice_that_is_said_is_the_only_one(conf: Path) -> None:
     assert alone.namenodes.namenode_http == ("b:9870",)
 
 
-def test_a_link_that_a_proxy_cannot_follow_is_named_with_its_directory(conf: Path) -> None:
+def test_an_unusable_mount_link_is_named_with_its_directory(conf: Path) -> None:
     """And `[mounts]` in the file stands in for the whole table."""
     core = conf / "core-site.xml"
     core.write_text(core.read_text().replace("hdfs://ns2/data", "hdfs://ns2/other"))

@@ -57,7 +57,7 @@ def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("weels = 1\n", "{config}: weels: no such key; the nearest is wheels"),
         ("wingz = 1\n", "{config}: wingz: no such key; the nearest is wings"),
@@ -75,16 +75,16 @@ def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
         ("power_w = 101\nwheels = 2\n", "wheels: 2: must be 3 or more for such power (in {config})"),
     ],
 )
-def test_a_wrong_line_is_named_with_its_file(tmp_path: Path, text: str, told: str) -> None:
+def test_a_wrong_line_is_named_with_its_file(tmp_path: Path, text: str, reported: str) -> None:
     """Key, value, what is allowed, and where it stands."""
     config = write(tmp_path, text)
     with pytest.raises(ConfigurationError) as caught:
         CAR.fill(config, {}, {"wings"})
-    assert str(caught.value) == told.format(config=config)
+    assert str(caught.value) == reported.format(config=config)
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "reported"),
     [
         ({"idle_s": "soon"}, "idle_s: soon: must be a number"),
         ({"power_w": "-1"}, "power_w: -1: must be 0 or more"),
@@ -92,11 +92,11 @@ def test_a_wrong_line_is_named_with_its_file(tmp_path: Path, text: str, told: st
         ({"power_w": "101", "wheels": "2"}, "wheels: 2: must be 3 or more for such power"),
     ],
 )
-def test_a_wrong_flag_is_told_without_a_file(flags: dict[str, object], told: str) -> None:
+def test_a_wrong_flag_is_told_without_a_file(flags: dict[str, object], reported: str) -> None:
     """The file is named only where the fault is in it."""
     with pytest.raises(ConfigurationError) as caught:
         CAR.fill(None, flags)
-    assert str(caught.value) == told
+    assert str(caught.value) == reported
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ def test_a_daemon_that_registers_does_so_there(yarn: Path) -> None:
     assert load_settings(PROXY, None, {"hadoop_conf_dir": str(yarn)}).registry.registry_root == "/registry"
 
 
-def test_what_is_wrong_of_the_registry_is_named_with_the_directory(yarn: Path, tmp_path: Path) -> None:
+def test_a_wrong_registry_value_is_named_with_its_directory(yarn: Path, tmp_path: Path) -> None:
     """As all that is read from there."""
     text = (yarn / "yarn-site.xml").read_text()
     (yarn / "yarn-site.xml").write_text(text.replace("/yarn<", "no root<"))

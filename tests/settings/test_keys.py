@@ -76,9 +76,7 @@ def test_a_toml_value_of_the_right_type_is_taken(name: str, value: object, expec
         ("user", 1, "must be a text"),
     ],
 )
-def test_a_toml_value_of_another_type_names_key_value_and_what_is_allowed(
-    name: str, value: object, allowed: str
-) -> None:
+def test_a_wrong_toml_type_names_key_value_and_allowed(name: str, value: object, allowed: str) -> None:
     """Nothing is converted by guess: a quoted number is a mistake."""
     with pytest.raises(SettingError) as caught:
         from_toml(KEYS[name], value)
@@ -112,7 +110,7 @@ def test_a_flag_that_says_no_such_value_is_refused(name: str, value: str) -> Non
         from_flag(KEYS[name], value)
 
 
-def test_components_are_built_from_their_own_keys_and_check_themselves() -> None:
+def test_components_are_built_from_their_own_keys() -> None:
     """What is absent takes its default; what a component does not allow, it says itself."""
     assert build([Engine], {"power_w": 7}) == ((Engine(power_w=7),), ())
     _, (fault,) = build([Engine], {"power_w": -1})

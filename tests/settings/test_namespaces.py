@@ -46,7 +46,7 @@ def test_tables_and_mounts_are_read_as_they_stand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "reported"),
     [
         ({"namespaces": 1}, "n.toml: namespaces: 1: must be tables of keys: [namespaces.NAME]"),
         ({"namespaces": {"one": 1}}, "n.toml: namespaces.one: 1: must be a table: [namespaces.one]"),
@@ -55,11 +55,11 @@ def test_tables_and_mounts_are_read_as_they_stand() -> None:
         ({"mounts": {"/a": 1}}, "n.toml: mounts: /a: 1: must be the name of a namespace"),
     ],
 )
-def test_another_form_is_named(table: dict[str, object], told: str) -> None:
+def test_another_form_is_named(table: dict[str, object], reported: str) -> None:
     """File, key, value, and what would be right."""
     with pytest.raises(ConfigurationError) as raised:
         written_in(table, FILE)
-    assert raised.value.lines == (told,)
+    assert raised.value.lines == (reported,)
 
 
 def test_one_namespace_needs_none_of_this() -> None:
@@ -82,7 +82,7 @@ def test_core_site_says_what_each_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "viewfs", "told"),
+    ("written", "viewfs", "reported"),
     [
         (
             Written(TABLES, {"/": "one"}),
@@ -112,12 +112,12 @@ def test_core_site_says_what_each_holds() -> None:
     ],
 )
 def test_what_does_not_fit_together_is_named(
-    written: Written, viewfs: dict[str, str], told: list[str]
+    written: Written, viewfs: dict[str, str], reported: list[str]
 ) -> None:
     """A line for each fault."""
     with pytest.raises(ConfigurationError) as raised:
         found(written, viewfs)
-    assert list(raised.value.lines) == told
+    assert list(raised.value.lines) == reported
 
 
 def test_a_name_or_a_path_chooses() -> None:
@@ -134,7 +134,7 @@ def test_a_name_or_a_path_chooses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "told"),
+    ("choice", "reported"),
     [
         ("", "namespace: none: must be one of one, two, or a path that one of them holds"),
         ("three", "namespace: three: must be one of one, two, or a path that one of them holds"),
@@ -142,15 +142,15 @@ def test_a_name_or_a_path_chooses() -> None:
         ("/a\0", "namespace: /a\0: NUL in path: '/a\\x00'"),
     ],
 )
-def test_what_chooses_none_is_named(choice: str, told: str) -> None:
+def test_what_chooses_none_is_named(choice: str, reported: str) -> None:
     """With all that could be said."""
     with pytest.raises(SettingError) as raised:
         found(Written(TABLES, {"/a": "one", "/b": "two"})).chosen(choice)
-    assert str(raised.value) == told
+    assert str(raised.value) == reported
 
 
 def test_what_says_which_namespace_it_is_stands_in_its_table() -> None:
     """At the top it would make all namespaces one."""
     assert own_keys_at_the_top(["glob", "user"]) == ""
-    told = own_keys_at_the_top(["namenode_http", "glob", "nameservice"])
-    assert told.startswith("namenode_http, nameservice: must stand in [namespaces.NAME]")
+    reported = own_keys_at_the_top(["namenode_http", "glob", "nameservice"])
+    assert reported.startswith("namenode_http, nameservice: must stand in [namespaces.NAME]")

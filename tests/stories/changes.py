@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
-Act = Callable[[World, str, Where], None]
+Act = Callable[[ProxiedCluster, str, Where], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,16 @@ class Change:
     goes_on: bool = False
 
 
-def nothing(world: World, root: str, where: Where) -> None:
+def nothing(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
     """There is nothing to make."""
 
 
 def directories(*names: str) -> Act:
     """Make directories of alice's."""
 
-    def make(world: World, root: str, where: Where) -> None:
+    def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         for name in names:
-            world.mkdirs(f"{root}/{name}", "alice")
+            proxied_cluster.mkdirs(f"{root}/{name}", "alice")
 
     return make
 
@@ -43,11 +43,13 @@ def directories(*names: str) -> Act:
 def files(*names: str, length: int = 1000) -> Act:
     """Write files of alice's, in directories of hers."""
 
-    def make(world: World, root: str, where: Where) -> None:
+    def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         for name in names:
             if "/" in name:
-                world.mkdirs(f"{root}/{name.rsplit('/', 1)[0]}", "alice")
-            world.must(world.write(Where.NAMENODE, f"{root}/{name}", b"x" * length, "alice"))
+                proxied_cluster.mkdirs(f"{root}/{name.rsplit('/', 1)[0]}", "alice")
+            proxied_cluster.must(
+                proxied_cluster.write(Where.NAMENODE, f"{root}/{name}", b"x" * length, "alice")
+            )
 
     return make
 
@@ -55,9 +57,11 @@ def files(*names: str, length: int = 1000) -> Act:
 def write(name: str, op: str = "CREATE", **parameters: str) -> Act:
     """Write or append to a file in two steps, the second one at the DataNode."""
 
-    def act(world: World, root: str, where: Where) -> None:
+    def act(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         path = f"{root}/{name}"
-        world.must(world.write(where, path, b"new" * 100, "alice", op=op, parameters=parameters))
+        proxied_cluster.must(
+            proxied_cluster.write(where, path, b"new" * 100, "alice", op=op, parameters=parameters)
+        )
 
     return act
 
@@ -65,9 +69,11 @@ def write(name: str, op: str = "CREATE", **parameters: str) -> Act:
 def call(method: str, op: str, name: str, user: str | None = "alice", **parameters: str) -> Act:
     """Make a call of one step; `{root}` in a parameter is the story's directory."""
 
-    def act(world: World, root: str, where: Where) -> None:
+    def act(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         filled = {key: value.replace("{root}", root) for key, value in parameters.items()}
-        world.must(world.call(where, method, op, f"{root}/{name}".rstrip("/"), user, **filled))
+        proxied_cluster.must(
+            proxied_cluster.call(where, method, op, f"{root}/{name}".rstrip("/"), user, **filled)
+        )
 
     return act
 
@@ -110,9 +116,10 @@ CHANGES = (
     ),
     Change(
         "a file is renamed into a directory",
-        lambda world, root, where: (files("d/f")(world, root, where), directories("e")(world, root, where))[
-            0
-        ],
+        lambda proxied_cluster, root, where: (
+            files("d/f")(proxied_cluster, root, where),
+            directories("e")(proxied_cluster, root, where),
+        )[0],
         call("PUT", "RENAME", "d/f", destination="{root}/e"),
         ("d/f", "d", "e", "e/f"),
     ),
@@ -155,18 +162,18 @@ CHANGES = (
     ),
     Change(
         "an ancestor is opened",
-        lambda world, root, where: (
-            files("d/e/f")(world, root, where),
-            call("PUT", "SETPERMISSION", "d", permission="700")(world, root, Where.NAMENODE),
+        lambda proxied_cluster, root, where: (
+            files("d/e/f")(proxied_cluster, root, where),
+            call("PUT", "SETPERMISSION", "d", permission="700")(proxied_cluster, root, Where.NAMENODE),
         )[0],
         call("PUT", "SETPERMISSION", "d", permission="755"),
         ("d", "d/e", "d/e/f", "d/e/missing"),
     ),
     Change(
         "an ancestor changes hands",
-        lambda world, root, where: (
-            files("d/e/f")(world, root, where),
-            call("PUT", "SETPERMISSION", "d", permission="700")(world, root, Where.NAMENODE),
+        lambda proxied_cluster, root, where: (
+            files("d/e/f")(proxied_cluster, root, where),
+            call("PUT", "SETPERMISSION", "d", permission="700")(proxied_cluster, root, Where.NAMENODE),
         )[0],
         call("PUT", "SETOWNER", "d", None, owner="bob"),
         ("d", "d/e", "d/e/f"),
@@ -179,9 +186,11 @@ CHANGES = (
     ),
     Change(
         "an ACL is taken away",
-        lambda world, root, where: (
-            files("d/e/f")(world, root, where),
-            call("PUT", "MODIFYACLENTRIES", "d", aclspec="user:bob:---")(world, root, Where.NAMENODE),
+        lambda proxied_cluster, root, where: (
+            files("d/e/f")(proxied_cluster, root, where),
+            call("PUT", "MODIFYACLENTRIES", "d", aclspec="user:bob:---")(
+                proxied_cluster, root, Where.NAMENODE
+            ),
         )[0],
         call("PUT", "REMOVEACL", "d"),
         ("d", "d/e", "d/e/f"),

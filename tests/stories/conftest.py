@@ -6,15 +6,15 @@ import pytest
 
 from nncache.testbed import Cluster
 from tests.channels import SPARING, Channel, proxied
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
 GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
 
 
 @pytest.fixture(scope="session", params=Channel, ids=lambda channel: channel.value)
-def world(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[World]:
+def proxied_cluster(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[ProxiedCluster]:
     """The session's cluster and a proxy whose filters match everything below /t."""
-    with proxied(cluster, *GLOBS, channel=request.param, polling=SPARING) as world:
-        enable = world.call(Where.NAMENODE, "PUT", "ENABLEECPOLICY", "/", ecpolicy="XOR-2-1-1024k")
+    with proxied(cluster, *GLOBS, channel=request.param, polling=SPARING) as proxied_cluster:
+        enable = proxied_cluster.call(Where.NAMENODE, "PUT", "ENABLEECPOLICY", "/", ecpolicy="XOR-2-1-1024k")
         assert enable.status == 200, enable
-        yield world
+        yield proxied_cluster

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("collector")
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A proxy that audits each hit, and its NameNode."""
 
     session: aiohttp.ClientSession
@@ -68,7 +68,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(cluster: Cluster, directory: str) -> AsyncIterator[Scene]:
+async def fixture(cluster: Cluster, directory: str) -> AsyncIterator[Fixture]:
     """Run the proxy in this process; make the path."""
     namenode, listen, admin, user = cluster.namenodes[0], free_address(), free_address(), cluster.superuser
     flags: dict[str, object] = {
@@ -87,7 +87,7 @@ async def scene(cluster: Cluster, directory: str) -> AsyncIterator[Scene]:
             made = f"http://{namenode.http}/webhdfs/v1{path}?op=MKDIRS&user.name={user}"
             async with session.put(made) as reply:
                 assert reply.status == 200
-            s = Scene(session, namenode.http, listen, admin, path, user)
+            s = Fixture(session, namenode.http, listen, admin, path, user)
             while True:
                 try:
                     await s.hit()
@@ -108,7 +108,7 @@ async def test_changes_are_no_fault(
 ) -> None:
     """Bounded: whatever a hit said just before a change, and whatever the NameNode says just after it."""
     monkeypatch.setattr(auditor, "PER_CALL", 1.0)
-    async with scene(cluster, hdfs_directory) as s:
+    async with fixture(cluster, hdfs_directory) as s:
         for number in range(CHANGES):
             await s.hit()
             async with asyncio.TaskGroup() as at_once:
@@ -127,7 +127,7 @@ async def test_a_cache_that_misses_a_change_is_found(
     """Bounded, broken on purpose: the cache learns of no change."""
     monkeypatch.setattr(auditor, "PER_CALL", 1.0)
     monkeypatch.setattr(MetadataCache, "apply", lambda *_, **__: None)
-    async with scene(cluster, hdfs_directory) as s:
+    async with fixture(cluster, hdfs_directory) as s:
         await s.change(701)
         while "beyond" not in await s.outcomes():
             await s.hit()
@@ -137,7 +137,7 @@ async def test_a_cache_that_misses_a_change_is_found(
                 assert reply.status == 200, "a call more, for a question more"
 
 
-async def audited(s: Scene, *words: str, seconds: float = 1.0) -> Result:
+async def audited(s: Fixture, *words: str, seconds: float = 1.0) -> Result:
     """Run `nncache audit` beside the proxy."""
     flags = ("--admin", s.admin, "--user", s.user, "--rate", "100", "--seconds", str(seconds))
     return await asyncio.to_thread(CliRunner().invoke, audit, [*words, *flags])
@@ -154,7 +154,7 @@ async def test_from_outside_changes_are_no_fault(cluster: Cluster, hdfs_director
             await s.change(700 + number % 8)
             await s.hit()
 
-    async with scene(cluster, hdfs_directory) as s, asyncio.TaskGroup() as beside:
+    async with fixture(cluster, hdfs_directory) as s, asyncio.TaskGroup() as beside:
         changing = beside.create_task(change_on())
         result = await audited(s, s.path)
         changing.cancel()
@@ -167,7 +167,7 @@ async def test_from_outside_a_cache_that_misses_a_change_is_found(
     cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bounded, broken on purpose: the cache learns of no change, `nncache audit` names the path."""
-    async with scene(cluster, hdfs_directory) as s:
+    async with fixture(cluster, hdfs_directory) as s:
         monkeypatch.setattr(MetadataCache, "apply", lambda *_, **__: None)
         await s.change(701)
         result = await audited(s, "--filter", f"{hdfs_directory}/*", seconds=0.1)

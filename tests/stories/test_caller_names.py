@@ -12,7 +12,7 @@ from nncache.testbed.asker import RawReply
 from tests.channels import proxied
 from tests.cluster import SESSION, make_directory, webhdfs
 from tests.patience import HANG_S
-from tests.world import World, differences, was_forwarded
+from tests.proxied_cluster import ProxiedCluster, differences, was_forwarded
 
 SPEC = replace(
     SESSION,
@@ -29,22 +29,22 @@ BY_KNOX = ("user.name=knox&doAs=alice", "user.name=knox&DOAS=alice")
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def proxied_cluster() -> Iterator[ProxiedCluster]:
     """A cluster whose pattern takes every name, with a proxy in front; only alice may look into /n/private."""
-    with Cluster.start(SPEC) as cluster, proxied(cluster, "/n/*", "/n/private/*") as world:
+    with Cluster.start(SPEC) as cluster, proxied(cluster, "/n/*", "/n/private/*") as proxied_cluster:
         make_directory(cluster, "/n")
         make_directory(cluster, "/n/private", "700")
         assert webhdfs(cluster, "PUT", "/n/private", "SETOWNER", owner="alice")[0] == 200
-        yield world
+        yield proxied_cluster
 
 
-def asked(world: World, path: str, query: str) -> RawReply:
+def asked(proxied_cluster: ProxiedCluster, path: str, query: str) -> RawReply:
     """Ask the proxy until it answers from memory or refuses; each answer is the one that the NameNode gives."""
     target = f"{PREFIX}{path}?op=GETFILESTATUS&{query}"
     until = time.monotonic() + HANG_S
     while True:
-        seen = world.through.ask("GET", target)
-        assert differences(seen, world.direct.ask("GET", target)) == []
+        seen = proxied_cluster.through.ask("GET", target)
+        assert differences(seen, proxied_cluster.direct.ask("GET", target)) == []
         if seen.status == 403 or not was_forwarded(seen):
             return seen
         assert time.monotonic() < until, f"{target} is never a hit: {seen.header('Cache-Status')}"
@@ -62,22 +62,28 @@ def asked(world: World, path: str, query: str) -> RawReply:
     ],
     ids=lambda spellings: str(spellings[0]),
 )
-def test_a_name_is_one_caller_however_it_is_escaped(world: World, spellings: tuple[str, ...]) -> None:
+def test_a_name_is_one_caller_however_it_is_escaped(
+    proxied_cluster: ProxiedCluster, spellings: tuple[str, ...]
+) -> None:
     """mtth/hdfs #140, HDFS-11391: what the first has proven is a hit for all others at once."""
-    asked(world, "/n/_SUCCESS", f"user.name={spellings[0]}")
+    asked(proxied_cluster, "/n/_SUCCESS", f"user.name={spellings[0]}")
     for spelled in spellings[1:]:
-        reply = world.through.ask("GET", f"{PREFIX}/n/_SUCCESS?op=GETFILESTATUS&user.name={spelled}")
+        reply = proxied_cluster.through.ask(
+            "GET", f"{PREFIX}/n/_SUCCESS?op=GETFILESTATUS&user.name={spelled}"
+        )
         assert reply.header("Cache-Status").startswith("nncache; hit"), spelled
 
 
 @pytest.mark.parametrize(
     "order", [(*AS_ALICE, *BY_KNOX), (*BY_KNOX, *AS_ALICE)], ids=["doas first", "doAs first"]
 )
-def test_knoxs_doas_is_answered_as_its_release_reads_it(world: World, order: tuple[str, ...]) -> None:
+def test_knoxs_doas_is_answered_as_its_release_reads_it(
+    proxied_cluster: ProxiedCluster, order: tuple[str, ...]
+) -> None:
     """apache/knox KNOX-440: 3.5.0 reads `doAs`, 3.4.1 answers for knox. ProvenGrant and a hit, on both."""
     path = f"/n/private/{len(order[0])}"
     for query in order:
-        asked(world, path, query)
-        assert asked(world, "/n/_SUCCESS", query).status == 404
-    assert asked(world, path, "user.name=knox").status == 403
-    assert asked(world, path, AS_ALICE[1]).status == 404
+        asked(proxied_cluster, path, query)
+        assert asked(proxied_cluster, "/n/_SUCCESS", query).status == 404
+    assert asked(proxied_cluster, path, "user.name=knox").status == 403
+    assert asked(proxied_cluster, path, AS_ALICE[1]).status == 404

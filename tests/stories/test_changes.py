@@ -4,51 +4,53 @@ import time
 
 import pytest
 
+from tests.proxied_cluster import USERS, ProxiedCluster, Where
 from tests.stories.changes import CHANGES, UNANNOUNCED, Change
-from tests.world import USERS, Where, World
 
 
 def _by_name(value: object) -> str | None:
     return value.name if isinstance(value, Change) else None
 
 
-def _hits_of(world: World, root: str, change: Change) -> list[tuple[str, str]]:
+def _hits_of(proxied_cluster: ProxiedCluster, root: str, change: Change) -> list[tuple[str, str]]:
     """Make hits of all that is watched and that its asker may see; return all that is watched."""
     watched = [(f"{root}/{name}", user) for name in change.watched for user in USERS]
     for path, user in watched:
-        if world.truth(path, user).status in {200, 404}:
-            world.make_hit(path, user)
-        assert not world.disagreement(path, user)
+        if proxied_cluster.truth(path, user).status in {200, 404}:
+            proxied_cluster.make_hit(path, user)
+        assert not proxied_cluster.disagreement(path, user)
     return watched
 
 
 @pytest.mark.parametrize("change", [*CHANGES, *UNANNOUNCED], ids=_by_name)
-def test_own_writes(world: World, hdfs_directory: str, change: Change) -> None:
+def test_own_writes(proxied_cluster: ProxiedCluster, hdfs_directory: str, change: Change) -> None:
     """OwnWrites: once a write through the proxy is answered, the very next read sees it."""
-    change.before(world, hdfs_directory, Where.NAMENODE)
-    watched = _hits_of(world, hdfs_directory, change)
-    before = {pair: world.ask(*pair) for pair in watched}
-    change.act(world, hdfs_directory, Where.PROXY)
+    change.before(proxied_cluster, hdfs_directory, Where.NAMENODE)
+    watched = _hits_of(proxied_cluster, hdfs_directory, change)
+    before = {pair: proxied_cluster.ask(*pair) for pair in watched}
+    change.act(proxied_cluster, hdfs_directory, Where.PROXY)
     if change.goes_on:
         since = time.monotonic()
-        seen = {pair: world.ask(*pair) for pair in watched}
+        seen = {pair: proxied_cluster.ask(*pair) for pair in watched}
         assert not [pair for pair in watched if seen[pair].is_hit and seen[pair].body == before[pair].body]
         for pair in watched:
-            world.await_agreement(*pair, since=since)
+            proxied_cluster.await_agreement(*pair, since=since)
         return
-    wrong = {(path, user): found for path, user in watched if (found := world.disagreement(path, user))}
+    wrong = {
+        (path, user): found for path, user in watched if (found := proxied_cluster.disagreement(path, user))
+    }
     assert not wrong, wrong
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=_by_name)
-def test_bounded(world: World, hdfs_directory: str, change: Change) -> None:
+def test_bounded(proxied_cluster: ProxiedCluster, hdfs_directory: str, change: Change) -> None:
     """Bounded: a change behind the proxy's back is seen soon, and what is kept comes from memory again."""
-    change.before(world, hdfs_directory, Where.NAMENODE)
-    watched = _hits_of(world, hdfs_directory, change)
-    change.act(world, hdfs_directory, Where.NAMENODE)
+    change.before(proxied_cluster, hdfs_directory, Where.NAMENODE)
+    watched = _hits_of(proxied_cluster, hdfs_directory, change)
+    change.act(proxied_cluster, hdfs_directory, Where.NAMENODE)
     since = time.monotonic()
     for path, user in watched:
-        world.await_agreement(path, user, since=since)
+        proxied_cluster.await_agreement(path, user, since=since)
     for path, user in watched:
-        if world.truth(path, user).status in {200, 404}:
-            world.make_hit(path, user)
+        if proxied_cluster.truth(path, user).status in {200, 404}:
+            proxied_cluster.make_hit(path, user)

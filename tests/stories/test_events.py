@@ -98,7 +98,7 @@ def test_events_come_and_are_resumed(served: Served) -> None:
         watching.await_that(lambda each: len(each.events()) == 5, "5 events")
         seen = [first.data, *(message.data for message in messages)]
         assert second == messages[0]
-        assert [told["path"] for told in seen] == made
+        assert [reported["path"] for reported in seen] == made
         assert seen == list(watching.events())
 
 
@@ -110,10 +110,10 @@ def test_the_examples_of_the_page_work(served: Served) -> None:
     )
     names: dict[str, Any] = {}
     exec(compile(_here(served, python), "docs/inotify.md", "exec"), names)  # noqa: S102 - that is the test
-    told: list[tuple[str, dict[str, Any]]] = []
+    reported: list[tuple[str, dict[str, Any]]] = []
 
     def handle(event: str, data: dict[str, Any]) -> None:
-        told.append((event, data))
+        reported.append((event, data))
         if event == "start":
             served.make("f/example")
         else:
@@ -133,8 +133,8 @@ def test_the_examples_of_the_page_work(served: Served) -> None:
     finally:
         curl.kill()
         curl.communicate()
-    assert [event for event, _ in told] == ["start", "CREATE"]
-    assert told[1][1]["path"] == f"{served.root}/f/example"
+    assert [event for event, _ in reported] == ["start", "CREATE"]
+    assert reported[1][1]["path"] == f"{served.root}/f/example"
 
 
 def _here(served: Served, text: str) -> str:
@@ -169,10 +169,10 @@ def test_a_position_in_another_log_is_a_gap(served: Served) -> None:
     """No stream begins there."""
     with served.events(last_id=str(10**12)) as following:
         assert next(following).event == "start"
-        told = next(following)
-        assert (told.event, next(following, None)) == ("missing", None)
-        assert "another log" in told.data["gap"]
-    with served.events(last_id=told.last_id) as again:
+        reported = next(following)
+        assert (reported.event, next(following, None)) == ("missing", None)
+        assert "another log" in reported.data["gap"]
+    with served.events(last_id=reported.last_id) as again:
         assert next(again).event == "start"
         made = served.make("f/behind")
         assert paths(again, 1) == made
@@ -180,13 +180,13 @@ def test_a_position_in_another_log_is_a_gap(served: Served) -> None:
 
 def test_a_stranger_learns_nothing(served: Served) -> None:
     """Neither whether there is such a filter; the owner reads it as well."""
-    told = set()
+    reported = set()
     for name in ("f", "nothing"):
         with served.events(user="bob", name=name) as refused:
             assert refused.status == 403
             message = json.loads(refused.body())["RemoteException"]["message"]
-            told.add(message.replace(repr(name), "NAME"))
-    assert told == {"nncache: there is no filter NAME that bob may subscribe to"}
+            reported.add(message.replace(repr(name), "NAME"))
+    assert reported == {"nncache: there is no filter NAME that bob may subscribe to"}
     with served.events(user=served.service.cluster.superuser) as owner:
         assert next(owner).event == "start"
 

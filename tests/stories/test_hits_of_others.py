@@ -8,7 +8,7 @@ from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.rpc.connection import Method, RpcConnection
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.testbed import Cluster
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
 _FILES: Final = 5
 
@@ -40,45 +40,49 @@ a path below a file                | PUT $/p/d/0/x/y?op=MKDIRS&user.name=alice
 """
 
 
-def _kept(world: World, directory: str) -> list[str]:
+def _kept(proxied_cluster: ProxiedCluster, directory: str) -> list[str]:
     """Make hits of alice's in a directory of hers; return their paths."""
-    world.mkdirs(f"{directory}/p", "alice", "711")
-    world.mkdirs(f"{directory}/p/d", "alice", "700")
+    proxied_cluster.mkdirs(f"{directory}/p", "alice", "711")
+    proxied_cluster.mkdirs(f"{directory}/p/d", "alice", "700")
     files = [f"{directory}/p/d/{n}" for n in range(_FILES)]
-    world.must(world.write(Where.NAMENODE, files[0], b"x", "alice"))
-    world.settle()
+    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, files[0], b"x", "alice"))
+    proxied_cluster.settle()
     for path in files:
-        world.make_hit(path, "alice")
+        proxied_cluster.make_hit(path, "alice")
     return files
 
 
-def test_what_changes_nothing_of_theirs_costs_others_nothing(world: World, hdfs_directory: str) -> None:
+def test_what_changes_nothing_of_theirs_costs_others_nothing(
+    proxied_cluster: ProxiedCluster, hdfs_directory: str
+) -> None:
     """One cheap call of anybody's, in whatever form, leaves alice's hits."""
-    files = _kept(world, hdfs_directory)
-    status = json.loads(world.truth(hdfs_directory, "alice").body)["FileStatus"]
+    files = _kept(proxied_cluster, hdfs_directory)
+    status = json.loads(proxied_cluster.truth(hdfs_directory, "alice").body)["FileStatus"]
     for name in "st":
-        world.must(world.write(Where.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol"))
+        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol"))
     lost = []
     for row in CALLS.strip().splitlines():
         what, request = (part.strip() for part in row.split("|"))
         method, target = request.split(" ")
         alias = f"/.reserved/.inodes/{status['fileId']}"
         target = target.replace("$", hdfs_directory).replace("@", alias)
-        reply = world.through.ask(method, PREFIX + target)
-        missed = [path for path in files if not world.ask(path, "alice").is_hit]
+        reply = proxied_cluster.through.ask(method, PREFIX + target)
+        missed = [path for path in files if not proxied_cluster.ask(path, "alice").is_hit]
         if missed:
             lost.append(f"{what}: {reply.status} {reply.body[:60]!r}")
             for path in missed:
-                world.make_hit(path, "alice")
+                proxied_cluster.make_hit(path, "alice")
     assert not lost
-    assert not any(world.disagreement(path, "alice") for path in files)
+    assert not any(proxied_cluster.disagreement(path, "alice") for path in files)
 
 
-def test_own_writes_in_odd_forms_are_seen_at_once(world: World, hdfs_directory: str) -> None:
+def test_own_writes_in_odd_forms_are_seen_at_once(
+    proxied_cluster: ProxiedCluster, hdfs_directory: str
+) -> None:
     """OwnWrites: what only the events name has been applied when the answer comes."""
-    world.mkdirs(f"{hdfs_directory}/o", "carol", "755")
-    status = json.loads(world.truth(f"{hdfs_directory}/o", "carol").body)["FileStatus"]
-    world.settle()
+    proxied_cluster.mkdirs(f"{hdfs_directory}/o", "carol", "755")
+    status = json.loads(proxied_cluster.truth(f"{hdfs_directory}/o", "carol").body)["FileStatus"]
+    proxied_cluster.settle()
     for name, target in (
         ("a", f"/.reserved/.inodes/{status['fileId']}/a?op=MKDIRS"),
         ("b", f"{hdfs_directory}/o/b?op=MKDIRS&op=DELETE"),
@@ -86,22 +90,24 @@ def test_own_writes_in_odd_forms_are_seen_at_once(world: World, hdfs_directory: 
         ("d", f"{hdfs_directory}/o/c?op=RENAME&destination={hdfs_directory}/o/./d"),
     ):
         path = f"{hdfs_directory}/o/{name}"
-        world.make_hit(path, "carol")
-        world.make_hit(f"{hdfs_directory}/o", "carol")
-        world.must(world.through.ask("PUT", f"{PREFIX}{target}&user.name=carol"))
-        seen = world.ask(path, "carol")
+        proxied_cluster.make_hit(path, "carol")
+        proxied_cluster.make_hit(f"{hdfs_directory}/o", "carol")
+        proxied_cluster.must(proxied_cluster.through.ask("PUT", f"{PREFIX}{target}&user.name=carol"))
+        seen = proxied_cluster.ask(path, "carol")
         assert seen.status == 200, (target, seen)
-        assert not world.disagreement(f"{hdfs_directory}/o", "carol")
+        assert not proxied_cluster.disagreement(f"{hdfs_directory}/o", "carol")
 
 
-def test_a_name_with_a_nul_costs_others_nothing(world: World, hdfs_directory: str, cluster: Cluster) -> None:
+def test_a_name_with_a_nul_costs_others_nothing(
+    proxied_cluster: ProxiedCluster, hdfs_directory: str, cluster: Cluster
+) -> None:
     """Over RPC anybody can make one; its event reaches every proxy, on both channels."""
-    files = _kept(world, hdfs_directory)
-    world.make_hit(hdfs_directory, "alice")
+    files = _kept(proxied_cluster, hdfs_directory)
+    proxied_cluster.make_hit(hdfs_directory, "alice")
     asyncio.run(_make_odd_name(cluster.namenodes[0].rpc, f"{hdfs_directory}/x\0y"))
-    world.settle()
-    assert all(world.ask(path, "alice").is_hit for path in files)
-    assert not world.disagreement(hdfs_directory, "alice")
+    proxied_cluster.settle()
+    assert all(proxied_cluster.ask(path, "alice").is_hit for path in files)
+    assert not proxied_cluster.disagreement(hdfs_directory, "alice")
 
 
 async def _make_odd_name(address: str, path: str) -> None:

@@ -6,21 +6,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.channels import Channel, proxied
+from tests.proxied_cluster import ProxiedCluster, Where
 from tests.stories.conftest import GLOBS
-from tests.world import Where, World
 
 
 @contextmanager
-def open_for_writing(world: World, path: str, where: Where, user: str) -> Iterator[socket.socket]:
+def open_for_writing(
+    proxied_cluster: ProxiedCluster, path: str, where: Where, user: str
+) -> Iterator[socket.socket]:
     """Hold a file open: the second step of a CREATE whose body has not ended."""
-    first = world.must(world.call(where, "PUT", "CREATE", path, user, noredirect="true", overwrite="true"))
+    first = proxied_cluster.must(
+        proxied_cluster.call(where, "PUT", "CREATE", path, user, noredirect="true", overwrite="true")
+    )
     location = json.loads(first.body)["Location"].removeprefix("http://")
     address, _, target = location.partition("/")
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         head = f"PUT /{target} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 2000\r\n\r\n"
         connection.sendall(head.encode() + b"x" * 1000)
-        while world.truth(path, user).status == 404:
+        while proxied_cluster.truth(path, user).status == 404:
             pass  # the DataNode is about to create it
         yield connection
 
@@ -35,51 +39,53 @@ def close(connection: socket.socket) -> None:
         said += part
 
 
-def assert_never_a_hit(world: World, path: str, user: str) -> None:
+def assert_never_a_hit(proxied_cluster: ProxiedCluster, path: str, user: str) -> None:
     """Ask a few times; each answer must be the NameNode's own."""
     for _ in range(20):
-        reply = world.ask(path, user)
+        reply = proxied_cluster.ask(path, user)
         assert reply.status == 200
         assert not reply.is_hit
 
 
-def test_an_open_file_is_never_answered_from_memory(world: World, hdfs_directory: str) -> None:
+def test_an_open_file_is_never_answered_from_memory(
+    proxied_cluster: ProxiedCluster, hdfs_directory: str
+) -> None:
     """Opened behind the proxy's back: forwarded until its CLOSE, kept after it."""
     path = f"{hdfs_directory}/f"
-    world.make_hit(path, "alice")
-    with open_for_writing(world, path, Where.NAMENODE, "alice") as connection:
-        while world.ask(path, "alice").status == 404:
+    proxied_cluster.make_hit(path, "alice")
+    with open_for_writing(proxied_cluster, path, Where.NAMENODE, "alice") as connection:
+        while proxied_cluster.ask(path, "alice").status == 404:
             pass  # Bounded: the opening is about to be known; make_hit below says if it never is
-        assert_never_a_hit(world, path, "alice")
-        assert_never_a_hit(world, path, "bob")
+        assert_never_a_hit(proxied_cluster, path, "alice")
+        assert_never_a_hit(proxied_cluster, path, "bob")
         close(connection)
-    assert b'"length":2000' in world.make_hit(path, "alice").body
+    assert b'"length":2000' in proxied_cluster.make_hit(path, "alice").body
 
 
-def test_a_file_that_was_open_before_proxy_and_publisher_started_is_not_kept(
-    world: World, hdfs_directory: str
+def test_a_file_open_before_the_start_is_not_cached(
+    proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
     """No event tells of the opening: the NameNode is asked whether the file is closed."""
     path = f"{hdfs_directory}/f"
-    channel = Channel.DIRECT if world.service is None else Channel.ZOOKEEPER
+    channel = Channel.DIRECT if proxied_cluster.service is None else Channel.ZOOKEEPER
     with (
-        open_for_writing(world, path, Where.NAMENODE, "alice") as connection,
-        proxied(world.cluster, *GLOBS, channel=channel) as later,
+        open_for_writing(proxied_cluster, path, Where.NAMENODE, "alice") as connection,
+        proxied(proxied_cluster.cluster, *GLOBS, channel=channel) as later,
     ):
         assert_never_a_hit(later, path, "alice")
         close(connection)
         later.make_hit(path, "alice")
 
 
-def test_a_two_step_write_through_the_proxy_is_forwarded_from_redirect_to_close(
-    world: World, hdfs_directory: str
+def test_a_two_step_write_is_forwarded_until_its_close(
+    proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
     """OwnWrites: the second step never passes the proxy, so nothing is kept until its end is known."""
     path = f"{hdfs_directory}/f"
-    world.make_hit(path, "alice")
-    with open_for_writing(world, path, Where.PROXY, "alice") as connection:
-        assert_never_a_hit(world, path, "alice")
-        assert "two-step-write" in world.ask(path, "alice").header("Cache-Status")
+    proxied_cluster.make_hit(path, "alice")
+    with open_for_writing(proxied_cluster, path, Where.PROXY, "alice") as connection:
+        assert_never_a_hit(proxied_cluster, path, "alice")
+        assert "two-step-write" in proxied_cluster.ask(path, "alice").header("Cache-Status")
         close(connection)
-        assert world.disagreement(path, "alice") == []
-    assert b'"length":2000' in world.make_hit(path, "alice").body
+        assert proxied_cluster.disagreement(path, "alice") == []
+    assert b'"length":2000' in proxied_cluster.make_hit(path, "alice").body

@@ -115,7 +115,7 @@ class Place:
     async def _is_in_force(self, name: str) -> bool:
         return (await self.zookeeper.get_many([self.znodes.definition(name)])) != (None,)
 
-    async def told(self, name: str) -> list[EventBatch]:
+    async def reported(self, name: str) -> list[EventBatch]:
         """Return what subscribers of a filter can read; its records must be a chain from its beginning on."""
         path = self.znodes.definition(name)
         filter_ = parse_published_filter(path, (await self.zookeeper.get(path)).data)
@@ -194,8 +194,8 @@ async def test_what_is_published_is_what_the_edit_log_says(cluster: Cluster) -> 
         async with at.publisher() as publisher:
             await at.published()
             for name in ("f", "g"):
-                assert await at.told(name) == await at.happened(name, glob)
-            assert len(await at.told("f")) == 31
+                assert await at.reported(name) == await at.happened(name, glob)
+            assert len(await at.reported("f")) == 31
             chains = set()
             for txid in await at.zookeeper.children(at.znodes.cache):
                 path = f"{at.znodes.cache}/{txid}"
@@ -258,6 +258,6 @@ async def test_a_job_costs_few_writes(cluster: Cluster) -> None:
         cost = publisher.stats().output.writes - writes
         assert cost <= MAX_WRITES
         for name, glob in globs.items():
-            assert await at.told(name) == await at.happened(name, glob)
-        assert len(await at.told("mark")) == 1
-        assert len(await at.told("parts")) == PARTS + 1
+            assert await at.reported(name) == await at.happened(name, glob)
+        assert len(await at.reported("mark")) == 1
+        assert len(await at.reported("parts")) == PARTS + 1

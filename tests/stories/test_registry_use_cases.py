@@ -18,7 +18,7 @@ from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint,
 from nncache.registry.tree_watch import Current, Present, Removed
 from nncache.testbed import Cluster
 from tests.patience import HANG_S
-from tests.registry.worlds import place_of_its_own
+from tests.registry.samples import place_of_its_own
 
 WEBHDFS = "org.apache.hadoop.webhdfs"
 HBASE = "org.apache.hbase"

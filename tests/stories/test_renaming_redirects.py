@@ -19,7 +19,7 @@ from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from tests.channels import Channel, proxied
 from tests.cluster import make_directory
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
 NAMES: Final = {
     "form D": ("cafe%CC%81", "caf%C3%A9"),
@@ -38,7 +38,7 @@ NORMALIZED: Final = ["307", "NFC", "raw"]
 
 
 @pytest.fixture(scope="module", params=Channel, ids=lambda channel: channel.value)
-def place(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[World, str]]:
+def place(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[ProxiedCluster, str]]:
     """A proxy that learns of changes within a second: who forgets nothing at the redirect is seen to be wrong."""
     top = f"/u{uuid.uuid4().hex[:10]}"
     make_directory(cluster, top, "777")
@@ -46,27 +46,32 @@ def place(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[Wo
     polling = {"poll_interval_s": 1.0}
     with proxied(
         cluster, *globs, channel=request.param, polling=polling, max_two_step_windows=16 * SHARE
-    ) as world:
-        yield world, top
+    ) as proxied_cluster:
+        yield proxied_cluster, top
 
 
-def first_step(world: World, spelled: str, op: str, *, way: str) -> str:
+def first_step(proxied_cluster: ProxiedCluster, spelled: str, op: str, *, way: str) -> str:
     """Begin a write through the proxy; return the URL to which the client sends the data."""
     query = f"op={op}&user.name=alice" + ("" if way == "307" else "&noredirect=true")
     method = "POST" if op == "APPEND" else "PUT"
-    reply = world.through.ask(method, f"{PREFIX}{spelled}?{query}")
+    reply = proxied_cluster.through.ask(method, f"{PREFIX}{spelled}?{query}")
     if way == "307":
         assert reply.status == 307, reply
         return reply.header("Location")
-    location = json.loads(world.must(reply).body)["Location"]
+    location = json.loads(proxied_cluster.must(reply).body)["Location"]
     return quote(unicodedata.normalize("NFC", location) if way == "NFC" else location, safe=":/?&=%")
 
 
 def upload(
-    world: World, spelled: str, data: bytes = b"data", *, op: str = "CREATE", way: str = "307"
+    proxied_cluster: ProxiedCluster,
+    spelled: str,
+    data: bytes = b"data",
+    *,
+    op: str = "CREATE",
+    way: str = "307",
 ) -> RawReply:
     """Write through the proxy in two steps; the path is spelled as it is sent."""
-    location = urlsplit(first_step(world, spelled, op, way=way))
+    location = urlsplit(first_step(proxied_cluster, spelled, op, way=way))
     with Asker(location.netloc) as datanode:
         method = "POST" if op == "APPEND" else "PUT"
         return datanode.ask(method, f"{location.path}?{location.query}", body=data)
@@ -74,51 +79,53 @@ def upload(
 
 @pytest.mark.parametrize(("asked", "written"), NAMES.values(), ids=NAMES)
 def test_own_writes_what_the_redirect_names_is_seen(
-    place: tuple[World, str], asked: str, written: str
+    place: tuple[ProxiedCluster, str], asked: str, written: str
 ) -> None:
     """OwnWrites: CREATE, and what is said of the directory that had to be made."""
-    world, top = place
+    proxied_cluster, top = place
     home = f"{top}/{uuid.uuid4().hex[:8]}"
-    world.mkdirs(home, "alice", "777")
+    proxied_cluster.mkdirs(home, "alice", "777")
     path = f"{home}/{unquote(written)}"
     for each in (home, path):
-        world.make_hit(each, "alice")
-    assert upload(world, f"{home}/{asked}").status == 201
-    assert world.ask(path, "alice").status == 200
-    assert world.disagreement(path, "alice") == world.disagreement(home, "alice") == []
-    world.settle()  # before the next upload: so many under way would cost their directory
+        proxied_cluster.make_hit(each, "alice")
+    assert upload(proxied_cluster, f"{home}/{asked}").status == 201
+    assert proxied_cluster.ask(path, "alice").status == 200
+    assert proxied_cluster.disagreement(path, "alice") == proxied_cluster.disagreement(home, "alice") == []
+    proxied_cluster.settle()  # before the next upload: so many under way would cost their directory
 
 
 @pytest.mark.parametrize("way", NORMALIZED)
 @pytest.mark.parametrize("op", ["CREATE", "APPEND"])
-def test_own_writes_both_forms_are_right(place: tuple[World, str], op: str, way: str) -> None:
+def test_own_writes_both_forms_are_right(place: tuple[ProxiedCluster, str], op: str, way: str) -> None:
     """OwnWrites: whichever of two files is written; APPEND finds both there."""
-    world, top = place
+    proxied_cluster, top = place
     home = f"{top}/{uuid.uuid4().hex[:8]}"
-    world.mkdirs(home, "alice", "777")
+    proxied_cluster.mkdirs(home, "alice", "777")
     paths = [f"{home}/{unquote(spelled)}" for spelled in NAMES["form D"]]
     if op == "APPEND":
         for path in paths:
-            world.must(world.write(Where.NAMENODE, path, b"one", "alice"))
+            proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, path, b"one", "alice"))
     for path in paths:
-        world.make_hit(path, "alice")
-    assert upload(world, quote(paths[0]), op=op, way=way).status in {200, 201}
-    assert [world.disagreement(path, "alice") for path in paths] == [[], []]
-    world.settle()
+        proxied_cluster.make_hit(path, "alice")
+    assert upload(proxied_cluster, quote(paths[0]), op=op, way=way).status in {200, 201}
+    assert [proxied_cluster.disagreement(path, "alice") for path in paths] == [[], []]
+    proxied_cluster.settle()
 
 
-def test_finished_uploads_of_rewritten_names_cost_no_hits(place: tuple[World, str]) -> None:
+def test_finished_uploads_of_rewritten_names_cost_no_hits(place: tuple[ProxiedCluster, str]) -> None:
     """HitsKept: each window ends with its CLOSE; one on a path that is not written would stay, and crowd."""
-    world, top = place
+    proxied_cluster, top = place
     home = f"{top}/{uuid.uuid4().hex[:8]}"
-    world.mkdirs(home, "alice", "777")
+    proxied_cluster.mkdirs(home, "alice", "777")
     hits = [f"{home}/hit-{number}" for number in range(5)]
     for number in range(2 * SHARE):
-        assert upload(world, f"{home}/cafe%CC%81-{number}", way=NORMALIZED[number % 3]).status == 201
-        world.settle()
+        assert (
+            upload(proxied_cluster, f"{home}/cafe%CC%81-{number}", way=NORMALIZED[number % 3]).status == 201
+        )
+        proxied_cluster.settle()
     for path in hits:
-        world.make_hit(path, "bob")
-    assert upload(world, f"{home}/%EF%A4%80").status == 201
-    world.settle()
-    assert all(world.ask(path, "bob").is_hit for path in hits)
-    assert world.proxy.metrics()["nncache_cache_two_step_windows"] == 0
+        proxied_cluster.make_hit(path, "bob")
+    assert upload(proxied_cluster, f"{home}/%EF%A4%80").status == 201
+    proxied_cluster.settle()
+    assert all(proxied_cluster.ask(path, "bob").is_hit for path in hits)
+    assert proxied_cluster.proxy.metrics()["nncache_cache_two_step_windows"] == 0

@@ -9,27 +9,35 @@ import pytest
 from nncache.testbed import Cluster
 from tests.channels import Channel, proxied
 from tests.cluster import SESSION, make_directory
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
-CHANGES: Final[dict[str, Callable[[World, Where], object]]] = {
-    "a directory comes": lambda world, where: world.must(world.call(where, "PUT", "MKDIRS", "/new/x/y")),
-    "a file comes": lambda world, where: world.must(world.write(where, "/file")),
-    "with its directories": lambda world, where: world.must(world.write(where, "/made/by/file")),
-    "a directory moves in": lambda world, where: world.must(
-        world.call(where, "PUT", "RENAME", "/new/x", destination="/moved")
+CHANGES: Final[dict[str, Callable[[ProxiedCluster, Where], object]]] = {
+    "a directory comes": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.call(where, "PUT", "MKDIRS", "/new/x/y")
     ),
-    "a name changes": lambda world, where: world.must(
-        world.call(where, "PUT", "RENAME", "/moved", destination="/again")
+    "a file comes": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.write(where, "/file")
     ),
-    "a directory goes": lambda world, where: world.must(
-        world.call(where, "DELETE", "DELETE", "/again", recursive="true")
+    "with its directories": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.write(where, "/made/by/file")
     ),
-    "its permission": lambda world, where: world.must(
-        world.call(where, "PUT", "SETPERMISSION", "/", permission="751")
+    "a directory moves in": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.call(where, "PUT", "RENAME", "/new/x", destination="/moved")
     ),
-    "its owner": lambda world, where: world.must(world.call(where, "PUT", "SETOWNER", "/", group="staff")),
-    "its times": lambda world, where: world.must(
-        world.call(where, "PUT", "SETTIMES", "/", modificationtime="1234567890123")
+    "a name changes": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.call(where, "PUT", "RENAME", "/moved", destination="/again")
+    ),
+    "a directory goes": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.call(where, "DELETE", "DELETE", "/again", recursive="true")
+    ),
+    "its permission": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.call(where, "PUT", "SETPERMISSION", "/", permission="751")
+    ),
+    "its owner": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.call(where, "PUT", "SETOWNER", "/", group="staff")
+    ),
+    "its times": lambda proxied_cluster, where: proxied_cluster.must(
+        proxied_cluster.call(where, "PUT", "SETTIMES", "/", modificationtime="1234567890123")
     ),
 }
 
@@ -45,30 +53,38 @@ def cluster() -> Iterator[Cluster]:
 @pytest.mark.parametrize("where", Where, ids=lambda where: where.name)
 def test_a_change_of_the_root_is_seen(cluster: Cluster, channel: Channel, where: Where) -> None:
     """OwnWrites and Bounded: each entry that comes or goes changes its times and its number of children."""
-    with proxied(cluster, "/", channel=channel) as world:
+    with proxied(cluster, "/", channel=channel) as proxied_cluster:
         for name, act in CHANGES.items():
-            world.make_hit("/", "alice")
-            act(world, where)
+            proxied_cluster.make_hit("/", "alice")
+            act(proxied_cluster, where)
             since = time.monotonic()
             if where is Where.PROXY:
-                assert world.disagreement("/", "alice") == [], name
-            world.await_agreement("/", "alice", since=since)
-        world.make_hit("/", "alice")
+                assert proxied_cluster.disagreement("/", "alice") == [], name
+            proxied_cluster.await_agreement("/", "alice", since=since)
+        proxied_cluster.make_hit("/", "alice")
         for path in ("/new", "/file", "/made"):
-            world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path, recursive="true"))
+            proxied_cluster.must(
+                proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path, recursive="true")
+            )
 
 
 @pytest.mark.parametrize("grants", ["per_directory", "per_path"])
 def test_who_sees_the_root_may_not_see_what_is_in_it(cluster: Cluster, grants: str) -> None:
     """ProvenGrant: with a root of mode 700 everybody is answered for `/`, and alice alone for `/f`."""
-    with proxied(cluster, "/", "/*", grants=grants) as world:
+    with proxied(cluster, "/", "/*", grants=grants) as proxied_cluster:
         try:
             make_directory(cluster, "/", "700")
-            world.must(world.call(Where.NAMENODE, "PUT", "SETOWNER", "/", owner="alice"))
-            world.make_hit("/f", "alice")
+            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "SETOWNER", "/", owner="alice"))
+            proxied_cluster.make_hit("/f", "alice")
             for _ in range(3):
-                world.make_hit("/", "bob")
-                assert world.ask("/f", "bob").status == world.truth("/f", "bob").status == 403
+                proxied_cluster.make_hit("/", "bob")
+                assert (
+                    proxied_cluster.ask("/f", "bob").status
+                    == proxied_cluster.truth("/f", "bob").status
+                    == 403
+                )
         finally:
-            world.must(world.call(Where.NAMENODE, "PUT", "SETOWNER", "/", owner=cluster.superuser))
+            proxied_cluster.must(
+                proxied_cluster.call(Where.NAMENODE, "PUT", "SETOWNER", "/", owner=cluster.superuser)
+            )
             make_directory(cluster, "/", "755")

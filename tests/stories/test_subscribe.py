@@ -38,7 +38,7 @@ def events(service: Service, resume: nncache.EventsPosition | None = None) -> nn
     )
 
 
-def test_a_program_that_blocks_reads_resumes_and_is_told_of_a_gap(
+def test_a_blocking_program_resumes_and_sees_a_gap(
     service: Service, cluster: Cluster, hdfs_directory: str
 ) -> None:
     """Each transaction once and in order, from where the block begins; a gap is raised, and then it goes on."""
@@ -70,23 +70,23 @@ def test_a_modified_filter_keeps_its_subscribers(
         assert _path(next(following)) == f"{hdfs_directory}/a"
         position = following.position
         service.modify("f", glob=f"{hdfs_directory}/*/x")
-        told = next(following)
-        assert isinstance(told, nncache.FilterModified)
-        assert (told.glob_before, told.glob) == (f"{hdfs_directory}/*", f"{hdfs_directory}/*/x")
+        reported = next(following)
+        assert isinstance(reported, nncache.FilterModified)
+        assert (reported.glob_before, reported.glob) == (f"{hdfs_directory}/*", f"{hdfs_directory}/*/x")
         make_directory(cluster, f"{hdfs_directory}/b")
         make_directory(cluster, f"{hdfs_directory}/a/x")
         last = next(following)
         assert _path(last) == f"{hdfs_directory}/a/x"
-        assert last.txid > told.txid
+        assert last.txid > reported.txid
         watching.process.await_that(
             lambda: (
-                [line["now"] for line in watching.lines() if line.get("modifiedAfter") == told.txid]
-                == [{"pathGlob": told.glob, "owner": told.owner}]
+                [line["now"] for line in watching.lines() if line.get("modifiedAfter") == reported.txid]
+                == [{"pathGlob": reported.glob, "owner": reported.owner}]
             ),
             "and does not say that the filter was modified",
         )
     with events(service, position) as following:
-        assert next(following) == told
+        assert next(following) == reported
         assert next(following) == last
 
 

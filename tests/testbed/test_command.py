@@ -141,25 +141,25 @@ def test_a_signal_amid_the_start_leaves_nothing(number: signal.Signals) -> None:
 def test_the_addresses_are_one_json_object() -> None:
     """They are printed when the cluster and the ZooKeeper beside it serve; SIGTERM then ends all of it."""
     with spawn("--hadoop", HADOOP, "--with-zookeeper") as command:
-        told: dict[str, Any] = json.loads(line(command.stdout))
-        assert readiness.namenode_is_up(told["namenode_http"][0], told["namenode_rpc"][0])
-        assert readiness.is_writable(told["namenode_http"][0])
-        assert readiness.zookeeper_is_up(told["zookeeper"])
-        assert told["pids"].keys() == {"namenode", "datanode", "zookeeper"}
+        reported: dict[str, Any] = json.loads(line(command.stdout))
+        assert readiness.namenode_is_up(reported["namenode_http"][0], reported["namenode_rpc"][0])
+        assert readiness.is_writable(reported["namenode_http"][0])
+        assert readiness.zookeeper_is_up(reported["zookeeper"])
+        assert reported["pids"].keys() == {"namenode", "datanode", "zookeeper"}
         command.terminate()
         out, _ = command.communicate(timeout=30)
     assert (command.returncode, out) == (0, "")
-    assert nothing_is_left(told["directory"])
+    assert nothing_is_left(reported["directory"])
 
 
 def test_a_killed_command_leaves_nothing() -> None:
     """Its guards see to it: SIGKILL gives it no chance to do so itself."""
     with spawn("--hadoop", HADOOP) as command:
         directory = line(command.stderr).rsplit(" ", 1)[1].strip()
-        told: dict[str, Any] = json.loads(line(command.stdout))
+        reported: dict[str, Any] = json.loads(line(command.stdout))
         command.kill()
-    assert told["zookeeper"] is None, "it was not asked for"
-    assert told["pids"].keys() == {"namenode", "datanode"}
+    assert reported["zookeeper"] is None, "it was not asked for"
+    assert reported["pids"].keys() == {"namenode", "datanode"}
     assert nothing_is_left(directory)
 
 
@@ -168,11 +168,11 @@ def test_a_secured_pair_says_what_to_type() -> None:
     """On standard error, where it is of no harm to a script."""
     need_kdc()
     with spawn("--hadoop", HADOOP, "--secure", "--tls", "--ha", "--with-zookeeper") as command:
-        told: dict[str, Any] = json.loads(line(command.stdout))
-        assert len(told["tls"]["namenode_https"]) == 2
-        assert told["kerberos"]["keytabs"]["alice"].endswith("alice.keytab")
+        reported: dict[str, Any] = json.loads(line(command.stdout))
+        assert len(reported["tls"]["namenode_https"]) == 2
+        assert reported["kerberos"]["keytabs"]["alice"].endswith("alice.keytab")
         said = list(iter(lambda: line(command.stderr), "Ctrl-C stops it\n"))
         assert any(words.startswith("  kinit -kt ") for words in said)
         command.terminate()
         command.communicate(timeout=30)
-    assert nothing_is_left(told["directory"])
+    assert nothing_is_left(reported["directory"])

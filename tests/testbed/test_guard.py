@@ -42,7 +42,7 @@ def test_a_watcher_goes_when_its_program_has_gone(tmp_path: Path) -> None:
     os.close(write)
 
 
-def test_the_loss_of_the_starter_kills_all_and_the_last_cleans_up(tmp_path: Path) -> None:
+def test_losing_the_starter_ends_all_and_cleans_up(tmp_path: Path) -> None:
     """The lifeline ends with the starter, however it went."""
     (tmp_path / "d" / "sub").mkdir(parents=True)
     read, write = os.pipe()

@@ -62,19 +62,19 @@ def test_a_missing_maven_alone_is_named_alone(environ: Environ, tmp_path: Path) 
 
 def test_maven_is_asked_once(environ: Environ, calls: Callable[[], list[str]]) -> None:
     """The second run needs no network and no Maven."""
-    told: list[str] = []
-    first = resolve("3.5.0", environ=environ, progress=told.append)
+    reported: list[str] = []
+    first = resolve("3.5.0", environ=environ, progress=reported.append)
     assert resolve("3.5.0", environ=environ) == first
     assert len(calls()) == 1
     assert "-Dhadoop.version=3.5.0" in calls()[0]
-    assert "Hadoop 3.5.0: fetching hadoop-x-3.5.0.jar" in told
+    assert "Hadoop 3.5.0: fetching hadoop-x-3.5.0.jar" in reported
 
 
 def test_two_runs_at_once_ask_maven_once(environ: Environ, calls: Callable[[], list[str]]) -> None:
     """One works; the other waits, says so, and takes its result."""
-    told: list[str] = []
+    reported: list[str] = []
     threads = [
-        threading.Thread(target=resolve, kwargs={"environ": environ, "progress": told.append})
+        threading.Thread(target=resolve, kwargs={"environ": environ, "progress": reported.append})
         for _ in range(2)
     ]
     for thread in threads:
@@ -82,7 +82,7 @@ def test_two_runs_at_once_ask_maven_once(environ: Environ, calls: Callable[[], l
     for thread in threads:
         thread.join()
     assert len(calls()) == 1
-    assert "another run is fetching Hadoop's jars; waiting for it" in told
+    assert "another run is fetching Hadoop's jars; waiting for it" in reported
 
 
 def test_a_jar_that_has_gone_is_asked_for_again(

@@ -34,7 +34,7 @@ def test_leases_lie_below_the_ephemeral_range(tmp_path: Path) -> None:
         assert all(lease.take() < low for _ in range(20))
 
 
-def test_a_lease_excludes_other_processes_and_ends_with_its_holder(tmp_path: Path) -> None:
+def test_a_lease_is_exclusive_and_ends_with_its_holder(tmp_path: Path) -> None:
     """Also when the holder is killed."""
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:

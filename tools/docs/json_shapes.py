@@ -10,7 +10,7 @@ from typing import Final
 from nncache.cache.explanation import EntryView, Explanation, LastForgotten
 from nncache.cache.stats import CacheStats
 from nncache.checks.finding import failed, ok
-from nncache.checks.table import SETTINGS, Result, exit_code
+from nncache.checks.table import SETTINGS, CheckResult, exit_code
 from nncache.commands import registry_view
 from nncache.commands.audit_client import report_as_json
 from nncache.commands.audit_questions import AuditReport
@@ -36,8 +36,8 @@ from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.reaping import Reaped, Reaping, Stays
-from nncache.registry.record import Endpoint, Entry, EntryStatus, ServiceRecord
-from nncache.registry.tree_watch import Current, Gap, Present, Removed
+from nncache.registry.record import Endpoint, EntryStatus, RegistryEntry, ServiceRecord
+from nncache.registry.tree_watch import Current, Present, Removed, WatchGap
 from nncache.settings.commands import SettingsOfExplain
 
 _JOE: Final = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("alice", "bob"))
@@ -151,7 +151,10 @@ def shapes() -> Iterator[tuple[str, str, str]]:
     report = AuditReport(outcomes=Counter({AuditOutcome.SAME: 148, AuditOutcome.CHANGED: 2}))
     yield "audit", _text(report_as_json(report)), _ABOUT_AUDIT
     failing = failed("nn1:8020 is no HTTP server: it speaks Hadoop RPC", "namenode_http: give 9870, not 8020")
-    results = (Result(SETTINGS, (ok("no file and 2 flags can be read"),)), Result("addresses", (failing,)))
+    results = (
+        CheckResult(SETTINGS, (ok("no file and 2 flags can be read"),)),
+        CheckResult("addresses", (failing,)),
+    )
     for daemon in ("proxy", "publisher"):
         yield (
             f"check {daemon}",
@@ -166,9 +169,9 @@ def _registry_shapes() -> Iterator[tuple[str, str, str]]:
     """Yield those of the commands about the registry."""
     yield "registry ls", _lines(registry_view.statuses([_STATUS], as_json=True)), "Entries, sorted by path."
     query = EndpointQuery.parse("api=webhdfs")
-    found = registry_view.found([Entry(_STATUS, _RECORD)], query, as_json=True)
+    found = registry_view.found([RegistryEntry(_STATUS, _RECORD)], query, as_json=True)
     yield "registry find", _lines(found), "Records with an endpoint that matches, sorted by path."
-    changes = (Present(_STATUS, _RECORD), Current(), Removed(_PATH), Gap("the session has ended"))
+    changes = (Present(_STATUS, _RECORD), Current(), Removed(_PATH), WatchGap("the session has ended"))
     yield (
         "registry watch",
         "\n".join(registry_view.change(each, as_json=True) for each in changes),

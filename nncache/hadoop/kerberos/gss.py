@@ -42,7 +42,7 @@ class Mechanism(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class KerberosTicket:
     """What was got for a principal.
 
     Attributes:
@@ -59,7 +59,7 @@ def see_installed() -> None:
     _gssapi()
 
 
-def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> Ticket:
+def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> KerberosTicket:
     """Get a ticket with the key in a keytab, and keep it in this credential cache. Asks the KDC.
 
     Raises:
@@ -74,7 +74,7 @@ def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> Ticket:
         ) from exc
 
 
-def ticket_from_cache(principal: Principal | None, cache: str) -> Ticket:
+def ticket_from_cache(principal: Principal | None, cache: str) -> KerberosTicket:
     """Return the ticket that lies in a credential cache.
 
     Raises:
@@ -83,7 +83,7 @@ def ticket_from_cache(principal: Principal | None, cache: str) -> Ticket:
     return _ticket(principal, {"ccache": cache})
 
 
-def _ticket(principal: Principal | None, store: dict[str, str]) -> Ticket:
+def _ticket(principal: Principal | None, store: dict[str, str]) -> KerberosTicket:
     gssapi = _gssapi()
     with _explained(f"no Kerberos ticket for {principal or 'the ticket cache'}"):
         name = None
@@ -91,7 +91,7 @@ def _ticket(principal: Principal | None, store: dict[str, str]) -> Ticket:
             name = gssapi.Name(str(principal), gssapi.NameType.kerberos_principal)
         mechanisms = [_mechanism(gssapi, each) for each in Mechanism]
         made = gssapi.Credentials(name=name, usage="initiate", mechs=mechanisms, store=store)
-        return Ticket(made, float(made.lifetime or 0))
+        return KerberosTicket(made, float(made.lifetime or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +110,13 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedToken:
     """A token that shows nothing of anybody; `why` is for logs."""
 
     why: str
 
 
-def accept(token: bytes, keytab: str) -> Accepted | Refused:
+def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
     """Judge the token of a client (SPNEGO, or Kerberos alone), by any key of the keytab, which is read each time.
 
     A token that needs a second step, or has come before, is refused. `Accepted.service` is still to be looked at.
@@ -131,10 +131,10 @@ def accept(token: bytes, keytab: str) -> Accepted | Refused:
         context = gssapi.SecurityContext(creds=credentials, usage="accept")
         reply = context.step(token)
         if not context.complete:  # raises what `step` may have kept to itself
-            return Refused("it does not say at once who is there")
+            return RefusedToken("it does not say at once who is there")
         initiator, service = str(context.initiator_name), str(context.target_name)
     except error as exc:
-        return Refused(_said(exc))
+        return RefusedToken(_said(exc))
     return Accepted(initiator, service, bytes(reply or b""))
 
 
@@ -155,7 +155,7 @@ def see_key(service: Principal, keytab: str) -> None:
 class GssContext:
     """One negotiation with one server, as the one who begins. `step` may ask the KDC; nothing else does."""
 
-    def __init__(self, ticket: Ticket, mechanism: Mechanism) -> None:
+    def __init__(self, ticket: KerberosTicket, mechanism: Mechanism) -> None:
         self._ticket = ticket
         self._mechanism = mechanism
         self._context: Any = None  # made at the first step, which says with whom

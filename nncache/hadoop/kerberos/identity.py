@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss, memory_cache
-from nncache.hadoop.kerberos.gss import GssContext, Mechanism, Ticket
+from nncache.hadoop.kerberos.gss import GssContext, KerberosTicket, Mechanism
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
@@ -147,9 +147,9 @@ class KerberosIdentity:
         """Return how its ticket stands."""
         return self._tickets.stats()
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Take it that a server has refused this identity: tickets are got again before they are used again."""
-        self._tickets.doubt()
+        self._tickets.recheck()
 
 
 def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> KerberosIdentity | None:
@@ -198,14 +198,14 @@ def _own_principal(text: str) -> Principal | None:
     return on_host(parse_principal(text), socket.getfqdn()) if text else None
 
 
-def _from_keytab(principal: Principal, path: str, cache: str) -> Ticket:
+def _from_keytab(principal: Principal, path: str, cache: str) -> KerberosTicket:
     """Look at the keytab, which may have been replaced, and get a ticket with it."""
     if fault := secret_file.fault_of(path, _KEY):
         raise KerberosError(f"no Kerberos ticket for {principal}: keytab {path}: {fault}")
     return gss.ticket_from_keytab(principal, path, cache)
 
 
-def _from_cache(principal: Principal | None, cache: str) -> Ticket:
+def _from_cache(principal: Principal | None, cache: str) -> KerberosTicket:
     """Look at the cache, which may have been replaced, and read its ticket."""
     if fault := _fault_of_cache(cache):
         raise KerberosError(f"no Kerberos ticket: ticket_cache {cache}: {fault}")

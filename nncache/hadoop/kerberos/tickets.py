@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos.gss import Ticket
+from nncache.hadoop.kerberos.gss import KerberosTicket
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.net.secret_file import FileState
 
@@ -49,11 +49,11 @@ class Tickets(Protocol):
         """Return how it stands."""
         ...
 
-    async def get(self, timeout_s: float) -> Ticket:
+    async def get(self, timeout_s: float) -> KerberosTicket:
         """Return a valid ticket, at the latest after `timeout_s` seconds. Raises KerberosError."""
         ...
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Take it that a server did not accept what was got: get it again before it is used again."""
 
 
@@ -68,7 +68,7 @@ class Source:
         destroy: forgets one.
     """
 
-    get: Callable[[str], Ticket]
+    get: Callable[[str], KerberosTicket]
     state: Callable[[], FileState]
     new_cache: Callable[[], str]
     destroy: Callable[[str], object]
@@ -78,7 +78,7 @@ class Source:
 class _Held:
     """A ticket, and until when it is of use; in seconds of the clock."""
 
-    ticket: Ticket
+    ticket: KerberosTicket
     cache: str
     keytab: FileState
     starts_at: float
@@ -106,7 +106,7 @@ class KeytabTickets:
         self._clock = clock
         self._held: _Held | None = None  # the newest
         self._old_cache = ""  # of the ticket before: contexts may still begin with it
-        self._is_doubted = False  # a server has refused what `_held` brought
+        self._is_recheck_due = False  # a server has refused what `_held` brought
         self._attempt: asyncio.Future[None] | None = None  # the newest; settled when it has ended
         self._attempt_at = float("-inf")  # when it began
         self._ended_at = float("-inf")  # when an attempt last failed
@@ -126,18 +126,18 @@ class KeytabTickets:
             ends_at=0.0 if held is None else held.ends_at,
         )
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Get another ticket before this one is used again."""
-        self._is_doubted = True
+        self._is_recheck_due = True
 
-    async def get(self, timeout_s: float) -> Ticket:
+    async def get(self, timeout_s: float) -> KerberosTicket:
         """Return a valid ticket.
 
         Raises:
             KerberosError: There is none in that time; says why and what to do.
         """
         held = self._valid()
-        if held is not None and not self._is_doubted:
+        if held is not None and not self._is_recheck_due:
             if self._is_due(held):
                 self._begin()
             return held.ticket
@@ -182,7 +182,7 @@ class KeytabTickets:
         self._attempt = attempt
         hanging = loop.call_later(HANGING_S, self._failed, self._silence)
 
-        def take(got: "asyncio.Future[Ticket]") -> None:
+        def take(got: "asyncio.Future[KerberosTicket]") -> None:
             hanging.cancel()
             if got.exception() is None or attempt is self._attempt:
                 self._take(got, cache, keytab)
@@ -193,7 +193,7 @@ class KeytabTickets:
 
         getting.add_done_callback(take)
 
-    def _take(self, got: "asyncio.Future[Ticket]", cache: str, keytab: FileState) -> None:
+    def _take(self, got: "asyncio.Future[KerberosTicket]", cache: str, keytab: FileState) -> None:
         error = got.exception()
         now = self._clock()
         if error is None and got.result().lifetime_s <= MARGIN_S:
@@ -209,7 +209,7 @@ class KeytabTickets:
         if self._told:
             _log.info("the KDC gives tickets for %s again", self._name)
             self._told.clear()
-        self._failure, self._is_doubted = "", False
+        self._failure, self._is_recheck_due = "", False
         if self._old_cache:
             self._source.destroy(self._old_cache)
         self._old_cache = "" if self._held is None else self._held.cache
@@ -231,13 +231,15 @@ class KeytabTickets:
 class CachedTickets:
     """Tickets from a credential cache that another program renews, such as k5start."""
 
-    def __init__(self, read: Callable[[], Ticket], threads: KdcThreads, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, read: Callable[[], KerberosTicket], threads: KdcThreads, clock: Callable[[], float]
+    ) -> None:
         self._read = read
         self._threads = threads
         self._clock = clock
         self._stats = TicketStats()
 
-    async def get(self, timeout_s: float) -> Ticket:
+    async def get(self, timeout_s: float) -> KerberosTicket:
         """Return the ticket that is in the cache now."""
         try:
             ticket = await self._valid(timeout_s)
@@ -256,10 +258,10 @@ class CachedTickets:
         """Return what was seen when the cache was last read."""
         return self._stats
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Do nothing: the cache is another program's."""
 
-    async def _valid(self, timeout_s: float) -> Ticket:
+    async def _valid(self, timeout_s: float) -> KerberosTicket:
         ticket = await self._threads.call(
             self._read, timeout_s=timeout_s, what="the ticket cache is not read"
         )

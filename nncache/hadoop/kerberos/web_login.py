@@ -73,7 +73,7 @@ class WebLogin:
         request.headers["Authorization"] = negotiation.field
         reply = await handler(request)
         if _is_refusal(reply):
-            self._identity.doubt()
+            self._identity.recheck()
             said = reply.reason or str(reply.status)
             reply.close()
             raise KerberosError(

@@ -251,7 +251,7 @@ class RpcConnection:
         except RpcLoginError as exc:
             wire.abort("it was not ready")
             if self._identity is not None:
-                self._identity.doubt()  # perhaps the server's key was changed, and the ticket for it is an old one
+                self._identity.recheck()  # perhaps the server's key was changed, and the ticket for it is an old one
             raise self._failed(exc) from None
         except BaseException:
             wire.abort("it was not ready")

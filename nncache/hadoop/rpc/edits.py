@@ -8,7 +8,6 @@ from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
 from nncache.hadoop.errors import FramingError, MalformedReplyError
 from nncache.hadoop.events import (
-    AclEntry,
     AclKind,
     AclScope,
     Append,
@@ -17,6 +16,7 @@ from nncache.hadoop.events import (
     EditsPage,
     Event,
     EventBatch,
+    FileAclEntry,
     MetadataKind,
     MetadataUpdate,
     Rename,
@@ -105,9 +105,9 @@ def _decode_metadata_update(event: pb.MetadataUpdateEvent) -> MetadataUpdate:
     )
 
 
-def _decode_acls(entries: RepeatedCompositeFieldContainer[pb.AclEntry]) -> tuple[AclEntry, ...]:
+def _decode_acls(entries: RepeatedCompositeFieldContainer[pb.AclEntry]) -> tuple[FileAclEntry, ...]:
     return tuple(
-        AclEntry(
+        FileAclEntry(
             scope=AclScope(entry.scope),
             kind=AclKind(entry.type),
             name=entry.name.decode(),

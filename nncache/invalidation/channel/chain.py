@@ -23,13 +23,13 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class ChainBroken:
     """Continuity is lost: transactions are missing, or the stream is not the one followed so far."""
 
     reason: str
 
 
-Step: TypeAlias = Next | Replayed | Broken
+Step: TypeAlias = Next | Replayed | ChainBroken
 
 
 class Chain:
@@ -56,10 +56,10 @@ class Chain:
     def receive(self, link: Link) -> Step:
         """Take the next record that was found; only `Next` moves the position."""
         if link.chain != self._chain:
-            return Broken("the stream was restarted")
+            return ChainBroken("the stream was restarted")
         if link.txid <= self._txid:
             return Replayed()
         if link.previous > self._txid:
-            return Broken(f"transactions {self._txid + 1} to {link.previous} are missing")
+            return ChainBroken(f"transactions {self._txid + 1} to {link.previous} are missing")
         after_txid, self._txid = self._txid, link.txid
         return Next(after_txid)

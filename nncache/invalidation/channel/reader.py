@@ -11,7 +11,7 @@ from typing import Final, Generic, Protocol, TypeVar, assert_never
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.paths import name
-from nncache.invalidation.channel.chain import Broken, Chain, Next, Replayed
+from nncache.invalidation.channel.chain import Chain, ChainBroken, Next, Replayed
 from nncache.invalidation.channel.records import Link
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import parse_txid
@@ -42,7 +42,7 @@ RecordT = TypeVar("RecordT", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Generic[RecordT]):
+class NextRecord(Generic[RecordT]):
     """A record that comes next."""
 
     record: RecordT
@@ -135,7 +135,7 @@ class RecordReader(Generic[RecordT]):
         """Return True as soon as there may be something to read, False after `timeout_s` seconds."""
         return await self._watch.changed(timeout_s)
 
-    async def read(self) -> tuple[Read[RecordT], ...]:
+    async def read(self) -> tuple[NextRecord[RecordT], ...]:
         """Return the records that come next, AT_ONCE of them at most.
 
         Raises:
@@ -149,7 +149,7 @@ class RecordReader(Generic[RecordT]):
                 str(exc), first_txid=self.txid + 1, last_txid=parse_txid(name(exc.path))
             ) from exc
 
-    async def _read(self) -> tuple[Read[RecordT], ...]:
+    async def _read(self) -> tuple[NextRecord[RecordT], ...]:
         value = await self.value()
         if value is None:
             raise MissingEventsError(f"{self._path}: the stream is gone")
@@ -202,20 +202,20 @@ class RecordReader(Generic[RecordT]):
             records.append(self._parsed(znode.path, znode.data))
         return records, len(txids) > AT_ONCE
 
-    def _accept(self, records: list[RecordT], *, is_behind: bool) -> tuple[Read[RecordT], ...]:
+    def _accept(self, records: list[RecordT], *, is_behind: bool) -> tuple[NextRecord[RecordT], ...]:
         """Move the position over these records (R2)."""
         if not records:
             raise self._missing(self.txid + 1)
         chain = self._chain or Chain(records[0].link.chain, self._txid)
         ahead = Chain(chain.chain, chain.txid)
-        accepted: list[Read[RecordT]] = []
+        accepted: list[NextRecord[RecordT]] = []
         for record in records:
             match ahead.receive(record.link):
                 case Next(after_txid):
-                    accepted.append(Read(record, after_txid))
+                    accepted.append(NextRecord(record, after_txid))
                 case Replayed():
                     continue
-                case Broken(reason):
+                case ChainBroken(reason):
                     raise MissingEventsError(
                         f"{self._path}: {reason}",
                         first_txid=ahead.txid + 1,

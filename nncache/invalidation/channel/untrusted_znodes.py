@@ -16,7 +16,7 @@ AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class UnreadableZnode:
     """A znode that ZooKeeper's ACL does not show us."""
 
     error: NotAllowedError
@@ -24,7 +24,7 @@ class Refused:
 
 async def each_znode(
     zookeeper: ZooKeeper, paths: Sequence[str]
-) -> AsyncIterator[tuple[str, Znode | Refused | None]]:
+) -> AsyncIterator[tuple[str, Znode | UnreadableZnode | None]]:
     """Yield each path with its znode; None for one that is not there. One that is refused costs only itself.
 
     Raises:
@@ -33,18 +33,18 @@ async def each_znode(
     for start in range(0, len(paths), AT_ONCE):
         chunk = paths[start : start + AT_ONCE]
         try:
-            found: Sequence[Znode | Refused | None] = await zookeeper.get_many(chunk)
+            found: Sequence[Znode | UnreadableZnode | None] = await zookeeper.get_many(chunk)
         except NotAllowedError:
             found = [await _alone(zookeeper, path) for path in chunk]
         for path, znode in zip(chunk, found, strict=True):
             yield path, znode
 
 
-async def _alone(zookeeper: ZooKeeper, path: str) -> Znode | Refused | None:
+async def _alone(zookeeper: ZooKeeper, path: str) -> Znode | UnreadableZnode | None:
     try:
         (found,) = await zookeeper.get_many([path])
     except NotAllowedError as exc:
-        return Refused(exc)
+        return UnreadableZnode(exc)
     return found
 
 

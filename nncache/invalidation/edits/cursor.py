@@ -12,7 +12,7 @@ from nncache.invalidation.errors import GapKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class PageResult:
     """What one page brought."""
 
     batches: tuple[EventBatch, ...]  # the transactions with events, in order
@@ -24,7 +24,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class EditsGap:
     """Transactions are missing, or the log is not the one followed so far."""
 
     reason: str
@@ -67,7 +67,7 @@ class EditsCursor:
         """Every transaction up to this one has been read."""
         return self._through
 
-    def receive(self, page: EditsPage, asked_at: float) -> Progress | Gap:
+    def receive(self, page: EditsPage, asked_at: float) -> PageResult | EditsGap:
         """Take the reply to a poll for `next_txid` that was sent at `asked_at`; a Gap changes nothing."""
         gap = self._gap(page)
         if gap is not None:
@@ -77,7 +77,7 @@ class EditsCursor:
             self._through = page.last_txid
         self._synced = max(self._synced, page.sync_txid)
         self._durable = max(self._durable, page.sync_txid, page.last_txid)
-        return Progress(
+        return PageResult(
             batches=page.batches,
             through_txid=self._through,
             covered_at=self._covered(page.sync_txid, asked_at),
@@ -86,16 +86,16 @@ class EditsCursor:
             is_durable=self._through <= self._durable,
         )
 
-    def _gap(self, page: EditsPage) -> Gap | None:
+    def _gap(self, page: EditsPage) -> EditsGap | None:
         asked, first, last = self.next_txid, page.first_txid, page.last_txid
         if 0 < page.sync_txid < self._synced:
-            return Gap(
+            return EditsGap(
                 f"the log went back: synced to {page.sync_txid}, was {self._synced}", GapKind.WENT_BACK
             )
         if first < 0 and last < 0:
             return _odd("a page of nothing has events") if page.batches else None
         if first > asked:
-            return Gap(f"purged: asked for {asked}, got {first}", GapKind.PURGED, asked, first - 1)
+            return EditsGap(f"purged: asked for {asked}, got {first}", GapKind.PURGED, asked, first - 1)
         if first < asked or last < first:
             return _odd(f"not a page from {asked}: {first} to {last}")
         before = first - 1
@@ -118,5 +118,5 @@ class EditsCursor:
         return covered
 
 
-def _odd(reason: str) -> Gap:
-    return Gap(reason, GapKind.UNREADABLE)
+def _odd(reason: str) -> EditsGap:
+    return EditsGap(reason, GapKind.UNREADABLE)

@@ -22,7 +22,7 @@ from nncache.hadoop.errors import (
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits.confirmed_namenode import ConfirmedNameNode
-from nncache.invalidation.edits.cursor import EditsCursor, Gap
+from nncache.invalidation.edits.cursor import EditsCursor, EditsGap
 from nncache.invalidation.edits.pacing import IDLE_COST_S, PROBE_SPACING_S, PollPacer, RollPolicy
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import (
@@ -183,7 +183,7 @@ class PolledEdits:
         page = await namenode.poll(self._cursor.next_txid)
         replied_at = self._clock()
         progress = self._cursor.receive(page, sent_at)
-        if isinstance(progress, Gap):
+        if isinstance(progress, EditsGap):
             raise MissingEventsError(
                 progress.reason,
                 progress.kind,

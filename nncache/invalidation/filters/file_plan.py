@@ -10,7 +10,7 @@ from typing import Protocol
 from nncache.hadoop.glob_syntax import pitfall
 from nncache.invalidation.filters.admission import refused_changes
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.filter_file import Entry
+from nncache.invalidation.filters.filter_file import FileEntry
 from nncache.invalidation.filters.settings import FilterSettings
 
 
@@ -69,7 +69,12 @@ class FilePlan:
 
 
 def plan_file(
-    entries: Iterable[Entry], stored: Stored, *, user: str, prune: bool, limits: FilterSettings | None = None
+    entries: Iterable[FileEntry],
+    stored: Stored,
+    *,
+    user: str,
+    prune: bool,
+    limits: FilterSettings | None = None,
 ) -> FilePlan:
     """Compare; a new filter without an owner belongs to `user`, and with `prune` what is not in the file goes.
 
@@ -111,7 +116,7 @@ def plan_file(
     )
 
 
-def _wanted(entry: Entry, owner: str, users: tuple[str, ...]) -> Filter:
+def _wanted(entry: FileEntry, owner: str, users: tuple[str, ...]) -> Filter:
     return Filter(
         entry.name,
         entry.path_glob,

@@ -41,7 +41,7 @@ _NOTE: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class FileEntry:
     """What the file says of one filter."""
 
     name: str
@@ -66,7 +66,7 @@ class BadFilterFileError(FilterError):
         super().__init__("; ".join(fault.reason for fault in self.faults))
 
 
-def parse_filters(text: str) -> tuple[Entry, ...]:
+def parse_filters(text: str) -> tuple[FileEntry, ...]:
     """Return what the file says, sorted by name.
 
     Raises:
@@ -84,7 +84,7 @@ def parse_filters(text: str) -> tuple[Entry, ...]:
     tables = document.get(TABLE, [])
     if not isinstance(tables, list):
         tables, faults = [], [*faults, Fault(None, f"{TABLE}: must be tables, each under [[{TABLE}]]")]
-    entries: dict[str, Entry] = {}
+    entries: dict[str, FileEntry] = {}
     for number, (table, lines) in enumerate(zip(tables, _lines(text, len(tables)), strict=True), start=1):
         if not isinstance(table, dict):
             faults.append(Fault(None, f"{TABLE} {number}: must be a table"))
@@ -126,9 +126,9 @@ def _character(each: str) -> str:
     return each if each.isprintable() else f"\\U{ord(each):08X}"
 
 
-def _entry(table: Mapping[str, object]) -> Entry:
+def _entry(table: Mapping[str, object]) -> FileEntry:
     owner, users = table.get(_OWNER), table.get(_SUBSCRIBERS)
-    return Entry(
+    return FileEntry(
         name=str(table[_NAME]),
         path_glob=str(table[_GLOB]),
         owner=None if owner is None else str(owner),
@@ -136,7 +136,7 @@ def _entry(table: Mapping[str, object]) -> Entry:
     )
 
 
-def _faults(table: Mapping[str, object], earlier: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
+def _faults(table: Mapping[str, object], earlier: Mapping[str, FileEntry]) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with one table, each with its key."""
     for key in table:
         if key not in _KEYS:

@@ -25,7 +25,7 @@ from nncache.invalidation.filters.definition import (
 )
 from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
 from nncache.invalidation.filters.read_ahead import ReadAhead
-from nncache.invalidation.filters.trust import Distrust, Trust, trust_in
+from nncache.invalidation.filters.trust import DirectoryTrust, Distrust, trust_in
 
 MANY_UNREADABLE: Final = 16
 """So many definitions of which HDFS does not hand out the content, or all of them, are HDFS's fault, not theirs."""
@@ -57,7 +57,7 @@ class StoredFilters:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenDefinition:
     """What is under a name is no filter."""
 
     reason: str
@@ -70,7 +70,7 @@ class _Unreadable:
     reason: str
 
 
-_Found: TypeAlias = StoredFilter | Broken | _Unreadable | None  # None: it is not there
+_Found: TypeAlias = StoredFilter | BrokenDefinition | _Unreadable | None  # None: it is not there
 _Identity: TypeAlias = tuple[int, int, int]  # of a file's content: file id, modification time, length
 
 
@@ -146,7 +146,7 @@ class FilterReader:
                 self._contents.pop(name, None)
         return _together(found, trust)
 
-    async def _trust(self) -> Trust:
+    async def _trust(self) -> DirectoryTrust:
         """Say what is believed here."""
         found: dict[str, FileStatus] = {}
         with self.answered():
@@ -163,7 +163,7 @@ class FilterReader:
         self,
         names: Collection[str],
         hdfs: Hdfs,
-        trust: Trust,
+        trust: DirectoryTrust,
         directories: Mapping[str, FileStatus],
         progress: Progress | None = None,
     ) -> dict[str, _Found]:
@@ -182,7 +182,7 @@ class FilterReader:
         await each_bounded(names, read_one)
         return {name: found[name] for name in names}
 
-    async def read_one(self, name: str) -> StoredFilter | Broken | None:
+    async def read_one(self, name: str) -> StoredFilter | BrokenDefinition | None:
         """Return what HDFS keeps under this name, None if there is nothing.
 
         Raises:
@@ -193,7 +193,9 @@ class FilterReader:
             raise self._unreadable([_reason(name, found)])
         return found
 
-    async def _read_one(self, name: str, hdfs: Hdfs, trust: Trust, directory: FileStatus | None) -> _Found:
+    async def _read_one(
+        self, name: str, hdfs: Hdfs, trust: DirectoryTrust, directory: FileStatus | None
+    ) -> _Found:
         try:
             check_name(name)
             with self.answered():
@@ -209,8 +211,8 @@ class FilterReader:
                     if directory is None:
                         return None
         except (FilterError, FilterAccessError) as exc:
-            return Broken(str(exc))
-        return Broken("it was another one each time it was read")
+            return BrokenDefinition(str(exc))
+        return BrokenDefinition("it was another one each time it was read")
 
     async def _status_if_there(self, name: str) -> FileStatus | None:
         try:
@@ -220,28 +222,32 @@ class FilterReader:
                 raise
             return None
 
-    async def _read_parts(self, name: str, hdfs: Hdfs, trust: Trust, directory: FileStatus) -> _Found:
+    async def _read_parts(
+        self, name: str, hdfs: Hdfs, trust: DirectoryTrust, directory: FileStatus
+    ) -> _Found:
         """Read what stands in the directory of a filter; "not found" if it is removed under our hands."""
         listed = await hdfs.list(f"{self._path}/{name}")
         parts = {status.path_suffix: status for status in listed}
         if "" in parts:
-            return Broken("it is a file; a filter is a directory")
+            return BrokenDefinition("it is a file; a filter is a directory")
         definition, subscribers = parts.get(DEFINITION), parts.get(SUBSCRIBERS)
         if definition is not None and definition.type is not FileType.FILE:
             definition = None
         if definition is not None and definition.length > MAX_DEFINITION_BYTES:
-            return Broken(
+            return BrokenDefinition(
                 f"{DEFINITION}: {definition.length} bytes: at most {MAX_DEFINITION_BYTES} are possible"
             )
         if subscribers is None or subscribers.type is not FileType.DIRECTORY:
-            return Broken(f"it has no directory {SUBSCRIBERS}")
+            return BrokenDefinition(f"it has no directory {SUBSCRIBERS}")
         if subscribers.children_num > MAX_SUBSCRIBERS:
-            return Broken(f"{subscribers.children_num} subscribers: at most {MAX_SUBSCRIBERS} are possible")
+            return BrokenDefinition(
+                f"{subscribers.children_num} subscribers: at most {MAX_SUBSCRIBERS} are possible"
+            )
         if definition is None:
             source = ATTRIBUTE
             attribute = (await hdfs.xattrs(f"{self._path}/{name}")).get(ATTRIBUTE)
             if attribute is None:
-                return Broken(f"it has no file {DEFINITION} and no attribute {ATTRIBUTE}")
+                return BrokenDefinition(f"it has no file {DEFINITION} and no attribute {ATTRIBUTE}")
             content: bytes | _Unreadable = attribute
         else:
             source, content = DEFINITION, await self._content(name, definition)
@@ -298,7 +304,7 @@ def _reason(name: str, found: _Unreadable) -> str:
     return f"{name}: {found.reason}"
 
 
-def _together(found: Mapping[str, _Found], trust: Trust) -> StoredFilters:
+def _together(found: Mapping[str, _Found], trust: DirectoryTrust) -> StoredFilters:
     filters: dict[str, Filter] = {}
     broken: dict[str, str] = {}
     odd: dict[str, tuple[str, ...]] = {}
@@ -313,7 +319,7 @@ def _together(found: Mapping[str, _Found], trust: Trust) -> StoredFilters:
                     untrusted[name] = outcome.distrust
                 if outcome.odd_subscribers:
                     odd[name] = outcome.odd_subscribers
-            case Broken() | _Unreadable():
+            case BrokenDefinition() | _Unreadable():
                 broken[name] = outcome.reason
             case None:
                 pass

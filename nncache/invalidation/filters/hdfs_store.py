@@ -45,7 +45,7 @@ from nncache.invalidation.filters.hdfs_calls import (
     reason_of,
 )
 from nncache.invalidation.filters.hdfs_reader import (
-    Broken,
+    BrokenDefinition,
     FilterReader,
     Progress,
     StoredFilter,
@@ -113,7 +113,7 @@ class FilterStore:
         match found := await self._reader.read_one(name):
             case StoredFilter():
                 return found
-            case Broken(reason):
+            case BrokenDefinition(reason):
                 raise BrokenFilterError(f"filter {name} in {self.path} is broken: {reason}")
             case None:
                 await self._unknown(name)

@@ -36,7 +36,7 @@ class Distrust:
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
+class DirectoryTrust:
     """What is believed in one directory of filters.
 
     Attributes:
@@ -69,7 +69,7 @@ def by_distrust(untrusted: Mapping[str, Distrust]) -> dict[Distrust, list[str]]:
     return found
 
 
-def trust_in(path: str, statuses: Mapping[str, FileStatus], own_user: str) -> Trust:
+def trust_in(path: str, statuses: Mapping[str, FileStatus], own_user: str) -> DirectoryTrust:
     """Judge a directory of filters by its status and that of each directory above it, by path, the root first.
 
     Above it a sticky directory may be writable: others may not remove or rename there what is not theirs.
@@ -79,8 +79,8 @@ def trust_in(path: str, statuses: Mapping[str, FileStatus], own_user: str) -> Tr
         is_kept_by_sticky = each != path and int(status.permission, 8) & _STICKY
         found = _not_owned(each, status, owners) if is_kept_by_sticky else _not_held(each, status, owners)
         if found is not None:
-            return Trust(owners, found)
-    return Trust(owners, None)
+            return DirectoryTrust(owners, found)
+    return DirectoryTrust(owners, None)
 
 
 def _not_held(path: str, status: FileStatus, owners: tuple[str, ...]) -> Distrust | None:

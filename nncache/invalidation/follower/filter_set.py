@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.invalidation.channel.published_filters import parse_published_filter
-from nncache.invalidation.channel.untrusted_znodes import BadZnodes, Refused, each_znode
+from nncache.invalidation.channel.untrusted_znodes import BadZnodes, UnreadableZnode, each_znode
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError, MissingEventsError
 
@@ -80,12 +80,12 @@ class FilterSetReader:
         globs: dict[str, str] = {}
         named: dict[str, str] = {}
         paths = [self._znodes.definition(name) for name in names]
-        refused: Refused | None = None
+        refused: UnreadableZnode | None = None
         is_any_shown = False
         async for path, znode in each_znode(self._zookeeper, paths):
             if znode is None:
                 continue  # removed in between
-            if isinstance(znode, Refused):
+            if isinstance(znode, UnreadableZnode):
                 self._bad_znodes.corrupt(path, str(znode.error))
                 refused = znode
                 continue

@@ -14,7 +14,7 @@ from nncache.coordination.errors import ConnectionLostError, CoordinationError, 
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.change import Change, Closed, Opened, Touched
 from nncache.invalidation.backoff import Backoff
-from nncache.invalidation.channel.reader import Read, RecordReader
+from nncache.invalidation.channel.reader import NextRecord, RecordReader
 from nncache.invalidation.channel.records import CacheRecord, Dropped, Stale, parse_cache_record
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import Znodes
@@ -170,7 +170,7 @@ class Follower:
             if self._probing.is_pending or self._clock() - read_at >= IDLE_REREAD_S:
                 return
 
-    async def _queue_record(self, read: Read[CacheRecord], *, is_first: bool) -> None:
+    async def _queue_record(self, read: NextRecord[CacheRecord], *, is_first: bool) -> None:
         """Queue what a record says; the filters that it was made with come before it.
 
         Raises:

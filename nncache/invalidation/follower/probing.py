@@ -19,8 +19,8 @@ from nncache.invalidation.stream import Covered
 CONFIRM_TIMEOUT_S: Final = 5.0
 """How long the pool's word that the log had come as far as the first position is waited for."""
 
-WISH_S: Final = 1.0
-"""How long a wish for coverage counts; later the pool's own interval must do."""
+WANTED_FOR_S: Final = 1.0
+"""How long a request for coverage counts; later the pool's own interval must do."""
 
 
 class Probing:
@@ -33,7 +33,7 @@ class Probing:
         self._freshness = Freshness(active.term, -1, clock())
         self._wanted_at = -inf  # coverage as of then is waited for
         self._suspected_at = -inf  # when the pool was last asked for a probe
-        self._next_wish: asyncio.TimerHandle | None = None  # asks for a probe that is wanted and not due yet
+        self._next_probe: asyncio.TimerHandle | None = None  # asks for a probe that is wanted and not due yet
 
     @property
     def is_pending(self) -> bool:
@@ -108,28 +108,30 @@ class Probing:
     def stop(self) -> None:
         """Ask no more."""
         self._wanted_at = -inf
-        if self._next_wish is not None:
-            self._next_wish.cancel()
-            self._next_wish = None
+        if self._next_probe is not None:
+            self._next_probe.cancel()
+            self._next_probe = None
 
     def _ask(self) -> None:
         """Ask for a probe if one is wanted; if the last was asked for a moment ago, a moment later."""
-        if not self._is_wanted or self._next_wish is not None:
+        if not self._is_wanted or self._next_probe is not None:
             return
         wait_s = self._suspected_at + PROBE_SPACING_S - self._clock()
         if wait_s <= 0:
             self._suspect()
         else:
-            self._next_wish = asyncio.get_running_loop().call_later(wait_s, self._ask_late)
+            self._next_probe = asyncio.get_running_loop().call_later(wait_s, self._ask_late)
 
     def _ask_late(self) -> None:
-        self._next_wish = None
+        self._next_probe = None
         if self._is_wanted:
             self._suspect()
 
     @property
     def _is_wanted(self) -> bool:
-        return self._freshness.probed_as_of < self._wanted_at and self._clock() - self._wanted_at <= WISH_S
+        return (
+            self._freshness.probed_as_of < self._wanted_at and self._clock() - self._wanted_at <= WANTED_FOR_S
+        )
 
     def _suspect(self) -> None:
         self._suspected_at = self._clock()

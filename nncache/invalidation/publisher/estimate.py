@@ -11,7 +11,7 @@ from typing import Final
 from nncache.hadoop.events import Append, Create, EditsPage, Event, EventBatch, MetadataUpdate, Rename
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.publisher.filter_limits import FilterLimits
-from nncache.invalidation.publisher.narrowing import matched
+from nncache.invalidation.publisher.relevance import matched
 
 EXAMPLES: Final = 10
 """Paths that are named."""

@@ -62,15 +62,15 @@ class KnownFilters:
 class FilterFollower:
     """Reads the filters whenever they may have changed. What it knows outlasts the publisher's runs.
 
-    Invariant: `stored` holds whatever changed a filter before the last `touch` of it, or another reading of it is to
-    come.
+    Invariant: `stored` holds whatever changed a filter before the last `invalidate` of it, or another reading of it is
+    to come.
     """
 
     def __init__(self, reader: StoredFiltersReader, reread_s: float, clock: Callable[[], float]) -> None:
         self._reader = reader
         self._clock = clock
         self._pacer = FilterPacer(reread_s)
-        self._touched = asyncio.Event()  # a reading may be due earlier
+        self._stale = asyncio.Event()  # a reading may be due earlier
         self._complaint = ""  # why they could not be read: the same is logged once
         self._broken: frozenset[tuple[str, str]] = frozenset()  # names, and what was logged of each
         self.stored: KnownFilters | None = None
@@ -84,16 +84,16 @@ class FilterFollower:
         """The directory in HDFS."""
         return self._reader.path
 
-    def touch(self, names: Iterable[str]) -> None:
+    def invalidate(self, names: Iterable[str]) -> None:
         """Read these filters again soon; `pacing.ALL` for all of them."""
-        if self._pacer.touch(names):
-            self._touched.set()
+        if self._pacer.invalidate(names):
+            self._stale.set()
 
     def forget(self) -> None:
         """They may have changed without a touch: what is known of them is of no more use."""
         self.stored = None
         self._pacer.forget()
-        self._touched.set()
+        self._stale.set()
 
     async def follow(self, changed: Callable[[], None]) -> NoReturn:
         """Read them now and whenever needed until cancelled; call `changed` after each reading."""
@@ -106,10 +106,10 @@ class FilterFollower:
 
     async def _wait_due(self) -> None:
         while (delay_s := self._pacer.due_at() - self._clock()) > 0:
-            self._touched.clear()
+            self._stale.clear()
             try:
                 async with asyncio.timeout(delay_s):
-                    await self._touched.wait()
+                    await self._stale.wait()
             except TimeoutError:
                 continue
 

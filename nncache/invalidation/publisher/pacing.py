@@ -91,20 +91,20 @@ class _Paced:
 
     def __init__(self) -> None:
         self.pause = Pause(most_s=MAX_PAUSE_S, calm_s=CALM_S)
-        self.is_touched = False  # it may be other than last read
-        self.turn = 0  # counts up from name to name, as they were touched
+        self.is_stale = False  # it may be other than last read
+        self.order = 0  # counts up from name to name, as they were touched
         self.retry_s = 0.0  # until a broken one is read again untouched; 0 for one that is not broken
         self.retry_at = math.inf
 
     @property
     def due_at(self) -> float:
         """The time of the next reading; never for one that is untouched and sound."""
-        return min(self.pause.due_at if self.is_touched else math.inf, self.retry_at)
+        return min(self.pause.due_at if self.is_stale else math.inf, self.retry_at)
 
     def rank(self, now: float, *, is_known: bool) -> tuple[int, float]:
         """Return its place among those that are due; the lowest is read first."""
-        if self.is_touched and self.pause.is_calm(now):
-            return (_KNOWN if is_known else _NEW), self.turn
+        if self.is_stale and self.pause.is_calm(now):
+            return (_KNOWN if is_known else _NEW), self.order
         return _LATER, self.due_at
 
 
@@ -123,22 +123,22 @@ class FilterPacer:
         self._all = _Paced()
         self._paced: dict[str, _Paced] = {}  # by name: touched, broken, or read not long ago
         self._must_read_all = False
-        self._turns = 0  # given out
+        self._ordered = 0  # given out
         self.forget()
 
-    def touch(self, names: Iterable[str]) -> bool:
+    def invalidate(self, names: Iterable[str]) -> bool:
         """Have these filters read, or ALL; tell whether that is news."""
         is_news = False
         for name in names:
             paced = self._of(name)
-            if not paced.is_touched:
-                self._turns += 1
-                is_news, paced.is_touched, paced.turn = True, True, self._turns
+            if not paced.is_stale:
+                self._ordered += 1
+                is_news, paced.is_stale, paced.order = True, True, self._ordered
         return is_news
 
     def forget(self) -> None:
         """Have all filters read before any single one: nothing is known of them."""
-        self._must_read_all = self._all.is_touched = True
+        self._must_read_all = self._all.is_stale = True
 
     def due_at(self) -> float:
         """Return the time of the next reading. O(filters that changed lately)."""
@@ -154,9 +154,9 @@ class FilterPacer:
         found before. The caller says `read` or `failed` of what is returned.
         """
         if self._all.due_at <= now:
-            self._all.is_touched = False
+            self._all.is_stale = False
             for paced in self._paced.values():
-                paced.is_touched = False
+                paced.is_stale = False
             return (ALL,)
         if self._must_read_all:
             return ()
@@ -167,7 +167,7 @@ class FilterPacer:
         others = [name for name in due if ranks[name][0] != _NEW][:AT_ONCE]
         taken = sorted((*others, *new), key=ranks.__getitem__)
         for name in taken:
-            self._paced[name].is_touched = False
+            self._paced[name].is_stale = False
         return tuple(taken)
 
     def read(self, names: tuple[str, ...], began_at: float, broken: Collection[str]) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ class FilterPacer:
 
     def failed(self, names: tuple[str, ...], began_at: float) -> None:
         """Take note that these could not be read: they stay touched, and give way to those that were not tried."""
-        self.touch(names)
+        self.invalidate(names)
         if names != (ALL,):
             for name in names:
                 self._of(name).pause.read(began_at)
@@ -211,7 +211,7 @@ class FilterPacer:
 
 
 def _is_kept(paced: _Paced, now: float) -> bool:
-    return paced.is_touched or paced.retry_at < math.inf or not paced.pause.is_calm(now)
+    return paced.is_stale or paced.retry_at < math.inf or not paced.pause.is_calm(now)
 
 
 MIN_SPACING_S: Final = 0.01

@@ -16,9 +16,9 @@ from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.event_buffer import EventBuffer
 from nncache.invalidation.publisher.filter_limits import FilterLimits
-from nncache.invalidation.publisher.narrowing import matched, narrow
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
 from nncache.invalidation.publisher.pacing import ALL
+from nncache.invalidation.publisher.relevance import matched, narrow
 
 
 class PendingBatch:
@@ -53,7 +53,7 @@ class PendingBatch:
         self._modified: tuple[str, ...] = ()  # filters whose subscribers learn of it by the next publication
         self._globs = GlobSet({})
         self._concerning = 0  # transactions that wait and concern some filter
-        self._touched: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
+        self._stale: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
         self.events_matched = 0
         """Events, ever, that were given to a filter."""
         self.events_over_limit = 0
@@ -151,9 +151,9 @@ class PendingBatch:
             {name: position.filter.path_glob for name, position in filters.items()}
         )
 
-    def take_touched(self) -> frozenset[str]:
+    def take_stale(self) -> frozenset[str]:
         """Return which filters, or ALL, may have changed in HDFS since this was last asked."""
-        touched, self._touched = frozenset(self._touched), set()
+        touched, self._stale = frozenset(self._stale), set()
         return touched
 
     def _add(self, batch: EventBatch, *, may_drop: bool) -> None:
@@ -168,7 +168,7 @@ class PendingBatch:
                 concerns = True
         self._concerning += concerns
         for event in batch.events:
-            self._touched.update(self._touched_by(event))
+            self._stale.update(self._stale_after(event))
 
     def _give(self, name: str, found: EventBatch, *, may_drop: bool) -> None:
         """Let a filter have these events, or note that it misses them, and all that follow in this publication."""
@@ -192,7 +192,7 @@ class PendingBatch:
             )
         self._modified = ()
 
-    def _touched_by(self, event: Event) -> Iterator[str]:
+    def _stale_after(self, event: Event) -> Iterator[str]:
         """Yield the filters that an event may have changed in HDFS."""
         match event:
             case MetadataUpdate(kind=MetadataKind.TIMES):  # also from our own reading of them

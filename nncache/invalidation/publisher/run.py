@@ -144,7 +144,7 @@ class Run:
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
         if self._pending_since is None:
             self._pending_since = now
-        self._follower.touch(self._pending.take_touched())
+        self._follower.invalidate(self._pending.take_stale())
         self._wake.set()
 
     # -- writing --------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Final
 
 from nncache.coordination.acl import parse_acl_entry
 from nncache.invalidation.settings import ZOOKEEPER
-from nncache.net.endpoint import Endpoint, parse_endpoint
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 
 USER: Final = "{user}"
@@ -136,6 +136,6 @@ class PublisherSettings:
                 raise SettingError(key, value, f"must be from {least} to {most}")
 
     @property
-    def admin_at(self) -> Endpoint:
+    def admin_at(self) -> ListenAddress:
         """Where the admin pages are."""
         return parse_endpoint("admin", self.admin)

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from nncache.coordination.errors import NoNodeError, NotAllowedError
 from nncache.coordination.task_group import run_all
 from nncache.coordination.zookeeper import Znode, ZooKeeper
-from nncache.invalidation.channel.untrusted_znodes import Refused, each_znode
+from nncache.invalidation.channel.untrusted_znodes import UnreadableZnode, each_znode
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name
 from nncache.invalidation.errors import ChannelUnavailableError
@@ -76,7 +76,7 @@ async def _values(zookeeper: ZooKeeper, paths: Mapping[str, str], max_bytes: int
                 found[names[path]] = znode
             case Znode():
                 found[names[path]] = replace(znode, data=b"")
-            case Refused():
+            case UnreadableZnode():
                 found[names[path]] = Znode(
                     path=path, data=b"", version=0, created_zxid=0, children=0, owner_session=0
                 )

@@ -14,7 +14,7 @@ from nncache.coordination.errors import ConnectionLostError, CoordinationError, 
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.events import Event, EventBatch
 from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
-from nncache.invalidation.channel.reader import Read, RecordReader
+from nncache.invalidation.channel.reader import NextRecord, RecordReader
 from nncache.invalidation.channel.records import Dropped, Events, FilterRecord, parse_filter_record
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
@@ -40,7 +40,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedEvents:
     """The next events: all up to `through_txid`."""
 
     batches: tuple[EventBatch, ...]  # in order
@@ -71,7 +71,7 @@ class FilterModified:
         return ()
 
 
-SubscriptionItem: TypeAlias = Position | Received | FilterModified
+SubscriptionItem: TypeAlias = Position | ReceivedEvents | FilterModified
 
 
 class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
@@ -188,7 +188,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         else:
             self._outages.answered()
 
-    def _queue(self, read: Read[FilterRecord]) -> None:
+    def _queue(self, read: NextRecord[FilterRecord]) -> None:
         link, modified = read.record.link, read.record.modified
         if self._failure is not None:
             return  # behind it there may be more, but not for this stream
@@ -202,7 +202,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         match read.record.content:
             case Events(batches):
                 news = tuple(batch for batch in batches if batch.txid > read.after_txid)
-                self._items.append(Received(news, link.txid))
+                self._items.append(ReceivedEvents(news, link.txid))
             case Dropped(first_txid, last_txid, reason):
                 failure = MissingEventsError(
                     f"transactions {first_txid} to {last_txid} were dropped: {reason}",
@@ -224,7 +224,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         start = find_start(
             published,
             value,
-            wish=self._from_txid,
+            position=self._from_txid,
             chain=self._chain,
             through_txid=-1 if self._from_txid is None else await self._published_txid(),
         )

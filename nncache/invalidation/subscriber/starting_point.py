@@ -19,7 +19,7 @@ class StartAfter:
 
 @dataclass(frozen=True, slots=True)
 class NoStart:
-    """The position wished for is none in this stream; behind another one it can be followed."""
+    """The position asked for is not in this stream; a later one can be followed."""
 
     failure: MissingEventsError
     go_on_after: int
@@ -29,33 +29,33 @@ Start: TypeAlias = StartAfter | NoStart
 
 
 def find_start(
-    published: PublishedFilter, value: int, *, wish: int | None, chain: str | None, through_txid: int
+    published: PublishedFilter, value: int, *, position: int | None, chain: str | None, through_txid: int
 ) -> Start:
     """Find it for a filter as it is published, whose stream has this value.
 
-    `wish` is a position that was reached earlier, `chain` the filter's id at that time if that is known, and every
+    `position` is a position that was reached earlier, `chain` the filter's id at that time if that is known, and every
     transaction up to `through_txid` is known to have been published, if it matched.
     """
     since = published.since_txid
-    if wish is None:
+    if position is None:
         return StartAfter(value)
-    if wish < since:
+    if position < since:
         failure = MissingEventsError(
             f"filter {published.name} is matched from transaction {since + 1} on only",
-            first_txid=wish + 1,
+            first_txid=position + 1,
             last_txid=since,
         )
         return NoStart(failure, since)
-    if wish > since and chain not in (None, published.chain):
+    if position > since and chain not in (None, published.chain):
         failure = MissingEventsError(
-            f"filter {published.name} was restarted after transaction {since}, before {wish}: the log went back",
+            f"filter {published.name} was restarted after transaction {since}, before {position}: the log went back",
             GapKind.WENT_BACK,
         )
         return NoStart(failure, since)
-    if wish > max(value, through_txid):
+    if position > max(value, through_txid):
         failure = MissingEventsError(
-            f"transaction {wish} is yet to be published: the position is one in another log",
+            f"transaction {position} is yet to be published: the position is one in another log",
             GapKind.WENT_BACK,
         )
         return NoStart(failure, value)
-    return StartAfter(wish)
+    return StartAfter(position)

@@ -18,7 +18,7 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.subscriber.events import (
     FilterInotifyEventInputStream,
     Position,
-    Received,
+    ReceivedEvents,
     SubscriptionItem,
 )
 
@@ -114,7 +114,7 @@ class Subscription(AsyncIterator[SubscriptionItem]):
                     raise MissingEventsError(
                         f"transactions {first} to {last} are missing", first_txid=first, last_txid=last
                     )
-            case Received():
+            case ReceivedEvents():
                 self._gaps = 0
         return item
 

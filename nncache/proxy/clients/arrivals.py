@@ -72,9 +72,9 @@ class Arrivals:
     def _schedule(self) -> None:
         if not self._is_scheduled:
             self._is_scheduled = True
-            asyncio.get_running_loop().call_soon(self._take_turn)
+            asyncio.get_running_loop().call_soon(self._work_once)
 
-    def _take_turn(self) -> None:
+    def _work_once(self) -> None:
         self._is_scheduled = False
         self._let_in = looks = 0
         while self._waiting and self._let_in < AT_A_TURN and looks < LOOKS_AT_A_TURN:

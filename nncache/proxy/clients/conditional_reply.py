@@ -3,16 +3,16 @@
 from http import HTTPStatus
 
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.conditional import Wish, etag_of
+from nncache.proxy.conditional import Conditions, etag_of
 from nncache.proxy.messages import Header
 
 
-def as_wished(response: RawResponse, wish: Wish, *, applied_s: int | None) -> RawResponse:
+def with_conditions(response: RawResponse, conditions: Conditions, *, applied_s: int | None) -> RawResponse:
     """Add `ETag` to an answer whose body is known, or make a 304 of it if the client has that body.
 
     Args:
         response: not yet prepared.
-        wish: the request's.
+        conditions: the request's.
         applied_s: the wait that was granted, for `Preference-Applied` (RFC 7240, section 3); None: none.
     """
     body = response.whole_body
@@ -20,7 +20,7 @@ def as_wished(response: RawResponse, wish: Wish, *, applied_s: int | None) -> Ra
         return response
     tag: Header = (b"ETag", etag_of(body))
     applied = () if applied_s is None else ((b"Preference-Applied", b"wait=%d" % applied_s),)
-    if wish.is_not_modified(response.status, body):
+    if conditions.is_not_modified(response.status, body):
         response = response.not_modified()
     response.add((tag, *applied))
     return response

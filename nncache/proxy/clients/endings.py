@@ -29,9 +29,9 @@ class Endings:
         self._waiting.append(transport)
 
     def _schedule(self) -> None:
-        asyncio.get_running_loop().call_soon(self._take_turn)
+        asyncio.get_running_loop().call_soon(self._work_once)
 
-    def _take_turn(self) -> None:
+    def _work_once(self) -> None:
         for _ in range(min(AT_A_TURN, len(self._waiting))):
             self._waiting.popleft().close()
         if self._waiting:

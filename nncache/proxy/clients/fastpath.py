@@ -170,7 +170,7 @@ class FastPath:
             return None
         answer.referenced = True
         if int(now) != self._second:
-            self._turn(now)
+            self._begin_second(now)
         text = answer.text or self._render(answer, now)
         self.hits += 1
         if self.hits >= self._next_sample:
@@ -295,7 +295,7 @@ class FastPath:
             frame = self._frames[kind] = HitFrame(reply)
         return frame
 
-    def _turn(self, now: float) -> None:
+    def _begin_second(self, now: float) -> None:
         """Begin another second."""
         self._second = int(now)
         for answer in self._texts:

@@ -8,7 +8,7 @@ from aiohttp import web
 from nncache.hadoop.users import is_user_name
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import CallerNotVerifiedError, ClientError
-from nncache.proxy.events.wish import EVENTS, EventsWish
+from nncache.proxy.events.events_request import EVENTS, EventsRequest
 from nncache.proxy.messages import Headers
 from nncache.proxy.ports import Lease
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
@@ -44,7 +44,7 @@ Known: TypeAlias = Caller | RawResponse
 class Callers(Protocol):
     """Says who asks."""
 
-    async def known(self, request: web.BaseRequest, wish: EventsWish) -> Known:
+    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:
         """Say who asks.
 
         Raises:
@@ -55,15 +55,15 @@ class Callers(Protocol):
 class NamedCallers:
     """Believes `user.name`, as WebHDFS does on a cluster without Kerberos."""
 
-    async def known(self, request: web.BaseRequest, wish: EventsWish) -> Known:  # noqa: ARG002 - the target says it
+    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the target says it
         """Say who asks."""
-        if wish.for_another:
-            raise ClientError(f"{wish.for_another} has no meaning here: user.name says who asks")
-        if wish.user is None:
+        if events_request.for_another:
+            raise ClientError(f"{events_request.for_another} has no meaning here: user.name says who asks")
+        if events_request.user is None:
             raise ClientError("user.name is missing: give the name of one of the filter's subscribers")
-        if not is_user_name(wish.user):
+        if not is_user_name(events_request.user):
             raise ClientError("user.name is no name of a user")
-        return Caller(wish.user)
+        return Caller(events_request.user)
 
 
 class VerifiedCallers:
@@ -72,7 +72,7 @@ class VerifiedCallers:
     def __init__(self, terminator: Terminator) -> None:
         self._terminator = terminator
 
-    async def known(self, request: web.BaseRequest, wish: EventsWish) -> Known:  # noqa: ARG002 - `doas` is judged there
+    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:  # noqa: ARG002 - `doas` is judged there
         """Say who asks."""
         admission = await self._terminator.admit(request, EVENTS)
         match admission:
@@ -89,6 +89,6 @@ class VerifiedCallers:
 class UnverifiedCallers:
     """Knows no caller: the cluster has Kerberos, and its NameNodes authenticate."""
 
-    async def known(self, request: web.BaseRequest, wish: EventsWish) -> Known:  # noqa: ARG002 - whoever it is
+    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:  # noqa: ARG002 - whoever it is
         """Refuse."""
         raise CallerNotVerifiedError(_NOT_HERE)

@@ -25,10 +25,10 @@ from nncache.proxy.errors import (
     TooManyStreamsError,
 )
 from nncache.proxy.events.callers import Caller, Callers
+from nncache.proxy.events.events_request import EventsRequest, is_events, read_events_request
 from nncache.proxy.events.feed import Feed
 from nncache.proxy.events.source import EventSource, SourceSilentError
 from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
-from nncache.proxy.events.wish import EventsWish, is_events, read_wish
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
 from nncache.proxy.traffic import Exchange, Result, Traffic
@@ -151,8 +151,8 @@ class EventsEndpoint:
         source = self._source
         if source is None:
             raise NotServedError(self._why_none)
-        wish = read_wish(request.raw_path, tuple(request.raw_headers))
-        caller = await self._callers.known(request, wish)
+        events_request = read_events_request(request.raw_path, tuple(request.raw_headers))
+        caller = await self._callers.known(request, events_request)
         if not isinstance(caller, Caller):
             return caller
         exchange.caller = f"user.name={caller.user}"
@@ -165,10 +165,10 @@ class EventsEndpoint:
                 f"too many streams of events are open: the proxy has {self._shares.limit}, and each address its share"
             )
         try:
-            feed = await self._feed(source, wish.filter_name, caller.user, holder)
+            feed = await self._feed(source, events_request.filter_name, caller.user, holder)
             try:
                 exchange.result = Result.STREAMED
-                return await self._stream(request, source, feed, wish, caller)
+                return await self._stream(request, source, feed, events_request, caller)
             finally:
                 self._leave(feed)
         finally:
@@ -221,13 +221,20 @@ class EventsEndpoint:
             self._feeds.pop(feed.name)[1].cancel()
 
     async def _stream(
-        self, request: web.BaseRequest, source: EventSource, feed: Feed, wish: EventsWish, caller: Caller
+        self,
+        request: web.BaseRequest,
+        source: EventSource,
+        feed: Feed,
+        events_request: EventsRequest,
+        caller: Caller,
     ) -> web.StreamResponse:
         response = RawResponse(200, "OK", (*_FIELDS, *caller.adds), limits=self._limits)
         await response.prepare(request)
         holder = holder_of(request.remote or "")
         lease = caller.lease
-        stream = EventStream(response, feed, source, caller.user, wish.after, self._slots, holder, lease)
+        stream = EventStream(
+            response, feed, source, caller.user, events_request.after, self._slots, holder, lease
+        )
         client, end = request.protocol, StreamEnd.FAILED
         timer = None
         if lease is not None:

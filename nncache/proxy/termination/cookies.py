@@ -38,7 +38,7 @@ TAKEN_BACK: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnly"
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class LoginSession:
     """Whom the proxy has authenticated.
 
     Attributes:
@@ -81,7 +81,7 @@ def may_be_named(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def encode_cookie(session: Session, keys: Keys, *, is_secure: bool) -> Header:
+def encode_cookie(session: LoginSession, keys: Keys, *, is_secure: bool) -> Header:
     """Return the `Set-Cookie` of a session; `is_secure`: the client is connected over TLS."""
     text = f"u={session.user}&p={session.principal}&t={KIND}&e={session.ends_at_ms}".encode("ascii")
     attributes = b"; Path=/; Secure; HttpOnly" if is_secure else b"; Path=/; HttpOnly"
@@ -90,7 +90,7 @@ def encode_cookie(session: Session, keys: Keys, *, is_secure: bool) -> Header:
     return b"Set-Cookie", b'%b="%b&s=%b"%b' % (COOKIE_NAME, text, signature, attributes)
 
 
-def session_of(cookies: Iterable[bytes], keys: Keys, now_ms: float) -> Session | None:
+def session_of(cookies: Iterable[bytes], keys: Keys, now_ms: float) -> LoginSession | None:
     """Return the session of the `hadoop.auth` among the values of `Cookie` fields that is good; None if there is none.
 
     A client may also send what a NameNode, or another service of the same domain, calls so (`cookie.domain`): that
@@ -108,7 +108,7 @@ def session_of(cookies: Iterable[bytes], keys: Keys, now_ms: float) -> Session |
     return good[0] if len({session.user for session in good}) == 1 else None
 
 
-def _session(text: bytes, keys: Keys, now_ms: float) -> Session | None:
+def _session(text: bytes, keys: Keys, now_ms: float) -> LoginSession | None:
     match = _SIGNED.fullmatch(text)
     key = None if match is None else _signer(match[1], match[2], keys)
     if match is None or key is None:
@@ -117,7 +117,7 @@ def _session(text: bytes, keys: Keys, now_ms: float) -> Session | None:
     if cookie is None or cookie.kind != KIND or now_ms >= cookie.ends_at_ms:
         return None
     principal = match[1].split(b"&")[1].removeprefix(b"p=").decode("ascii")
-    return Session(cookie.user, principal, cookie.ends_at_ms, key)
+    return LoginSession(cookie.user, principal, cookie.ends_at_ms, key)
 
 
 def _signer(text: bytes, signature: bytes, keys: Keys) -> bytes | None:

@@ -15,7 +15,7 @@ from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.net import secret_file
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.errors import NotJudgedError, TooManyHandshakesError
-from nncache.proxy.termination.stats import Ticket
+from nncache.proxy.termination.stats import TicketOutcome
 
 NEGOTIATE: Final = b"negotiate"
 TIMEOUT_S: Final = 5.0
@@ -26,7 +26,7 @@ AT_ONCE: Final = 32
 
 _WHAT: Final = "the keys of spnego_principal, a keytab"
 
-Accept = Callable[[bytes], gss.Accepted | gss.Refused]
+Accept = Callable[[bytes], gss.Accepted | gss.RefusedToken]
 """Judges a token; raises KerberosError where that cannot be done."""
 
 
@@ -46,17 +46,17 @@ class Handshakes:
     accept: Accept
     limit: int
     fault: Callable[[], str] = lambda: ""
-    counts: Counter[Ticket] = field(default_factory=lambda: Counter(dict.fromkeys(Ticket, 0)))
+    counts: Counter[TicketOutcome] = field(default_factory=lambda: Counter(dict.fromkeys(TicketOutcome, 0)))
     _shares: Shares = field(init=False)
     _threads: KdcThreads = field(init=False)
-    _turns: asyncio.Semaphore = field(init=False)  # the first that waits has the next one
+    _slots: asyncio.Semaphore = field(init=False)  # the first that waits has the next one
 
     def __post_init__(self) -> None:
         self._shares = Shares(self.limit)
         self._threads = KdcThreads(AT_ONCE)
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(AT_ONCE)
 
-    async def judge(self, value: bytes, peer: str) -> gss.Accepted | gss.Refused:
+    async def judge(self, value: bytes, peer: str) -> gss.Accepted | gss.RefusedToken:
         """Judge the value of an `Authorization: Negotiate` field.
 
         Raises:
@@ -64,58 +64,58 @@ class Handshakes:
             NotJudgedError: it could not be judged.
         """
         if fault := self.fault():
-            self.counts[Ticket.FAILED] += 1
+            self.counts[TicketOutcome.FAILED] += 1
             raise NotJudgedError(f"no ticket is judged: {fault}")
         holder = holder_of(peer)
         if not self._shares.take(holder):
-            self.counts[Ticket.OVERLOADED] += 1
+            self.counts[TicketOutcome.OVERLOADED] += 1
             raise TooManyHandshakesError(
                 f"too many tickets wait to be judged: at most {self.limit}, of each address its share (max_handshakes)"
             )
         try:
-            verdict = await self._in_turn(value)
+            verdict = await self._one_by_one(value)
         except KerberosError as error:
-            self.counts[Ticket.FAILED] += 1
+            self.counts[TicketOutcome.FAILED] += 1
             raise NotJudgedError(f"the ticket could not be judged: {error}") from error
         finally:
             self._shares.give_back(holder)
         match verdict:
             case gss.Accepted():
-                self.counts[Ticket.ACCEPTED] += 1
-            case gss.Refused():
-                self.counts[Ticket.REFUSED] += 1
+                self.counts[TicketOutcome.ACCEPTED] += 1
+            case gss.RefusedToken():
+                self.counts[TicketOutcome.REFUSED] += 1
         return verdict
 
-    async def _in_turn(self, value: bytes) -> gss.Accepted | gss.Refused:
+    async def _one_by_one(self, value: bytes) -> gss.Accepted | gss.RefusedToken:
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                await self._turns.acquire()
+                await self._slots.acquire()
         except TimeoutError:
-            self.counts[Ticket.OVERLOADED] += 1
+            self.counts[TicketOutcome.OVERLOADED] += 1
             raise TooManyHandshakesError(
                 f"the ticket has waited for {TIMEOUT_S:g} s to be judged: {AT_ONCE} are judged at a time"
             ) from None
         try:
             return await self._judged(value)
         finally:
-            self._turns.release()
+            self._slots.release()
 
-    async def _judged(self, value: bytes) -> gss.Accepted | gss.Refused:
+    async def _judged(self, value: bytes) -> gss.Accepted | gss.RefusedToken:
         try:
             token = base64.b64decode(value[len(NEGOTIATE) :].strip(), validate=True)
         except binascii.Error:
-            return gss.Refused("it is not Base64")
+            return gss.RefusedToken("it is not Base64")
         if not token:
-            return gss.Refused("it is empty")
+            return gss.RefusedToken("it is empty")
         verdict = await self._threads.call(
             partial(self.accept, token), timeout_s=TIMEOUT_S, what="a client's ticket is not judged"
         )
         if isinstance(verdict, gss.Accepted) and verdict.service not in self.services:
-            return gss.Refused(f"it is a ticket for {verdict.service}, which is not in spnego_principal")
+            return gss.RefusedToken(f"it is a ticket for {verdict.service}, which is not in spnego_principal")
         return verdict
 
 
-def accept_with(keytab: str, token: bytes) -> gss.Accepted | gss.Refused:
+def accept_with(keytab: str, token: bytes) -> gss.Accepted | gss.RefusedToken:
     """Judge a token with a keytab, which may have been replaced.
 
     Raises:

@@ -61,7 +61,7 @@ class ReplayCheck:
                 case gss.Accepted(), _:
                     self.fault = ""
                     return
-                case gss.Refused(why), _:
+                case gss.RefusedToken(why), _:
                     faults.append(f"our own ticket for {service} is refused: {why}")
         self._note(
             f"it is not known whether a ticket that has come before would be refused: {'; '.join(faults)}"
@@ -75,7 +75,7 @@ class ReplayCheck:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def _judged(self, token: bytes) -> gss.Accepted | gss.Refused:
+    async def _judged(self, token: bytes) -> gss.Accepted | gss.RefusedToken:
         return await self._threads.call(
             lambda: self._accept(token), timeout_s=TIMEOUT_S, what="our own ticket is not judged"
         )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Ticket(StrEnum):
+class TicketOutcome(StrEnum):
     """What came of a client's ticket."""
 
     ACCEPTED = "accepted"
@@ -14,10 +14,10 @@ class Ticket(StrEnum):
 
 
 TICKETS = {
-    Ticket.ACCEPTED: "shows who the client is",
-    Ticket.REFUSED: "shows nothing of anybody: forged, replayed, expired, or for another service",
-    Ticket.OVERLOADED: "was not looked at: max_handshakes, the share of its address, or too long a wait",
-    Ticket.FAILED: "could not be judged: the keytab cannot be used, or no answer in time",
+    TicketOutcome.ACCEPTED: "shows who the client is",
+    TicketOutcome.REFUSED: "shows nothing of anybody: forged, replayed, expired, or for another service",
+    TicketOutcome.OVERLOADED: "was not looked at: max_handshakes, the share of its address, or too long a wait",
+    TicketOutcome.FAILED: "could not be judged: the keytab cannot be used, or no answer in time",
 }
 """What each means, for the documentation."""
 
@@ -33,10 +33,10 @@ class TerminationStats:
         login_failures: logins of the service at a NameNode that failed.
     """
 
-    tickets: dict[Ticket, int]
+    tickets: dict[TicketOutcome, int]
     challenges: int = 0
     doas_refused: int = 0
     login_failures: int = 0
 
 
-NO_TERMINATION = TerminationStats(tickets=dict.fromkeys(Ticket, 0))
+NO_TERMINATION = TerminationStats(tickets=dict.fromkeys(TicketOutcome, 0))

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from nncache.hadoop.calls import PREFIX, StatusRequest
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal, NoRuleError
-from nncache.hadoop.kerberos.gss import Accepted, Refused
+from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
 from nncache.proxy.clients.error_replies import error_reply
@@ -27,7 +27,7 @@ from nncache.proxy.termination.cookies import (
     CHALLENGE,
     TAKEN_BACK,
     Keys,
-    Session,
+    LoginSession,
     encode_cookie,
     may_be_named,
     session_of,
@@ -86,7 +86,7 @@ class SessionLease:
     otherwise: Final = None
 
     def __init__(
-        self, session: Session, keys: Callable[[], Keys], unix_time: Callable[[], float], ends_at: float
+        self, session: LoginSession, keys: Callable[[], Keys], unix_time: Callable[[], float], ends_at: float
     ) -> None:
         self._ends_at_ms = session.ends_at_ms
         self._key = session.key
@@ -204,7 +204,7 @@ class Terminator:
 
     async def _authenticated(
         self, headers: Headers, peer: str, *, is_secure: bool
-    ) -> tuple[Session, Headers, bool]:
+    ) -> tuple[LoginSession, Headers, bool]:
         """Return who asks, header fields for the reply, and whether a cookie has said it.
 
         A cookie that is good goes before `Authorization`, as at a NameNode; one that is not counts for nothing.
@@ -228,12 +228,12 @@ class Terminator:
                 session = self._session(verdict.initiator)
                 answer: Header = (b"WWW-Authenticate", b"Negotiate " + b64encode(verdict.reply))
                 return session, (answer, encode_cookie(session, self._keys(), is_secure=is_secure)), False
-            case Refused(why):
+            case RefusedToken(why):
                 raise BadTicketError(f"the ticket is refused: {why}")
             case _:
                 assert_never(verdict)
 
-    def _session(self, principal: str) -> Session:
+    def _session(self, principal: str) -> LoginSession:
         try:
             user = self._names.short_name(principal)
         except NoRuleError as error:
@@ -241,7 +241,7 @@ class Terminator:
         if not (is_user_name(user) and may_be_named(user) and may_be_named(principal)):
             raise BadTicketError(f"{principal} is known as {user!r}, which is no name of a user")
         ends_at_ms = int((self._unix_time() + self._validity_s) * 1000)
-        return Session(user, principal, ends_at_ms, self._keys().keys[0])
+        return LoginSession(user, principal, ends_at_ms, self._keys().keys[0])
 
 
 def _values(headers: Iterable[Header], name: bytes) -> list[bytes]:

@@ -18,7 +18,7 @@ from nncache.hadoop.errors import (
 )
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.ports import Right
+from nncache.proxy.ports import WriteRight
 
 REFUSAL_REMEMBERED_S: Final = 300.0
 """A service that was refused once is no superuser; so long it is not tried first, and nor is a caller again who was
@@ -150,14 +150,14 @@ class PoolQueries:
         """Say whether the active NameNode knows the path as a directory, as the caller is told it."""
         return bool(await self._ask_as(caller, lambda rpc: rpc.is_directory(path)))
 
-    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+    async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
         """Say whether the caller may write the path."""
         if caller is None or (caller != RpcUser(self._pool.user) and self._helpful(caller) is None):
-            return Right.UNKNOWN
+            return WriteRight.UNKNOWN
         may = await self._ask_as(caller, lambda rpc: rpc.may_write(path))
         if caller in self._refused_callers:
-            return Right.UNKNOWN  # found out just now: it was the service that was asked
-        return Right.MISSING if may is None else Right.GRANTED if may else Right.DENIED
+            return WriteRight.UNKNOWN  # found out just now: it was the service that was asked
+        return WriteRight.MISSING if may is None else WriteRight.GRANTED if may else WriteRight.DENIED
 
     async def _ask_as(
         self, caller: RpcUser | None, question: Callable[[QueryRpc], Awaitable[bool | None]]

@@ -50,7 +50,7 @@ class ServiceLogin:
         self._clock = clock
         self._web = web
         self._session: aiohttp.ClientSession | None = None
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(
             asyncio.Lock
         )  # by address: one login at a time
         self._failed: dict[
@@ -98,7 +98,7 @@ class ServiceLogin:
         return without_service_fields(headers)
 
     async def _logged_in(self, address: str) -> str:
-        async with self._turns[address]:
+        async with self._locks[address]:
             if (cookie := self._login.cookie(address)) is not None:
                 return cookie  # another call's turn came first
             failed_at, failure = self._failed.get(address, (float("-inf"), None))

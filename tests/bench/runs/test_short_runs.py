@@ -75,7 +75,7 @@ def test_each_growth_is_measured(tmp_path: Path) -> None:
     rounds = rounds_in(tmp_path)
     for each in growth.Growth:
         ways = {round_["what"].rpartition(", ")[2] for round_ in rounds if round_["what"].startswith(each)}
-        assert ways == ({*growth.Way} if each in growth.MAX_GROWTH else {growth.Way.KNOWN})
+        assert ways == ({*growth.HitPath} if each in growth.MAX_GROWTH else {growth.HitPath.KNOWN})
     assert all(each["requests"] > 0 for each in rounds)
     assert (tmp_path / "chart.svg").exists()
 

@@ -28,7 +28,7 @@ class CountedIdentity(KerberosIdentity):
         self.name = "svc@R"
         self.may_fall_back = False
         self.given = 0
-        self.doubts = 0
+        self.rechecks = 0
         self.failure = ""
 
     async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
@@ -40,6 +40,6 @@ class CountedIdentity(KerberosIdentity):
             raise KerberosError(self.failure)
         return CountedNegotiation(self.given)
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Count."""
-        self.doubts += 1
+        self.rechecks += 1

@@ -12,7 +12,7 @@ from nncache.hadoop.kerberos.gss import (
     Accepted,
     GssContext,
     Mechanism,
-    Refused,
+    RefusedToken,
     accept,
     ticket_from_cache,
     ticket_from_keytab,
@@ -122,7 +122,7 @@ def test_a_clients_ticket_is_accepted_once(realm: KdcServer) -> None:
         context.step(HTTP, verdict.reply)
         assert context.is_complete
         again = accept(token, keytab)
-        assert isinstance(again, Refused)
+        assert isinstance(again, RefusedToken)
         assert "replay" in again.why
 
 
@@ -132,5 +132,5 @@ def test_what_shows_nothing_is_refused(realm: KdcServer, tmp_path: Path) -> None
     keytab = str(realm.keytab("HTTP/localhost"))
     token = GssContext(ticket, Mechanism.SPNEGO).step(HTTP, None)
     for wrong in (b"", b"`", b"NTLMSSP\0\x01\0\0\0", token[:-8], token[:40] + b"x" + token[41:]):
-        assert isinstance(accept(wrong, keytab), Refused)
-    assert isinstance(accept(token, str(tmp_path / "none")), Refused)
+        assert isinstance(accept(wrong, keytab), RefusedToken)
+    assert isinstance(accept(token, str(tmp_path / "none")), RefusedToken)

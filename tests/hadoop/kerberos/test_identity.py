@@ -152,7 +152,7 @@ async def test_a_ticket_that_a_server_refused_is_got_again(realm: KdcServer) -> 
     """With a new cache, so that the ticket for the server is a new one, too."""
     identity = made(of_alice(realm))
     first = await identity.initiator(Mechanism.KERBEROS, HANG_S)
-    identity.doubt()
+    identity.recheck()
     second = await identity.initiator(Mechanism.KERBEROS, HANG_S)
     assert first.context._ticket != second.context._ticket  # noqa: SLF001 - nothing else tells them apart
 
@@ -179,7 +179,7 @@ async def test_a_ticket_is_renewed_while_no_connection_is_made(
         keeping.cancel()
 
 
-async def test_a_keytab_that_was_opened_to_others_meanwhile_is_not_used(realm: KdcServer) -> None:
+async def test_a_keytab_opened_to_others_is_not_used(realm: KdcServer) -> None:
     """At the start it is a fault of the settings, later one that may pass."""
     settings = of_alice(realm)
     identity = made(settings)

@@ -9,7 +9,7 @@ import pytest
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import memory_cache
-from nncache.hadoop.kerberos.gss import Ticket, ticket_from_cache, ticket_from_keytab
+from nncache.hadoop.kerberos.gss import KerberosTicket, ticket_from_cache, ticket_from_keytab
 from nncache.hadoop.kerberos.memory_cache import destroy, new_cache
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.threads import KdcThreads
@@ -61,14 +61,14 @@ class Kdc:
         self.caches.append(f"MEMORY:{len(self.caches)}-{self.asked}")
         return self.caches[-1]
 
-    def _get(self, cache: str) -> Ticket:
+    def _get(self, cache: str) -> KerberosTicket:
         assert cache in self.caches
         self.asked += 1
         number = self.asked
         self.answers.wait(HANG_S)
         if self.failure:
             raise KerberosError(self.failure)
-        return Ticket(number, self.life_s)
+        return KerberosTicket(number, self.life_s)
 
 
 async def test_a_valid_ticket_is_used_until_half_its_life() -> None:
@@ -82,7 +82,7 @@ async def test_a_valid_ticket_is_used_until_half_its_life() -> None:
     assert kdc.asked == 2
 
 
-async def test_while_the_kdc_fails_the_present_ticket_serves_until_it_ends(
+async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """K1: an outage costs nothing as long as tickets last; the log says until when."""
@@ -134,7 +134,7 @@ async def test_a_valid_ticket_is_never_waited_for() -> None:
     await kdc.settled()
 
 
-async def test_without_a_ticket_the_last_failure_is_the_answer_for_a_while() -> None:
+async def test_without_a_ticket_the_last_failure_is_repeated() -> None:
     """However many ask."""
     kdc = Kdc()
     kdc.failure = "wrong key"
@@ -163,7 +163,7 @@ async def test_those_who_ask_at_once_share_one_attempt() -> None:
     assert kdc.asked == 1
 
 
-async def test_an_attempt_that_hangs_does_not_keep_others_from_beginning() -> None:
+async def test_a_hanging_attempt_does_not_block_others() -> None:
     """libkrb5 waits for about 50 s; a KDC that is back is found earlier."""
     kdc = Kdc()
     kdc.answers.clear()
@@ -178,7 +178,7 @@ async def test_an_attempt_that_hangs_does_not_keep_others_from_beginning() -> No
     assert len(kdc.caches) == 2  # the one in use, and the one before
 
 
-async def test_a_silent_kdc_is_named_once_and_an_attempt_that_fails_late_is_not(
+async def test_a_silent_kdc_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Of two attempts the first ends, with an error, when the second has long brought a ticket."""
@@ -217,11 +217,11 @@ async def test_a_ticket_that_a_server_refused_is_got_again_first() -> None:
     kdc = Kdc()
     await kdc.get()
     kdc.now = RETRY_WITHOUT_S
-    kdc.tickets.doubt()
+    kdc.tickets.recheck()
     assert await kdc.get() == 2
     kdc.failure = "no KDC"
     kdc.now += RETRY_WITHOUT_S
-    kdc.tickets.doubt()
+    kdc.tickets.recheck()
     assert await kdc.get() == 2
 
 
@@ -246,8 +246,8 @@ async def test_a_ticket_that_ends_at_once_is_none() -> None:
 async def test_a_ticket_cache_is_read_for_each_connection() -> None:
     """Another program renews it; an expired ticket says so."""
     lives = [100.0, 0.0]
-    tickets = CachedTickets(lambda: Ticket("t", lives.pop(0)), KdcThreads(), lambda: 0.0)
-    tickets.doubt()
+    tickets = CachedTickets(lambda: KerberosTicket("t", lives.pop(0)), KdcThreads(), lambda: 0.0)
+    tickets.recheck()
     assert (await tickets.get(HANG_S)).lifetime_s == 100.0
     with pytest.raises(KerberosError, match="is expired: renew it"):
         await tickets.get(HANG_S)
@@ -274,10 +274,10 @@ async def test_the_figures_of_a_ticket_cache() -> None:
     """Its ticket is the same until it ends at another time; whole seconds may differ by one."""
     now, life_s = 10.0, 100.0
 
-    def read() -> Ticket:
+    def read() -> KerberosTicket:
         if not life_s:
             raise KerberosError("no cache")
-        return Ticket("t", life_s)
+        return KerberosTicket("t", life_s)
 
     tickets = CachedTickets(read, KdcThreads(), lambda: now)
     assert tickets.stats() == TicketStats()

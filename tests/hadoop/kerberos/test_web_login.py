@@ -80,7 +80,7 @@ async def serving(
 
 
 @asynccontextmanager
-async def stand() -> AsyncIterator[tuple[NameNode, CountedIdentity, aiohttp.ClientSession, str]]:
+async def fake_cluster() -> AsyncIterator[tuple[NameNode, CountedIdentity, aiohttp.ClientSession, str]]:
     """A web server, and a session that logs in there."""
     namenode, identity = NameNode(), CountedIdentity()
     async with serving(namenode, identity) as (session, url):
@@ -89,7 +89,7 @@ async def stand() -> AsyncIterator[tuple[NameNode, CountedIdentity, aiohttp.Clie
 
 async def test_one_token_and_then_the_cookie() -> None:
     """The first request learns that one is needed."""
-    async with stand() as (namenode, _, session, url):
+    async with fake_cluster() as (namenode, _, session, url):
         for _ in range(3):
             async with session.get(url) as reply:
                 assert reply.status == 200
@@ -103,7 +103,7 @@ async def test_one_token_and_then_the_cookie() -> None:
 
 async def test_a_cookie_that_has_ended_is_replaced() -> None:
     """By another token."""
-    async with stand() as (namenode, _, session, url):
+    async with fake_cluster() as (namenode, _, session, url):
         await session.get(url)
         namenode.cookie = "hadoop.auth=new"
         namenode.set_cookie = "hadoop.auth=new; Path=/"
@@ -120,7 +120,7 @@ async def test_a_cookie_that_has_ended_is_replaced() -> None:
 
 async def test_a_token_is_never_sent_twice() -> None:
     """W1: aiohttp repeats a GET whose connection was lost, and a NameNode refuses a token that comes twice."""
-    async with stand() as (namenode, _, session, url):
+    async with fake_cluster() as (namenode, _, session, url):
         namenode.cuts = 1
         async with session.get(url) as reply:
             assert reply.status == 200
@@ -130,34 +130,34 @@ async def test_a_token_is_never_sent_twice() -> None:
 
 async def test_a_403_to_one_whom_the_server_knows_is_passed_on() -> None:
     """It comes with a cookie: access is denied, not the token."""
-    async with stand() as (namenode, identity, session, url):
+    async with fake_cluster() as (namenode, identity, session, url):
         namenode.answer = 403
         async with session.get(url) as reply:
             assert reply.status == 403
-        assert identity.doubts == 0
+        assert identity.rechecks == 0
 
 
 @pytest.mark.parametrize("refusal", [(403, "GSSException: Request is a replay (34)"), (401, "Unauthorized")])
 async def test_a_token_that_is_refused_is_an_error_with_advice(refusal: tuple[int, str]) -> None:
     """And the ticket for that server is got again."""
-    async with stand() as (namenode, identity, session, url):
+    async with fake_cluster() as (namenode, identity, session, url):
         namenode.refusal = refusal
         with pytest.raises(KerberosError, match=r"does not accept svc@R as HTTP/127\.0\.0\.1: .*its keytab"):
             await session.get(url)
-        assert identity.doubts == 1
+        assert identity.rechecks == 1
 
 
 async def test_without_a_ticket_the_reason_is_raised() -> None:
     """It is not the server's."""
-    async with stand() as (_, identity, session, url):
+    async with fake_cluster() as (_, identity, session, url):
         identity.failure = "no ticket"
         with pytest.raises(KerberosError, match="no ticket"):
             await session.get(url)
 
 
-async def test_only_the_addresses_that_are_named_get_a_token_or_a_cookie() -> None:
+async def test_only_named_addresses_get_a_token_or_cookie() -> None:
     """W2: a redirect may lead anywhere."""
-    async with stand() as (namenode, identity, session, url):
+    async with fake_cluster() as (namenode, identity, session, url):
         await session.get(url)
         namenode.asked.clear()
         async with session.get(url.replace("127.0.0.1", "localhost")) as reply:
@@ -170,7 +170,7 @@ async def test_only_the_addresses_that_are_named_get_a_token_or_a_cookie() -> No
 @pytest.mark.parametrize("proof", ["", "Negotiate", "Negotiate other"])
 async def test_a_server_that_does_not_prove_its_name_is_not_believed(answer: int, proof: str) -> None:
     """Whatever its status, and its cookie is not kept: W3."""
-    async with stand() as (namenode, identity, session, url):
+    async with fake_cluster() as (namenode, identity, session, url):
         namenode.answer, namenode.proves = answer, lambda _: proof
         for _ in range(2):
             with pytest.raises(
@@ -178,12 +178,12 @@ async def test_a_server_that_does_not_prove_its_name_is_not_believed(answer: int
             ):
                 await session.get(url)
         assert [cookie for cookie, _ in namenode.asked] == [None] * 4
-        assert identity.doubts == 0
+        assert identity.rechecks == 0
 
 
 async def test_a_failure_before_the_login_is_passed_on() -> None:
     """A server that starts, or is overloaded, proves nothing, and nothing of it is believed."""
-    async with stand() as (namenode, _, session, url):
+    async with fake_cluster() as (namenode, _, session, url):
         namenode.answer, namenode.proves = 503, lambda _: ""
         async with session.get(url) as reply:
             assert reply.status == 503
@@ -194,7 +194,7 @@ async def test_a_failure_before_the_login_is_passed_on() -> None:
 
 async def test_a_cookie_is_renewed_by_the_server_to_which_it_went() -> None:
     """W3: as with hadoop.http.authentication.token.max-inactive-interval."""
-    async with stand() as (namenode, _, session, url):
+    async with fake_cluster() as (namenode, _, session, url):
         await session.get(url)
         namenode.renewed = {"Set-Cookie": "hadoop.auth=later; Path=/"}
         await session.get(url)
@@ -204,9 +204,9 @@ async def test_a_cookie_is_renewed_by_the_server_to_which_it_went() -> None:
         assert namenode.asked == [("hadoop.auth=later", None)]
 
 
-async def test_what_asks_for_no_login_sets_no_cookie_and_says_nothing_about_files() -> None:
+async def test_without_a_login_no_cookie_is_set() -> None:
     """W3, W4: /jmx is open on some clusters, WebHDFS of a secured one never; a refusal is passed on."""
-    async with stand() as (namenode, identity, session, url):
+    async with fake_cluster() as (namenode, identity, session, url):
         namenode.asks = False
         for path in ("jmx", "jmx"):
             async with session.get(url + path) as reply:
@@ -271,7 +271,7 @@ async def proof_of(realm: KdcServer, identity: KerberosIdentity, host: str) -> s
 
 async def test_a_cookie_can_be_shown_elsewhere_and_taken_back() -> None:
     """By those who ask in another way; a later one is not forgotten for an earlier one's sake."""
-    async with stand() as (namenode, identity, session, url):
+    async with fake_cluster() as (namenode, identity, session, url):
         login = WebLogin(identity, [url[7:-1]], timeout_s=10.0)
         address = url[7:-1]
         assert login.cookie(address) is None

@@ -35,7 +35,7 @@ def check_of(address: str) -> NamespaceCheck:
     return check
 
 
-async def test_each_connection_is_compared_before_anything_is_asked_over_it() -> None:
+async def test_each_connection_is_compared_before_its_first_call() -> None:
     """I4: once for each connection; one that leads to another namespace is asked nothing and is closed."""
     moving = Moving()
     async with fake_server(moving.answer) as server:
@@ -62,7 +62,7 @@ async def test_each_connection_is_compared_before_anything_is_asked_over_it() ->
         await connection.close()
 
 
-async def test_a_connection_is_given_up_when_http_names_another_namespace() -> None:
+async def test_another_namespace_over_http_ends_the_connection() -> None:
     """I4: a NameNode was formatted, or its HTTP address leads elsewhere now."""
     moving = Moving()
     async with fake_server(moving.answer) as server:
@@ -143,7 +143,7 @@ async def test_a_connection_that_was_compared_is_not_asked_again() -> None:
         await unchecked.close()
 
 
-async def test_what_another_connection_met_is_over_when_ours_is_confirmed() -> None:
+async def test_a_confirmed_connection_ends_another_ones_trouble() -> None:
     """N2: as callers have connections of their own, and nobody need make a new one to find that all is well."""
     moving = Moving()
     async with fake_server(moving.answer) as server:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.events import (
-    AclEntry,
     AclKind,
     AclScope,
     Append,
@@ -16,6 +15,7 @@ from nncache.hadoop.events import (
     EditsPage,
     Event,
     EventBatch,
+    FileAclEntry,
     MetadataKind,
     MetadataUpdate,
     Rename,
@@ -98,7 +98,7 @@ PERM = pb.FsPermission(perm=0o750)
             MetadataUpdate(
                 path="/w/ä",
                 kind=MetadataKind.ACLS,
-                acls=(AclEntry(scope=AclScope.DEFAULT, kind=AclKind.USER, name="bob", permissions=5),),
+                acls=(FileAclEntry(scope=AclScope.DEFAULT, kind=AclKind.USER, name="bob", permissions=5),),
             ),
         ),
         (

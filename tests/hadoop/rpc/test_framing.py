@@ -70,7 +70,7 @@ def test_any_frame_holds_a_message_or_an_error(frame: bytes, start: int) -> None
     assert frame[:end].endswith(message)
 
 
-def test_a_frame_that_is_too_large_is_refused_by_its_announcement() -> None:
+def test_a_large_frame_is_refused_by_its_length() -> None:
     """Nobody collects megabytes to find out later; frames before it count."""
     assert split([encode_frame(b"ok") + (LIMIT + 1).to_bytes(4, "big")]) == [
         b"\x02ok",

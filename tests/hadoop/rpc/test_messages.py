@@ -112,7 +112,7 @@ def test_a_status_that_is_not_known_is_an_error() -> None:
         parse_reply(frame_of(b"\x08\x01\x10\x09", b"")[4:])
 
 
-def test_an_exception_that_is_not_text_is_shown_as_well_as_can_be() -> None:
+def test_an_exception_that_is_not_text_is_still_shown() -> None:
     """Bytes that are not UTF-8 do not hide what the server says."""
     reply = parse_reply(frame_of(b"\x08\x01\x10\x01\x22\x02a\xff", b"")[4:])
     assert isinstance(reply, Refused)

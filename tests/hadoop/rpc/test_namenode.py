@@ -101,7 +101,7 @@ async def test_any_user_is_told_which_namespace_it_serves(subject: Subject) -> N
                 await ask
 
 
-async def test_the_namespace_and_the_groups_of_a_user_are_told_to_any_user(subject: Subject) -> None:
+async def test_any_user_may_read_namespace_and_groups(subject: Subject) -> None:
     """Without a check that compares the namespace; a user who is not known has no groups."""
     async with subject.asked_as("alice") as rpc:
         assert await rpc.namespace() == subject.namespace_over_http()

@@ -160,7 +160,7 @@ def test_a_server_without_kerberos_is_refused() -> None:
         handshake().receive(reply(pb.RpcSasl(state=pb.RpcSasl.NEGOTIATE)))
 
 
-def test_a_server_with_simple_alone_is_refused_unless_that_is_allowed() -> None:
+def test_simple_authentication_is_refused_unless_allowed() -> None:
     """Anybody can be such a server (ipc.client.fallback-to-simple-auth-allowed)."""
     made = handshake()
     with pytest.raises(RpcLoginError, match=r"only has SIMPLE.*fallback_to_simple_auth_allowed"):

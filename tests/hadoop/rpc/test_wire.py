@@ -105,7 +105,7 @@ async def test_a_retired_wire_serves_those_who_wait_and_closes() -> None:
             await wire.wait_closed()
 
 
-async def test_a_wire_that_is_retired_with_nobody_waiting_closes_at_once() -> None:
+async def test_a_retired_idle_wire_closes_at_once() -> None:
     """There is nothing to wait for."""
     async with fake_server(lambda _: YES) as server:
         wire = await connect(server.address)

@@ -23,7 +23,7 @@ from tests.invalidation.virtual_time import VirtualLoop, clock
 from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.channels import ChannelName
-from tests.model.judge import Told
+from tests.model.judge import Reported
 from tests.model.namespace import SUPERUSER
 from tests.model.replies import parts, unquoted
 from tests.model.system import System
@@ -142,9 +142,9 @@ def tell(seed: int, *, channel: ChannelName | None = None) -> AttackHistory:
         channel = ChannelName.ZOOKEEPER if seed % ZOOKEEPER_EVERY == 0 else ChannelName.DIRECT
     if seed % PAIR_EVERY:
         return _run(_Attack(seed, channel))
-    told = [_Attack(seed, channel, has_secret=has_secret) for has_secret in (False, True)]
-    history, other = map(_run, told)
-    for without, with_secret in zip(told[0].shown, told[1].shown, strict=True):
+    reported = [_Attack(seed, channel, has_secret=has_secret) for has_secret in (False, True)]
+    history, other = map(_run, reported)
+    for without, with_secret in zip(reported[0].shown, reported[1].shown, strict=True):
         if without != with_secret:
             what = f"{with_secret} where it is {without} without a secret"
             history.findings.append(Finding(Broken.SAYS_NO_MORE, what))
@@ -262,7 +262,9 @@ class _Attack:
             spelled = unquote(call.target.partition("?")[0].removeprefix(PREFIX))
             answer = unquoted(answer, call.path, spelled)
             system.judge.read(
-                Told(path=call.path, user=ATTACKER, started=started, answer=answer, fields=fields, made=made)
+                Reported(
+                    path=call.path, user=ATTACKER, started=started, answer=answer, fields=fields, made=made
+                )
             )
 
     def _places(self) -> list[str]:
@@ -334,12 +336,12 @@ class _Attack:
     async def _poll(self) -> None:
         is_calm = clock() - self._disturbed_at > RECOVERY_S
         for user, path in WATCHED:
-            told = await self._system.read(path, user)
+            reported = await self._system.read(path, user)
             self.history.polls += 1
-            is_hit = told is not None and told.is_from_memory
+            is_hit = reported is not None and reported.is_from_memory
             self.history.hits += is_hit
             if not is_hit and is_calm:
-                made = told.made.decode() if told is not None else "no answer"
+                made = reported.made.decode() if reported is not None else "no answer"
                 self._found(
                     Broken.HITS_STAY_HITS, f"{path} for {user}: {made} after: {'; '.join(self._sent)}"
                 )
@@ -348,14 +350,14 @@ class _Attack:
         """Poll until everything is a hit; whether that was so in time."""
         until = clock() + within_s
         while True:
-            told = [await self._system.read(path, user) for user, path in WATCHED]
-            if all(each is not None and each.is_from_memory for each in told):
+            reported = [await self._system.read(path, user) for user, path in WATCHED]
+            if all(each is not None and each.is_from_memory for each in reported):
                 self._disturbed_at = 0.0
                 return True
             if clock() >= until:
                 what = ", ".join(
                     f"{path} for {user}: {each.made.decode() if each else 'no answer'}"
-                    for (user, path), each in zip(WATCHED, told, strict=True)
+                    for (user, path), each in zip(WATCHED, reported, strict=True)
                     if each is None or not each.is_from_memory
                 )
                 self._found(

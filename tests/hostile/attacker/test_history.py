@@ -6,7 +6,7 @@ from tests.hostile.attacker.history import tell
 HISTORIES = 80
 
 
-def test_no_call_of_a_stranger_costs_anybody_a_hit_or_tells_too_much() -> None:
+def test_a_strangers_call_costs_no_hit_and_leaks_nothing() -> None:
     """Any cheap calls; each invariant holds, and the histories are full enough to mean something."""
     figures = tell_chunk(range(1, HISTORIES + 1))
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails

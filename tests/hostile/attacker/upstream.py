@@ -15,18 +15,18 @@ from tests.invalidation.fakes import remote_error
 from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.cluster import Cluster, Operation, Writing
-from tests.model.namespace import TRUE, Answer, RefusedError, remote_exception
+from tests.model.known_credentials import NOT_ALLOWED
+from tests.model.namespace import TRUE, NameNodeReply, RefusedError, remote_exception
 from tests.model.upstream import HEADERS, ClientRequest, ModelQueries, ModelUpstream, ended
-from tests.model.vault import NOT_ALLOWED
 
 SERVICE = "svc"
 """As whom the proxy asks on its own account: on ZooKeeper it needs no right at all."""
 
 _DENIED = "org.apache.hadoop.security.AccessControlException"
 _REFUSED = remote_exception(_DENIED, "no")
-_REDIRECT = Answer(307, b"")
+_REDIRECT = NameNodeReply(307, b"")
 _BAD = remote_exception("java.lang.IllegalArgumentException", "no such thing", 400)
-_HTML = Answer(500, b"<html>")
+_HTML = NameNodeReply(500, b"<html>")
 OF_ANOTHER = NOT_ALLOWED
 _METHODS = frozenset({"GET", "PUT", "POST", "DELETE"})
 
@@ -41,7 +41,7 @@ class AttackRequest(ClientRequest):
     """
 
     call: AttackCall | None = None
-    said: list[Answer] = field(default_factory=list)
+    said: list[NameNodeReply] = field(default_factory=list)
 
 
 class AttackUpstream(ModelUpstream):
@@ -70,14 +70,14 @@ class AttackUpstream(ModelUpstream):
         await self._shielded(settle, settled)
         return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
 
-    async def _said(self, client: AttackRequest) -> Answer:
+    async def _said(self, client: AttackRequest) -> NameNodeReply:
         """Say it, and do it where the attacker may."""
         assert client.call is not None
         try:
             done = carry_out(self._cluster, client.call)
         except RefusedError as refusal:
             done = refusal.answer
-        if not isinstance(done, Answer):
+        if not isinstance(done, NameNodeReply):
             await ended(done)
             done = TRUE
         client.said.append(done)
@@ -102,7 +102,7 @@ class ServiceQueries(ModelQueries):
             raise remote_error(_DENIED)
 
 
-def carry_out(cluster: Cluster, call: AttackCall) -> Answer | Writing:
+def carry_out(cluster: Cluster, call: AttackCall) -> NameNodeReply | Writing:
     """Answer a call of the attacker as a NameNode does.
 
     Raises:
@@ -141,13 +141,13 @@ def carry_out(cluster: Cluster, call: AttackCall) -> Answer | Writing:
     return writing if writing.made else operations.reply(call.op, writing.made)
 
 
-def _answer_to_append(inode: ns.Inode) -> Answer:
+def _answer_to_append(inode: ns.Inode) -> NameNodeReply:
     """Only of a file with content is it asked where its blocks are, which takes the right to read it."""
     is_readable = inode.mode & 0o4 or inode.owner == ATTACKER
     return _REDIRECT if is_readable or not inode.length else _REFUSED
 
 
-def _answer_to_odd(call: AttackCall) -> Answer:
+def _answer_to_odd(call: AttackCall) -> NameNodeReply:
     if "doas=" in call.target:
         return OF_ANOTHER
     is_known = call.method in _METHODS and not call.target.endswith("user.name=")

@@ -50,8 +50,8 @@ FOREIGN_OPEN: Final = Variant(
     guarantee=Guarantee.HITS_KEPT,
     rule="The redirected OPEN of a directory costs nobody its status.",
     module="cache/store.py",
-    old="(spares_directory and entry.kind is Kind.DIRECTORY)",
-    new="(spares_directory and entry.kind is Kind.MISSING)",
+    old="(spares_directory and entry.kind is EntryKind.DIRECTORY)",
+    new="(spares_directory and entry.kind is EntryKind.MISSING)",
 )
 ORACLE_HEADER: Final = Variant(
     name="oracle-header",

@@ -6,15 +6,15 @@ import dns.flags
 import dns.message
 
 from nncache.proxy.errors import ClientError
-from nncache.proxy.registry_wish import MOST_ENTRIES, REGISTRY, is_registry, read_registry_wish
+from nncache.proxy.registry_request import MOST_ENTRIES, REGISTRY, is_registry, read_registry_request
 from nncache.registry import paths
 from nncache.registry.dns_answers import (
     MAX_QUERY_BYTES,
     PLAIN_UDP_BYTES,
     TCP_BYTES,
     UDP_BYTES,
-    Answers,
-    Authority,
+    DnsResponder,
+    ZoneAuthority,
 )
 from nncache.registry.dns_records import records_of
 from nncache.registry.dns_zone import Zone
@@ -25,7 +25,7 @@ from nncache.registry.record_json import encode_record, parse_record
 from tests.hostile.fuzzing.target import Target, hold, text_of
 
 _ENTRY: Final = "/services/jobs"
-_AUTHORITY: Final = Authority.of("registry.example.com", "ns.example.com", ttl_s=7, serial=1)
+_AUTHORITY: Final = ZoneAuthority.of("registry.example.com", "ns.example.com", ttl_s=7, serial=1)
 _ID_BYTES: Final = 2
 
 
@@ -73,17 +73,21 @@ def check_request(data: bytes) -> None:
     spelled, _, accept = text_of(data).partition("\n")
     target = REGISTRY + spelled
     try:
-        wish = read_registry_wish(target, ((b"Accept", accept.encode("utf-8", "surrogateescape")),))
+        registry_request = read_registry_request(
+            target, ((b"Accept", accept.encode("utf-8", "surrogateescape")),)
+        )
     except ClientError as error:
         hold(error.status in range(400, 500), "a refusal with another status")
         return
-    hold(0 < wish.limit <= MOST_ENTRIES, "a limit out of bounds")
-    hold(not (wish.is_html and wish.is_prometheus), "two formats")
-    hold(wish.is_list or not wish.is_recursive, "a recursive question that is no list")
+    hold(0 < registry_request.limit <= MOST_ENTRIES, "a limit out of bounds")
+    hold(not (registry_request.is_html and registry_request.is_prometheus), "two formats")
+    hold(
+        registry_request.is_list or not registry_request.is_recursive, "a recursive question that is no list"
+    )
     if is_registry(target):
-        hold(wish.path.startswith(("/", "\udcff")) or "%" in spelled, "a path that is none")
+        hold(registry_request.path.startswith(("/", "\udcff")) or "%" in spelled, "a path that is none")
     try:
-        found = paths.readable(wish.path)
+        found = paths.readable(registry_request.path)
     except InvalidPathnameError:
         return
     hold(paths.readable(found) == found, "two spellings of one path")
@@ -92,7 +96,7 @@ def check_request(data: bytes) -> None:
 def check_dns(data: bytes) -> None:
     """A message, over UDP or, where the first byte is odd, over TCP."""
     is_tcp, message = bool(data[:1] and data[0] % 2), data[1:]
-    answers = Answers(_ZONE, _AUTHORITY)
+    answers = DnsResponder(_ZONE, _AUTHORITY)
     reply = answers.reply(message, is_tcp=is_tcp)
     hold(answers.unanswered == (reply is None), "what is not answered is not counted")
     if reply is None:
@@ -154,7 +158,7 @@ REGISTRY_TARGETS: Final = (
     ),
     Target(
         name="registry-request",
-        invariant="a wish within its bounds, or a refusal of the client's kind",
+        invariant="a request within its bounds, or a refusal of the client's kind",
         check=check_request,
         seeds=(
             b"/services/nncache?list&limit=10&after=%2Fservices%2Fa\ntext/html, */*;q=0.1",
@@ -163,7 +167,7 @@ REGISTRY_TARGETS: Final = (
             b"/%2e%2e/..;/%zz?list=maybe&list\ntext/html;q=0,application/xhtml+xml",
         ),
         modules=(
-            "nncache.proxy.registry_wish",
+            "nncache.proxy.registry_request",
             "nncache.proxy.preferred_type",
             "nncache.registry.paths",
         ),

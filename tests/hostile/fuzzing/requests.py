@@ -17,7 +17,7 @@ from nncache.hadoop.paths import (
     parent,
 )
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
-from nncache.proxy.conditional import MAX_TAGS, etag_of, wish_of
+from nncache.proxy.conditional import MAX_TAGS, conditions_of, etag_of
 from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import caller_of, rpc_user_of
@@ -86,10 +86,10 @@ def check_fields(data: bytes) -> None:
         for field_name, colon, value in (line.partition(b":") for line in data.split(b"\n"))
         if colon
     )
-    wish = cache_directive_of(fields)
-    hold(cache_directive_of(fields[::-1]) is wish, "the order of the fields matters")
+    conditions = cache_directive_of(fields)
+    hold(cache_directive_of(fields[::-1]) is conditions, "the order of the fields matters")
     hold(
-        cache_directive_of((key.swapcase(), value) for key, value in fields) is wish,
+        cache_directive_of((key.swapcase(), value) for key, value in fields) is conditions,
         "the case of a name matters",
     )
     hold(
@@ -108,7 +108,9 @@ def check_fields(data: bytes) -> None:
             authentication_of(read, (*fields, (b"Cookie", b"a=b"))) != held,
             "another cookie beside a credential is overlooked",
         )
-    if wish is not CacheDirective.NO_TRACE and not any(key.lower() == b"cache-control" for key, _ in fields):
+    if conditions is not CacheDirective.NO_TRACE and not any(
+        key.lower() == b"cache-control" for key, _ in fields
+    ):
         hold(
             cache_directive_of((*fields, (b"Cache-Control", b"no-cache"))) is CacheDirective.REFRESH,
             "no-cache is overlooked",
@@ -121,32 +123,36 @@ def check_fields(data: bytes) -> None:
         hold(before == [value for key, value in sent if key.lower() == kept], f"{kept!r} is dropped")
 
 
-def check_wishes(data: bytes) -> None:
+def check_conditions(data: bytes) -> None:
     """Values of `Prefer` and of `If-None-Match`, a line each by turns."""
     lines = data.split(b"\n")
     prefers, tags = (
         [(key, value) for value in lines[first::2]] for first, key in ((0, b"Prefer"), (1, b"if-none-match"))
     )
-    wish = wish_of((*prefers, *tags), max_wait_s=_MAX_WAIT_S)
-    hold(wish == wish_of((*tags, *prefers), max_wait_s=_MAX_WAIT_S), "the order of two fields matters")
+    conditions = conditions_of((*prefers, *tags), max_wait_s=_MAX_WAIT_S)
+    hold(
+        conditions == conditions_of((*tags, *prefers), max_wait_s=_MAX_WAIT_S),
+        "the order of two fields matters",
+    )
     swapped = tuple((key.swapcase(), value) for key, value in (*prefers, *tags))
-    hold(wish == wish_of(swapped, max_wait_s=_MAX_WAIT_S), "the case of a name matters")
+    hold(conditions == conditions_of(swapped, max_wait_s=_MAX_WAIT_S), "the case of a name matters")
     all_tags = (each.strip().removeprefix(b"W/") for _, value in tags for each in value.split(b","))
     ours = dict.fromkeys(each for each in all_tags if each == b"*" or _OUR_TAG.fullmatch(each))
     known = frozenset(list(ours)[:MAX_TAGS]) if tags else None
     hold(
-        (wish.known if wish else None) == known, "other tags than the first of ours that a naive reader sees"
+        (conditions.known if conditions else None) == known,
+        "other tags than the first of ours that a naive reader sees",
     )
-    if wish is None:
+    if conditions is None:
         return
-    hold(0 <= wish.wait_s <= _MAX_WAIT_S, "a longer wait than there may be")
+    hold(0 <= conditions.wait_s <= _MAX_WAIT_S, "a longer wait than there may be")
     hold(
-        wish.wait_s == 0 or b"wait" in b",".join(value for _, value in prefers).lower(),
-        "a wait that is no wish",
+        conditions.wait_s == 0 or b"wait" in b",".join(value for _, value in prefers).lower(),
+        "a wait that is not a valid preference",
     )
-    hold(not wish.is_not_modified(404, data), "304 of an error")
-    is_held = wish.known is not None and etag_of(data) in wish.known
-    hold(wish.is_not_modified(200, data) == is_held, "304 of what the client does not have")
+    hold(not conditions.is_not_modified(404, data), "304 of an error")
+    is_held = conditions.known is not None and etag_of(data) in conditions.known
+    hold(conditions.is_not_modified(200, data) == is_held, "304 of what the client does not have")
 
 
 def check_callers(data: bytes) -> None:
@@ -218,8 +224,8 @@ REQUESTS: Final = (
     ),
     Target(
         name="header-fields",
-        invariant="a wish, whatever the fields' order and the case of their names; credentials, other cookies and "
-        "no-cache are never overlooked; the client's address is ours to say",
+        invariant="a preference, whatever the fields' order and the case of their names; credentials, other cookies "
+        "and no-cache are never overlooked; the client's address is ours to say",
         check=check_fields,
         seeds=(
             b'Host:nn\nAccept:*/*\nCookie:hadoop.auth="u=a&p=a&t=simple&e=1&s=x"',
@@ -231,10 +237,10 @@ REQUESTS: Final = (
         modules=("nncache.proxy.cache_directives", "nncache.proxy.headers"),
     ),
     Target(
-        name="wish-to-wait",
+        name="prefer-wait",
         invariant="tags are those of a naive reader; no wait is longer than allowed or comes from nothing; the order "
         "of two fields and the case of their names do not matter; an error is never a 304",
-        check=check_wishes,
+        check=check_conditions,
         seeds=(
             b'wait=10\n"a", W/"b"',
             b'respond-async, WAIT = "7" ; x=1\n*\nwait=5\n"c"',

@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
 from tests.hostile.real.raw import RawAsker, is_own_refusal
-from tests.world import Where, World
+from tests.proxied_cluster import ProxiedCluster, Where
 
 MAX_WINDOWS: Final = 320
 """So few that the attacker uses up a share: then the directories in which they may write are covered, and no others."""
@@ -92,25 +92,33 @@ class RealFigures:
         return short
 
 
-def lay_out(world: World, directory: str) -> None:
+def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
     """Make what is attacked, in a directory in which only its owner may rename anything."""
-    world.must(world.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755"))
+    proxied_cluster.must(
+        proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
+    )
     for path, owner, mode in _DIRECTORIES:
-        world.mkdirs(directory + path, permission=mode)
-        world.must(world.call(Where.NAMENODE, "PUT", "SETOWNER", directory + path, owner=owner))
+        proxied_cluster.mkdirs(directory + path, permission=mode)
+        proxied_cluster.must(
+            proxied_cluster.call(Where.NAMENODE, "PUT", "SETOWNER", directory + path, owner=owner)
+        )
     for path, owner, mode in _FILES:
-        world.must(world.write(Where.NAMENODE, directory + path, b"x"))
-        world.must(world.call(Where.NAMENODE, "PUT", "SETOWNER", directory + path, owner=owner))
-        world.must(world.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory + path, permission=mode))
-    world.settle()
+        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, directory + path, b"x"))
+        proxied_cluster.must(
+            proxied_cluster.call(Where.NAMENODE, "PUT", "SETOWNER", directory + path, owner=owner)
+        )
+        proxied_cluster.must(
+            proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory + path, permission=mode)
+        )
+    proxied_cluster.settle()
 
 
 class RealAttack:
     """One run."""
 
-    def __init__(self, world: World, directory: str, *, seed: int) -> None:
+    def __init__(self, proxied_cluster: ProxiedCluster, directory: str, *, seed: int) -> None:
         self.figures = RealFigures()
-        self._world = world
+        self._world = proxied_cluster
         self._directory = directory
         self._chance = random.Random(seed)
         self._named = [directory + path for path in _NAMED]

@@ -13,8 +13,8 @@ from typing import Final
 
 from nncache.testbed.asker import Asker
 from tests.hostile.real.raw import RawAsker, is_own_refusal, made
+from tests.proxied_cluster import ProxiedCluster, Where
 from tests.proxy.wire import RawReply
-from tests.world import Where, World
 
 _PREFIX: Final = b"/webhdfs/v1"
 _TIMES: Final = 3
@@ -80,15 +80,15 @@ class PathFigures:
         return short
 
 
-def lay_out(world: World, directory: str) -> None:
+def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
     """Make a file or a directory of every second name, as the superuser; a name that HDFS refuses stays missing."""
-    with Asker(world.cluster.namenodes[0].http) as asker:
+    with Asker(proxied_cluster.cluster.namenodes[0].http) as asker:
         for name in _NAMES[2::2]:
             spelled = "".join(f"%{byte:02X}" for byte in name.encode())
-            target = f"{_PREFIX.decode()}{directory}/{spelled}?op=MKDIRS&user.name={world.cluster.superuser}"
+            target = f"{_PREFIX.decode()}{directory}/{spelled}?op=MKDIRS&user.name={proxied_cluster.cluster.superuser}"
             asker.ask("PUT", target)
-    world.must(world.write(Where.NAMENODE, f"{directory}/f", b"x"))
-    world.settle()
+    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, f"{directory}/f", b"x"))
+    proxied_cluster.settle()
 
 
 def draw(chance: random.Random, directory: str, user: str) -> bytes:
@@ -115,11 +115,19 @@ def _spelled(chance: random.Random, name: str) -> bytes:
 
 
 async def compare(
-    world: World, directory: str, *, forms: int, seed: int, progress: Callable[[int], None] = lambda _: None
+    proxied_cluster: ProxiedCluster,
+    directory: str,
+    *,
+    forms: int,
+    seed: int,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> PathFigures:
     """Ask for so many forms of paths at and below the directory."""
     figures, chance = PathFigures(), random.Random(seed)
-    async with RawAsker(world.proxy.address) as through, RawAsker(world.cluster.namenodes[0].http) as direct:
+    async with (
+        RawAsker(proxied_cluster.proxy.address) as through,
+        RawAsker(proxied_cluster.cluster.namenodes[0].http) as direct,
+    ):
         for number in range(forms):
             await _compare(through, direct, draw(chance, directory, "alice"), figures)
             figures.forms += 1

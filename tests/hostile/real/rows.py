@@ -10,8 +10,8 @@ from typing import Final
 
 from tests.hostile.wire.serving import statuses_of
 from tests.hostile.wire.smuggling import ROWS, Row
+from tests.proxied_cluster import ProxiedCluster
 from tests.proxy.wire import RawClient
-from tests.world import World
 
 _REFUSALS: Final = frozenset({400, 405, 408, 414, 431, 505})
 _AT_ONCE: Final = 32
@@ -19,7 +19,9 @@ _PATIENCE_S: Final = 3.0
 """For a server that waits for the rest of a body; what it has said by then is all."""
 
 
-async def compare_rows(world: World, progress: Callable[[int], None] = lambda _: None) -> list[str]:
+async def compare_rows(
+    proxied_cluster: ProxiedCluster, progress: Callable[[int], None] = lambda _: None
+) -> list[str]:
     """Return a line for each row in which the proxy says what no NameNode says."""
     turn, done = asyncio.Semaphore(_AT_ONCE), 0
 
@@ -27,7 +29,8 @@ async def compare_rows(world: World, progress: Callable[[int], None] = lambda _:
         nonlocal done
         async with turn:
             ours, theirs = await asyncio.gather(
-                _answer(world.proxy.address, row), _answer(world.cluster.namenodes[0].http, row)
+                _answer(proxied_cluster.proxy.address, row),
+                _answer(proxied_cluster.cluster.namenodes[0].http, row),
             )
         done += 1
         progress(done)

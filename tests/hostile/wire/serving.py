@@ -11,7 +11,7 @@ _PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ServedReply:
     """What came of one.
 
     Attributes:
@@ -37,7 +37,7 @@ class Outcome:
         return wrong
 
 
-async def send(row: Row, piece: int = 0) -> Outcome:
+async def send(row: Row, piece: int = 0) -> ServedReply:
     """Send a row, whole or in pieces of so many bytes, and give what came of it."""
     async with RawNameNode(says(_OK)) as namenode:
         # Each row ends with the connection: what is complete is idle then, what is not is given up.
@@ -47,7 +47,7 @@ async def send(row: Row, piece: int = 0) -> Outcome:
             RawClient.connected(proxy.port) as client,
         ):
             statuses = statuses_of(await _answers(client, row.raw, piece))
-        return Outcome(statuses, tuple(namenode.heads))
+        return ServedReply(statuses, tuple(namenode.heads))
 
 
 async def _answers(client: RawClient, raw: bytes, piece: int) -> bytes:

@@ -15,7 +15,7 @@ from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from tests.hostile.wire.replies import BAD_REPLIES, PATH, BadReply, reply
 from tests.proxy.doubles import FILE, FakeClock
-from tests.proxy.front_scene import DictNameNode, NoSignal
+from tests.proxy.front_fixture import DictNameNode, NoSignal
 from tests.proxy.wire import FakePool, Heard, RawClient, RawNameNode, limits_of_tests, says, serving
 
 TERM = 7
@@ -23,7 +23,7 @@ ASK = f"GET /webhdfs/v1{PATH}?op=GETFILESTATUS&user.name=alice HTTP/1.1\r\nHost:
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A proxy that may keep what it is told, before a NameNode of bytes."""
 
     front_end: FrontEnd
@@ -38,7 +38,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(namenode: RawNameNode) -> AsyncIterator[Scene]:
+async def fixture(namenode: RawNameNode) -> AsyncIterator[Fixture]:
     """Start it."""
     limits = limits_of_tests(upstream_timeout_s=0.5, failover_wait_s=0.3)
     cache = MetadataCache(CacheSettings(glob=("/w/*",), max_staleness_s=3600.0))
@@ -52,7 +52,7 @@ async def scene(namenode: RawNameNode) -> AsyncIterator[Scene]:
         FrontEnd(cache, upstream, queries, NoSignal(), ProxySettings(), boottime, limits) as front_end,
         serving(front_end.handle, limits=limits) as server,
     ):
-        yield Scene(front_end, server.port)
+        yield Fixture(front_end, server.port)
 
 
 def test_each_reply_has_a_name_of_its_own() -> None:
@@ -72,17 +72,17 @@ async def test_nothing_of_a_bad_reply_is_kept(bad: BadReply) -> None:
             heard.writer.close()
 
     good = says(reply(FILE))
-    async with RawNameNode() as namenode, scene(namenode) as made:
-        told = {"is_bad": True}
+    async with RawNameNode() as namenode, fixture(namenode) as made:
+        reported = {"is_bad": True}
 
         async def answer(heard: Heard) -> None:
-            await (act if told["is_bad"] else good)(heard)
+            await (act if reported["is_bad"] else good)(heard)
 
         namenode.acts = (answer,)
         status, _, how = await made.ask()
         assert status in bad.statuses, (status, how)
         assert b"hit" not in how
-        told["is_bad"] = False
+        reported["is_bad"] = False
         assert (await made.ask())[:2] == (200, FILE)
         status, body, how = await made.ask()
         assert (status, body, how) == (200, FILE, b"nncache; hit")
@@ -101,7 +101,7 @@ async def test_a_reply_without_an_end_takes_no_memory() -> None:
             await heard.say(b"%x\r\n%b\r\n" % (len(part), part))
         await heard.say(b"0\r\n\r\n")
 
-    async with RawNameNode(act) as namenode, scene(namenode) as made:
+    async with RawNameNode(act) as namenode, fixture(namenode) as made:
         async with RawClient.connected(made.port, receive_buffer=65_536) as client:
             tracemalloc.start()
             try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.hostile.wire.serving import Outcome, send
+from tests.hostile.wire.serving import ServedReply, send
 from tests.hostile.wire.smuggling import ROWS, SMUGGLED, Row
 
 
@@ -25,4 +25,4 @@ async def test_what_is_smuggled_would_be_seen() -> None:
     outcome = await send(row)
     assert outcome.heads != ()
     assert outcome.wrongs(row) != []
-    assert Outcome((500,), ()).wrongs(row) != []
+    assert ServedReply((500,), ()).wrongs(row) != []

@@ -6,7 +6,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from nncache.cache import CacheSettings, Caller, Conclusion, Fetch, Kind, Known, MetadataCache, Reply
+from nncache.cache import CacheSettings, Caller, Conclusion, EntryKind, Fetch, Known, MetadataCache, Reply
 from nncache.cache.entries import Directory
 from nncache.hadoop.change import Change
 from nncache.hadoop.globs import GlobSet
@@ -66,8 +66,8 @@ class Before:
 
     globs: Sequence[str]
     is_per_path: bool
-    kind: Kind  # what every path is to the first caller
-    fills: Sequence[tuple[str, Caller, Kind]]
+    kind: EntryKind  # what every path is to the first caller
+    fills: Sequence[tuple[str, Caller, EntryKind]]
     questions: Sequence[tuple[str, Caller]]
     windows: Sequence[Window]
 
@@ -85,8 +85,12 @@ def cases(draw: st.DrawFn, max_changes: int) -> tuple[Before, list[tuple[int, Ch
     before = Before(
         chosen,
         draw(st.booleans()),
-        draw(st.sampled_from(Kind)),
-        draw(st.lists(st.tuples(near(filters), st.sampled_from(CALLERS), st.sampled_from(Kind)), max_size=5)),
+        draw(st.sampled_from(EntryKind)),
+        draw(
+            st.lists(
+                st.tuples(near(filters), st.sampled_from(CALLERS), st.sampled_from(EntryKind)), max_size=5
+            )
+        ),
         draw(st.lists(st.tuples(near(filters), st.sampled_from(CALLERS)), max_size=5)),
         draw(st.lists(windows(filters), max_size=2)),
     )
@@ -104,7 +108,7 @@ class After:
     decisions: tuple[str, ...]  # how each caller is answered about each path then
 
 
-def after(before: Before, told: Iterable[tuple[int, Change]]) -> After:
+def after(before: Before, reported: Iterable[tuple[int, Change]]) -> After:
     """Tell a cache changes, and look."""
     cache = MetadataCache(
         CacheSettings(glob=tuple(before.globs), grants="per_path" if before.is_per_path else "per_directory")
@@ -118,7 +122,7 @@ def after(before: Before, told: Iterable[tuple[int, Change]]) -> After:
     asked = [cache.lookup(path, caller, NOW, refresh=True) for path, caller in before.questions]
     for window in before.windows:
         cache.open_window(window.path, window.after_txid, NOW, window.topmost_missing)
-    for txid, change in told:
+    for txid, change in reported:
         cache.apply(change, NOW, txid)
     cache.check()
     entries, grants = _kept(cache)
@@ -126,7 +130,7 @@ def after(before: Before, told: Iterable[tuple[int, Change]]) -> After:
         path for path in PATHS if before.filters.matches(path) and cache.explain(path, NOW).in_two_step_write
     )
     kept = tuple(
-        cache.conclude(decision.ticket, _reply(decision.ticket.path, Kind.FILE))
+        cache.conclude(decision.ticket, _reply(decision.ticket.path, EntryKind.FILE))
         for decision in asked
         if isinstance(decision, Fetch)
     )
@@ -134,8 +138,8 @@ def after(before: Before, told: Iterable[tuple[int, Change]]) -> After:
     return After(entries, grants, covered, kept, decisions)
 
 
-def _reply(path: str, kind: Kind) -> Known:
-    reply = Reply(404 if kind is Kind.MISSING else 200, (), path.encode())
+def _reply(path: str, kind: EntryKind) -> Known:
+    reply = Reply(404 if kind is EntryKind.MISSING else 200, (), path.encode())
     return Known(reply=reply, kind=kind, replied_at=NOW, term=TERM)
 
 

@@ -21,7 +21,7 @@ from nncache.invalidation.channel.records import (
     encode_filter_record,
 )
 from nncache.invalidation.channel.znodes import Znodes
-from nncache.invalidation.publisher.narrowing import matched, narrow
+from nncache.invalidation.publisher.relevance import matched, narrow
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.fakes import FakeNameNode
 

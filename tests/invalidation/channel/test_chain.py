@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nncache.invalidation.channel.chain import Broken, Chain, Next, Replayed
+from nncache.invalidation.channel.chain import Chain, ChainBroken, Next, Replayed
 from nncache.invalidation.channel.records import Link
 
 LINKS = (Link("c", 10, 13), Link("c", 13, 14), Link("c", 14, 20))
@@ -35,7 +35,7 @@ def test_what_was_read_already_is_passed_over() -> None:
 def test_a_missing_record_breaks_the_chain() -> None:
     """GapFlush: exactly the missing transactions are known; the position stays."""
     chain = Chain("c", 10)
-    assert chain.receive(LINKS[1]) == Broken("transactions 11 to 13 are missing")
+    assert chain.receive(LINKS[1]) == ChainBroken("transactions 11 to 13 are missing")
     assert chain.txid == 10
 
 
@@ -43,7 +43,7 @@ def test_a_missing_record_breaks_the_chain() -> None:
 def test_another_life_of_the_stream_breaks_the_chain(link: Link) -> None:
     """GapFlush: a stream restarted may have missed anything, wherever its numbers stand."""
     chain = Chain("c", 10)
-    assert chain.receive(link) == Broken("the stream was restarted")
+    assert chain.receive(link) == ChainBroken("the stream was restarted")
     assert chain.txid == 10
 
 
@@ -77,6 +77,6 @@ def test_what_a_chain_has_read_has_no_hole(found: list[tuple[str, int, int]]) ->
         match chain.receive(link):
             case Next():
                 read |= set(range(previous + 1, link.txid + 1))
-            case Broken() | Replayed():
+            case ChainBroken() | Replayed():
                 pass
         assert read == set(range(chain.txid + 1))

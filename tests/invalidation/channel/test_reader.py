@@ -7,63 +7,63 @@ import pytest
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.channel.untrusted_znodes import MAX_REMEMBERED, BadZnodes
 from nncache.invalidation.errors import MissingEventsError
+from tests.invalidation.channel.fake_cluster import staged
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import staged
 from tests.invalidation.virtual_time import clock
 
 
 async def test_many_records_come_in_order_and_once() -> None:
     """However many were written between a notification and the read."""
-    async with staged() as stage:
-        stage.press.max_records = 1000
-        async with stage.stream:
+    async with staged() as fake_cluster:
+        fake_cluster.press.max_records = 1000
+        async with fake_cluster.stream:
             for burst in (1, 2, 3, 4, 5, 31, 32, 33, 34, 100):
-                txids = [stage.unlink(f"/joe/{burst}/{number}", "/joe/x") for number in range(burst)]
-                assert [(await stage.next_changes())[1] for _ in txids] == txids
+                txids = [fake_cluster.unlink(f"/joe/{burst}/{number}", "/joe/x") for number in range(burst)]
+                assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
 
 
 async def test_records_trimmed_before_they_were_read_end_the_life() -> None:
     """GapFlush: a record that is gone is missed, and said to be."""
-    async with staged() as stage:
-        async with stage.stream:
-            await stage.next_covered(0)
-            for _ in range(stage.press.max_records + 1):
-                stage.unlink("/joe/a")
+    async with staged() as fake_cluster:
+        async with fake_cluster.stream:
+            await fake_cluster.next_covered(0)
+            for _ in range(fake_cluster.press.max_records + 1):
+                fake_cluster.unlink("/joe/a")
             with pytest.raises(MissingEventsError, match="transactions 11 to 11 are missing"):
-                await stage.next_changes()
-        async with stage.stream:
-            txid = stage.unlink("/joe/b")
-            assert await stage.next_changes() == (("/joe/b",), txid)
+                await fake_cluster.next_changes()
+        async with fake_cluster.stream:
+            txid = fake_cluster.unlink("/joe/b")
+            assert await fake_cluster.next_changes() == (("/joe/b",), txid)
 
 
 async def test_as_many_records_as_are_kept_are_no_gap() -> None:
     """GapFlush: nothing is flushed that need not be."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        txids = [stage.unlink("/joe/a") for _ in range(stage.press.max_records)]
-        assert [(await stage.next_changes())[1] for _ in txids] == txids
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        txids = [fake_cluster.unlink("/joe/a") for _ in range(fake_cluster.press.max_records)]
+        assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
 
 
 async def test_a_stream_begun_anew_ends_the_life() -> None:
     """GapFlush: another chain is another stream, though its transactions fit."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        stage.unlink("/joe/a")
-        await stage.next_changes()
-        stage.press.begin_anew()
-        stage.unlink("/joe/b")
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.unlink("/joe/a")
+        await fake_cluster.next_changes()
+        fake_cluster.press.begin_anew()
+        fake_cluster.unlink("/joe/b")
         with pytest.raises(MissingEventsError, match="restarted"):
-            await stage.next_changes()
+            await fake_cluster.next_changes()
 
 
 @pytest.mark.parametrize("data", [b"", b"9", b"x", b"010"])
 async def test_a_value_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
     """GapFlush: position ahead of what is published."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        stage.press.put(ZNODES.cache, data)
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.press.put(ZNODES.cache, data)
         with pytest.raises(MissingEventsError, match=r"went back|not a transaction id"):
-            await stage.next_changes()
+            await fake_cluster.next_changes()
 
 
 @pytest.mark.parametrize(
@@ -71,57 +71,57 @@ async def test_a_value_that_goes_back_or_is_none_ends_the_life(data: bytes) -> N
 )
 async def test_a_corrupt_record_ends_the_life(data: bytes) -> None:
     """GapFlush: nobody knows what it said; the stream goes on behind it."""
-    async with staged() as stage:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.server.disconnect(stage.session)
-            txid = stage.unlink("/joe/a")
-            stage.press.put(f"{ZNODES.cache}/{txid}", data)
-            stage.server.connect()
+    async with staged() as fake_cluster:
+        async with fake_cluster.stream:
+            await fake_cluster.next_covered(0)
+            fake_cluster.server.disconnect(fake_cluster.session)
+            txid = fake_cluster.unlink("/joe/a")
+            fake_cluster.press.put(f"{ZNODES.cache}/{txid}", data)
+            fake_cluster.server.connect()
             with pytest.raises(MissingEventsError, match=f"{ZNODES.cache}/{txid}"):
-                await stage.next_changes()
-        async with stage.stream:
+                await fake_cluster.next_changes()
+        async with fake_cluster.stream:
             asked_at = clock()
-            stage.stream.request_probe()
-            assert (await stage.next_covered(asked_at)).txid == txid
-            txid = stage.unlink("/joe/b")
-            assert await stage.next_changes() == (("/joe/b",), txid)
-        assert stage.stream.stats().records.corrupt_znodes == 1
+            fake_cluster.stream.request_probe()
+            assert (await fake_cluster.next_covered(asked_at)).txid == txid
+            txid = fake_cluster.unlink("/joe/b")
+            assert await fake_cluster.next_changes() == (("/joe/b",), txid)
+        assert fake_cluster.stream.stats().records.corrupt_znodes == 1
 
 
 async def test_foreign_children_are_ignored() -> None:
     """They are counted, once each."""
-    async with staged() as stage:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.press.put(f"{ZNODES.cache}/readme", b"hello")
+    async with staged() as fake_cluster:
+        async with fake_cluster.stream:
+            await fake_cluster.next_covered(0)
+            fake_cluster.press.put(f"{ZNODES.cache}/readme", b"hello")
             for _ in range(2):
-                stage.server.disconnect(stage.session)
-                txids = [stage.unlink("/joe/a") for _ in range(6)]
-                stage.server.connect()
-                assert [(await stage.next_changes())[1] for _ in txids] == txids
-        assert stage.stream.stats().records.foreign_znodes == 1
+                fake_cluster.server.disconnect(fake_cluster.session)
+                txids = [fake_cluster.unlink("/joe/a") for _ in range(6)]
+                fake_cluster.server.connect()
+                assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
+        assert fake_cluster.stream.stats().records.foreign_znodes == 1
 
 
 async def test_what_was_read_of_a_record_already_is_not_yielded_again() -> None:
     """A stream that was followed from inside a record yields the rest of it."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        stage.namenode.unlink("/joe/a")
-        stage.namenode.unlink("/joe/b")
-        stage.press.cache.txid = 8
-        stage.press.publish()
-        assert await stage.next_changes() == (("/joe/a", "/joe/b"), 12)
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.namenode.unlink("/joe/a")
+        fake_cluster.namenode.unlink("/joe/b")
+        fake_cluster.press.cache.txid = 8
+        fake_cluster.press.publish()
+        assert await fake_cluster.next_changes() == (("/joe/a", "/joe/b"), 12)
 
 
 async def test_a_chain_that_is_missing_its_newest_record_ends_the_life() -> None:
     """GapFlush: the value says that there was one."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        operations = stage.press.cache_record(Stale(()), 11)[1:]
-        stage.press.commit(*operations)
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        operations = fake_cluster.press.cache_record(Stale(()), 11)[1:]
+        fake_cluster.press.commit(*operations)
         with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
-            await stage.next_changes()
+            await fake_cluster.next_changes()
         assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
 
 

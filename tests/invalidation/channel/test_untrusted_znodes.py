@@ -10,7 +10,7 @@ from nncache.invalidation.channel.untrusted_znodes import (
     AT_ONCE,
     MAX_REMEMBERED,
     BadZnodes,
-    Refused,
+    UnreadableZnode,
     each_znode,
 )
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
@@ -24,7 +24,7 @@ async def read(zookeeper: FakeSession, paths: Sequence[str]) -> dict[str, bytes 
         match znode:
             case Znode():
                 found[path] = znode.data
-            case Refused():
+            case UnreadableZnode():
                 found[path] = znode.error.path
             case None:
                 found[path] = None

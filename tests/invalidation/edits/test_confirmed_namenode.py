@@ -7,14 +7,14 @@ import pytest
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
+from tests.invalidation.fake_cluster import FakeCluster, fake_cluster, play, txids
 from tests.invalidation.fakes import FakeNameNode
-from tests.invalidation.stage import Stage, play, stage, txids
 from tests.invalidation.virtual_time import clock
 
 
-async def test_a_reply_over_a_new_connection_is_not_believed_before_the_identity_is_confirmed() -> None:
+async def test_a_new_connection_is_confirmed_before_its_replies() -> None:
     """The connection is cut under a poll and made again by the client: that reply is thrown away."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     suspicions = len(on.pool.suspicions)
@@ -29,7 +29,7 @@ async def test_a_reply_over_a_new_connection_is_not_believed_before_the_identity
 
 async def test_without_confirmation_nothing_is_read() -> None:
     """While the web pages that tell the identity are silent, a new connection is of no use."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.pool.is_blind = True
@@ -44,7 +44,7 @@ async def test_without_confirmation_nothing_is_read() -> None:
 @pytest.mark.parametrize("lost", [0, 3])
 async def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
     """What its predecessor showed may never have reached the log, whether or not transactions are missing."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.namenode.restart(lost=lost)
@@ -57,7 +57,7 @@ async def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
 async def test_another_active_ends_the_life_though_the_old_one_answers() -> None:
     """The pool's word counts, not that polls succeed."""
     other = FakeNameNode("other", active=False)
-    on = stage(other)
+    on = fake_cluster(other)
     await on.source.start(None)
     await on.source.read()
     on.namenode.started_ms += 1  # as the pool sees it; the connection goes on
@@ -68,7 +68,7 @@ async def test_another_active_ends_the_life_though_the_old_one_answers() -> None
 
 async def test_an_active_that_changes_under_a_poll_ends_the_life() -> None:
     """The reply to a poll during which another became active is not used."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
 
@@ -84,7 +84,7 @@ async def test_an_active_that_changes_under_a_poll_ends_the_life() -> None:
 async def test_a_failover_is_survived_by_a_new_life() -> None:
     """The old one says StandbyException, the pool finds the new one: this run ends, the next reads there."""
     standby = FakeNameNode("nn2", active=False)
-    on = stage(standby)
+    on = fake_cluster(standby)
     standby.log = on.namenode.log
     await on.source.start(None)
     await on.source.read()
@@ -100,7 +100,7 @@ async def test_a_failover_is_survived_by_a_new_life() -> None:
 async def test_with_peers_coverage_needs_their_word() -> None:
     """Bounded: nothing is covered later than the last probe that found one active, and nothing while two claim it."""
     peer = FakeNameNode("nn2", active=False)
-    on = stage(peer)
+    on = fake_cluster(peer)
     await on.source.start(None)
     confirmed_as_of = on.pool.confirmed_as_of
     await asyncio.sleep(0.5)
@@ -116,9 +116,9 @@ async def test_with_peers_coverage_needs_their_word() -> None:
     assert (await on.source.read()).fresh_as_of is None
 
 
-async def test_a_connection_that_changes_while_starting_is_not_believed() -> None:
+async def test_a_connection_that_changes_at_start_is_refused() -> None:
     """The position may be that of another process."""
-    on = stage()
+    on = fake_cluster()
     original = on.pool.suspect
 
     def suspect_and_arm(*args: object) -> None:
@@ -134,7 +134,7 @@ def test_a_wish_for_coverage_is_not_forgotten() -> None:
     """One that comes right after a probe is met by the next probe, 50 ms later, and not by the pool's own second."""
     peer = FakeNameNode("nn2", active=False)
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         await on.source.start(None)
         await on.source.read()
         on.source.wake()
@@ -154,7 +154,7 @@ def test_a_wish_for_coverage_is_not_forgotten() -> None:
 
 async def test_a_wish_outside_a_life_asks_nobody() -> None:
     """There is nobody to ask."""
-    on = stage()
+    on = fake_cluster()
     on.source.wake()
     assert on.pool.suspicions == []
 
@@ -168,18 +168,18 @@ def elsewhere() -> FakeNameNode:
     return other
 
 
-async def test_a_life_does_not_begin_with_the_edits_of_another_namespace() -> None:
+async def test_no_life_begins_with_edits_of_another_namespace() -> None:
     """Bounded: both namespaces are named; no page is asked for."""
-    on = stage()
+    on = fake_cluster()
     on.namenode.rpc_leads_to = other = elsewhere()
     with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*BP-1.*--namenode-rpc"):
         await on.source.start(None)
     assert other.asked == on.namenode.asked == []
 
 
-async def test_a_connection_made_again_to_another_namespace_ends_the_life() -> None:
+async def test_reconnecting_to_another_namespace_ends_the_life() -> None:
     """Bounded: and it may begin again when the address is put right."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.namenode.rpc_leads_to = other = elsewhere()
@@ -195,7 +195,7 @@ async def test_a_connection_made_again_to_another_namespace_ends_the_life() -> N
 async def test_another_namespace_seen_by_somebody_else_ends_the_life() -> None:
     """Such as a question of a caller over a connection of its own, or the web page of another NameNode."""
     other = FakeNameNode("peer", active=False)
-    on = stage(other)
+    on = fake_cluster(other)
     await on.source.start(None)
     await on.source.read()
     other.namespace = Namespace("CID-2", "BP-2")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nncache.hadoop.events import EditsPage, EventBatch, Unlink
-from nncache.invalidation.edits.cursor import EditsCursor, Gap, Progress
+from nncache.invalidation.edits.cursor import EditsCursor, EditsGap, PageResult
 from nncache.invalidation.errors import GapKind
 
 
@@ -26,15 +26,15 @@ def idle(sync: int) -> EditsPage:
     return page(-1, -1, sync)
 
 
-def progress(outcome: Progress | Gap) -> Progress:
+def progress(outcome: PageResult | EditsGap) -> PageResult:
     """Return what must be no gap."""
-    assert isinstance(outcome, Progress)
+    assert isinstance(outcome, PageResult)
     return outcome
 
 
-def gap(outcome: Progress | Gap) -> str:
+def gap(outcome: PageResult | EditsGap) -> str:
     """Return why it is a gap."""
-    assert isinstance(outcome, Gap)
+    assert isinstance(outcome, EditsGap)
     return outcome.reason
 
 
@@ -43,7 +43,7 @@ def test_a_complete_page_covers_its_own_poll() -> None:
     cursor = EditsCursor(10)
     assert cursor.next_txid == 11
     seen = progress(cursor.receive(page(11, 14, 14, 12, 14), 5.0))
-    assert seen == Progress(
+    assert seen == PageResult(
         batches=(batch(12), batch(14)),
         through_txid=14,
         covered_at=5.0,
@@ -80,13 +80,13 @@ def test_an_idle_reply_covers() -> None:
     assert (seen.through_txid, seen.covered_at, seen.advanced, seen.is_behind) == (10, 5.0, False, False)
 
 
-def test_an_idle_reply_that_should_have_found_something_covers_nothing() -> None:
+def test_an_idle_reply_that_missed_something_covers_nothing() -> None:
     """A NameNode whose log is being closed returns nothing though there is something to read."""
     seen = progress(EditsCursor(10).receive(idle(12), 5.0))
     assert (seen.covered_at, seen.advanced, seen.is_behind) == (None, False, True)
 
 
-def test_nothing_is_covered_while_the_namenode_does_not_know_what_is_durable() -> None:
+def test_nothing_is_covered_without_a_durable_txid() -> None:
     """A syncTxid of 0 (it has just become active) lets pages be read, but covers nothing."""
     cursor = EditsCursor(10)
     seen = progress(cursor.receive(page(11, 12, 0, 12), 5.0))
@@ -148,9 +148,13 @@ def test_a_gap_says_as_a_value_how_to_go_on() -> None:
     """What is purged has a first and a last transaction; an odd page may be right when asked for again."""
     cursor = EditsCursor(10, synced_txid=10)
     purged = cursor.receive(page(14, 15, 15, 14), 5.0)
-    assert purged == Gap("purged: asked for 11, got 14", GapKind.PURGED, 11, 13)
-    assert cursor.receive(idle(9), 5.0) == Gap("the log went back: synced to 9, was 10", GapKind.WENT_BACK)
-    assert cursor.receive(page(10, 11, 11), 5.0) == Gap("not a page from 11: 10 to 11", GapKind.UNREADABLE)
+    assert purged == EditsGap("purged: asked for 11, got 14", GapKind.PURGED, 11, 13)
+    assert cursor.receive(idle(9), 5.0) == EditsGap(
+        "the log went back: synced to 9, was 10", GapKind.WENT_BACK
+    )
+    assert cursor.receive(page(10, 11, 11), 5.0) == EditsGap(
+        "not a page from 11: 10 to 11", GapKind.UNREADABLE
+    )
 
 
 @dataclass

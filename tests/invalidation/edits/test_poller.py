@@ -16,14 +16,14 @@ from nncache.invalidation.errors import (
     UnreadableEditsError,
 )
 from nncache.invalidation.settings import PollingSettings
+from tests.invalidation.fake_cluster import FakeCluster, fake_cluster, play, txids
 from tests.invalidation.fakes import ACCESS_CONTROL, IO, STANDBY, remote_error
-from tests.invalidation.stage import Stage, play, stage, txids
 from tests.invalidation.virtual_time import clock, until
 
 
 async def test_a_life_begins_at_the_present_end() -> None:
     """What happened before is not read; the first poll is believed and covers."""
-    on = stage()
+    on = fake_cluster()
     assert on.source.term == 0
     opened_at = clock()
     await on.source.start(None)
@@ -41,7 +41,7 @@ async def test_a_life_begins_at_the_present_end() -> None:
 
 async def test_a_life_may_begin_at_a_checkpoint() -> None:
     """A publisher goes on where it stopped."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(4)
     assert txids(await on.read_until(lambda read: read.through_txid == 10)) == [5, 6, 7, 8, 9, 10]
 
@@ -49,13 +49,13 @@ async def test_a_life_may_begin_at_a_checkpoint() -> None:
 def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
     """Purged before it was read, or rolled back: both are said before anything is promised (GapFlush)."""
 
-    async def purged(on: Stage) -> None:
+    async def purged(on: FakeCluster) -> None:
         on.namenode.log.first_kept = 6
         with pytest.raises(MissingEventsError, match="purged: asked for 5, got 6") as caught:
             await on.source.start(4)
         assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 5, 5)
 
-    async def rolled_back(on: Stage) -> None:
+    async def rolled_back(on: FakeCluster) -> None:
         with pytest.raises(MissingEventsError, match="went back") as caught:
             await on.source.start(11)
         assert caught.value.kind is GapKind.WENT_BACK
@@ -66,7 +66,7 @@ def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
 
 async def test_the_end_may_be_ahead_of_what_is_durable() -> None:
     """The transaction being synced when the run begins is no sign of a log that went back."""
-    on = stage()
+    on = fake_cluster()
     on.namenode.unsynced = 2
     await on.source.start(None)
     assert not (await on.source.read()).is_durable
@@ -78,7 +78,7 @@ async def test_the_end_may_be_ahead_of_what_is_durable() -> None:
 
 async def test_changes_are_read_once_and_in_order_page_after_page() -> None:
     """Pages follow each other at once, and only the last covers."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.namenode.max_events = 2
@@ -94,7 +94,7 @@ async def test_changes_are_read_once_and_in_order_page_after_page() -> None:
 
 async def test_idle_polls_keep_the_interval() -> None:
     """A quiet second costs a hundred polls."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     end = clock() + 1.0
     await on.read_until(lambda _: clock() >= end)
@@ -103,7 +103,7 @@ async def test_idle_polls_keep_the_interval() -> None:
 
 async def test_waking_hurries_the_next_poll() -> None:
     """Coverage is waited for: an idle wait of 5 s is cut short."""
-    on = stage(poll_interval_s=5.0)
+    on = fake_cluster(poll_interval_s=5.0)
     await on.source.start(None)
     await on.source.read()
     began_at = clock()
@@ -116,7 +116,7 @@ async def test_waking_hurries_the_next_poll() -> None:
 
 async def test_polling_keeps_to_its_budget() -> None:
     """Under steady change polls of 0.1 s leave one every two seconds, once the burst is used up."""
-    on = stage(roll_interval_s=0.0)
+    on = fake_cluster(roll_interval_s=0.0)
     await on.source.start(None)
     await on.source.read()
     on.namenode.takes_s = 0.1
@@ -134,7 +134,7 @@ async def test_polling_keeps_to_its_budget() -> None:
 
 async def test_a_cut_connection_loses_nothing() -> None:
     """FailToNameNode: no flush, nothing covered meanwhile, and reading resumes at once when the way is free."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.namenode.is_reachable = False
@@ -155,7 +155,7 @@ async def test_a_cut_connection_loses_nothing() -> None:
 
 async def test_a_reset_connection_costs_no_waiting() -> None:
     """The first try after a failure is made at once."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.namenode.cut()
@@ -174,7 +174,7 @@ async def test_a_reset_connection_costs_no_waiting() -> None:
 )
 async def test_who_may_not_read_edits_is_told_so(refusal: Exception) -> None:
     """At the start, and when the right is taken away later."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.namenode.refusal = refusal
@@ -186,7 +186,7 @@ async def test_who_may_not_read_edits_is_told_so(refusal: Exception) -> None:
 
 async def test_a_start_without_an_active_namenode_fails() -> None:
     """The consumer tries again."""
-    on = stage()
+    on = fake_cluster()
     on.namenode.state = HaState.STANDBY
     with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
         await on.source.start(None)
@@ -195,7 +195,7 @@ async def test_a_start_without_an_active_namenode_fails() -> None:
 @pytest.mark.parametrize("fault", ["unreachable", "standby", "becoming active", "unconfirmed"])
 async def test_a_start_that_cannot_be_finished_fails(fault: str) -> None:
     """Nothing is promised before the first poll was believed."""
-    on = stage()
+    on = fake_cluster()
     if fault == "unreachable":
         on.namenode.is_reachable = False
     elif fault == "standby":
@@ -212,7 +212,7 @@ async def test_a_start_that_cannot_be_finished_fails(fault: str) -> None:
 @pytest.mark.parametrize("fault", [remote_error(IO, "Gap in transactions"), MalformedReplyError("event 99")])
 async def test_edits_that_stay_unreadable_are_given_up(fault: Exception) -> None:
     """They may be lost for good: a new run at the present end is better than none."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.namenode.refusal = fault
@@ -226,7 +226,7 @@ async def test_edits_that_stay_unreadable_are_given_up(fault: Exception) -> None
 @pytest.mark.parametrize("fault", [remote_error(IO, "Gap in transactions"), MalformedReplyError("event 99")])
 async def test_a_start_at_edits_that_cannot_be_read_says_so(fault: Exception) -> None:
     """A publisher that begins at its checkpoint has to tell them from a NameNode that is not there."""
-    on = stage()
+    on = fake_cluster()
     on.namenode.refusal = fault
     with pytest.raises(UnreadableEditsError):
         await on.source.start(4)
@@ -239,7 +239,7 @@ async def test_a_start_at_edits_that_cannot_be_read_says_so(fault: Exception) ->
 
 async def test_a_namenode_that_is_only_becoming_active_is_not_believed() -> None:
     """Its syncTxid may be one of its last run as the active one: that is no log that went back."""
-    on = stage()
+    on = fake_cluster()
     on.namenode.unsynced, on.namenode.becoming_active = 5, True
     with pytest.raises(ChannelUnavailableError, match="becoming active"):
         await on.source.start(10)
@@ -249,7 +249,7 @@ async def test_a_namenode_that_is_only_becoming_active_is_not_believed() -> None
 
 async def test_edits_unreadable_for_a_while_lose_nothing() -> None:
     """Passing refusals, and errors that end in time, are waited for."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     loop = asyncio.get_running_loop()
@@ -263,7 +263,7 @@ async def test_edits_unreadable_for_a_while_lose_nothing() -> None:
 
 async def test_a_cancelled_read_loses_nothing() -> None:
     """P2: the page is asked for again."""
-    on = stage()
+    on = fake_cluster()
     await on.source.start(None)
     await on.source.read()
     on.namenode.unlink("/a")
@@ -276,7 +276,7 @@ async def test_a_cancelled_read_loses_nothing() -> None:
 def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """One line when it lasts, one when it is over."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         await on.source.start(None)
         await on.source.read()
         on.namenode.is_reachable = False

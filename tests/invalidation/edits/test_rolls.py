@@ -6,14 +6,14 @@ import logging
 import pytest
 
 from nncache.invalidation.edits.poller import ROLL_WAIT_S
+from tests.invalidation.fake_cluster import FakeCluster, fake_cluster, play
 from tests.invalidation.fakes import ACCESS_CONTROL, remote_error
-from tests.invalidation.stage import Stage, play, stage
 from tests.invalidation.virtual_time import clock
 
 
 async def test_a_slow_segment_is_rolled_and_then_by_its_length() -> None:
     """The first roll comes with a slow poll, the next ones with the number of transactions."""
-    on = stage(roll_after_txids=100, roll_interval_s=10.0)
+    on = fake_cluster(roll_after_txids=100, roll_interval_s=10.0)
     await on.source.start(None)
     on.namenode.takes_s = 0.02
     on.namenode.unlink("/a")
@@ -30,9 +30,9 @@ async def test_a_slow_segment_is_rolled_and_then_by_its_length() -> None:
     assert on.source.stats().rolls == 2
 
 
-async def test_a_roll_that_is_not_answered_soon_does_not_hold_up_the_polls() -> None:
+async def test_a_slow_roll_does_not_delay_polls() -> None:
     """Bounded costs no hits while RPC is slow: two round trips and a third for the roll would close the gate."""
-    on = stage(poll_budget_share=1.0, roll_interval_s=10.0)
+    on = fake_cluster(poll_budget_share=1.0, roll_interval_s=10.0)
     await on.source.start(None)
     on.namenode.takes_s = 1.1
     on.namenode.unlink("/a")
@@ -52,7 +52,7 @@ async def test_a_roll_that_is_not_answered_soon_does_not_hold_up_the_polls() -> 
 def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
     """Reading goes on, the log says what follows."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         on.namenode.roll_refusal = remote_error(ACCESS_CONTROL)
         on.namenode.takes_s = 0.02
         await on.source.start(None)
@@ -70,7 +70,7 @@ def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptur
 
 async def test_a_failed_roll_is_tried_again_later() -> None:
     """Safe mode ends; a cut connection is a cut connection."""
-    on = stage()
+    on = fake_cluster()
     on.namenode.roll_refusal = remote_error("org.apache.hadoop.hdfs.server.namenode.SafeModeException")
     on.namenode.takes_s = 0.02
     await on.source.start(None)

@@ -68,7 +68,7 @@ def test_the_subscribers_of_one_filter_fit_into_a_znode() -> None:
         Filter("a", "/a", "joe", tuple(f"{number:04}" + 100 * "\\" for number in range(2000)))
 
 
-def test_the_definition_holds_what_only_an_administrator_may_change() -> None:
+def test_the_definition_holds_what_administrators_change() -> None:
     """Owner and subscribers are not in it: the directory that the owner edits says both."""
     assert encode_definition(JOE) == b'{"name":"joe.SUCCESS-1","pathGlob":"/user/joe/*/*/_SUCCESS"}\n'
     assert (

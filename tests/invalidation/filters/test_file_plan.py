@@ -4,7 +4,7 @@ import pytest
 
 from nncache.invalidation.filters.definition import Filter, FilterError
 from nncache.invalidation.filters.file_plan import Change, FilePlan, plan_file
-from nncache.invalidation.filters.filter_file import Entry
+from nncache.invalidation.filters.filter_file import FileEntry
 from nncache.invalidation.filters.hdfs_reader import StoredFilters
 from nncache.invalidation.filters.settings import FilterSettings
 
@@ -13,7 +13,7 @@ ANN = Filter("ann", "/user/ann/*", "ann", ("bob",))
 STORED = StoredFilters(filters={"joe": JOE, "ann": ANN}, broken={"bad": "why"}, odd_subscribers={})
 
 
-def plan(*entries: Entry, prune: bool = False) -> FilePlan:
+def plan(*entries: FileEntry, prune: bool = False) -> FilePlan:
     """Compare with what is there."""
     return plan_file(entries, STORED, user="root", prune=prune)
 
@@ -21,9 +21,9 @@ def plan(*entries: Entry, prune: bool = False) -> FilePlan:
 def test_what_is_left_out_stays_as_it_is() -> None:
     """Owner and subscribers; of a new filter they are those of who applies the file, and none."""
     made = plan(
-        Entry(name="joe", path_glob="/user/joe/*"),
-        Entry(name="ann", path_glob="/x"),
-        Entry(name="new", path_glob="/n"),
+        FileEntry(name="joe", path_glob="/user/joe/*"),
+        FileEntry(name="ann", path_glob="/x"),
+        FileEntry(name="new", path_glob="/n"),
     )
     assert made == FilePlan(
         added=(Filter("new", "/n", "root"),),
@@ -45,7 +45,7 @@ def test_what_is_left_out_stays_as_it_is() -> None:
 )
 def test_whatever_differs_is_a_change(after: Filter) -> None:
     """Glob, owner, subscribers; an empty list means none."""
-    entry = Entry(
+    entry = FileEntry(
         name="joe",
         path_glob=after.path_glob,
         owner=after.owner,
@@ -60,14 +60,14 @@ def test_new_globs_that_match_less_than_they_seem_to_are_named() -> None:
         filters={"joe": Filter("joe", "/j/**", "joe", ()), "ann": ANN}, broken={}, odd_subscribers={}
     )
     globs = {"joe": "/j/**", "ann": "/a/**", "new": "/a/**", "other": "/b/**/x", "plain": "/c/*"}
-    entries = [Entry(name=name, path_glob=glob, owner="root") for name, glob in globs.items()]
+    entries = [FileEntry(name=name, path_glob=glob, owner="root") for name, glob in globs.items()]
     named = plan_file(entries, stored, user="root", prune=False).pitfalls
     assert [trouble.partition(":")[0] for trouble in named] == ["/a/**", "/b/**/x"]
 
 
 def test_nothing_is_removed_unless_asked_for() -> None:
     """What is broken goes, too: no file would ever name it."""
-    entry = Entry(name="joe", path_glob="/user/joe/*")
+    entry = FileEntry(name="joe", path_glob="/user/joe/*")
     kept, pruned = plan(entry), plan(entry, prune=True)
     assert (kept.removed, kept.unlisted, kept.is_empty) == ((), ("ann", "bad"), True)
     assert (pruned.removed, pruned.unlisted, pruned.is_empty) == (("ann", "bad"), (), False)
@@ -75,11 +75,11 @@ def test_nothing_is_removed_unless_asked_for() -> None:
 
 def test_a_broken_filter_of_the_file_is_left_alone() -> None:
     """Why is told; HDFS has not what the file says."""
-    made = plan(Entry(name="bad", path_glob="/b"), prune=True)
+    made = plan(FileEntry(name="bad", path_glob="/b"), prune=True)
     assert made.broken == {"bad": "why"}
     assert "bad" not in made.removed
     assert not plan_file(
-        [Entry(name="bad", path_glob="/b")],
+        [FileEntry(name="bad", path_glob="/b")],
         StoredFilters(filters={}, broken={"bad": "why"}, odd_subscribers={}),
         user="root",
         prune=False,
@@ -89,13 +89,13 @@ def test_a_broken_filter_of_the_file_is_left_alone() -> None:
 def test_a_new_filter_needs_an_owner_that_hdfs_knows() -> None:
     """The user who applies the file may be none."""
     with pytest.raises(FilterError, match="owner: 'a:b'"):
-        plan_file([Entry(name="n", path_glob="/n")], STORED, user="a:b", prune=False)
+        plan_file([FileEntry(name="n", path_glob="/n")], STORED, user="a:b", prune=False)
 
 
 def test_what_is_beyond_the_limits_is_refused() -> None:
     """Of what the file adds or changes; what it removes makes room."""
     limits = FilterSettings(max_filters=2)
-    wide, new = Entry(name="joe", path_glob="/*/x"), Entry(name="new", path_glob="/n")
+    wide, new = FileEntry(name="joe", path_glob="/*/x"), FileEntry(name="new", path_glob="/n")
     assert plan_file([wide], STORED, user="root", prune=False, limits=limits).refused.keys() == {"joe"}
     assert plan_file([new], STORED, user="root", prune=False, limits=limits).refused.keys() == {"new"}
     assert plan_file([new], STORED, user="root", prune=True, limits=limits).refused == {}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from nncache.invalidation.filters.definition import Filter, FilterError, check_glob
 from nncache.invalidation.filters.filter_file import (
     BadFilterFileError,
-    Entry,
     Fault,
+    FileEntry,
     encode_filters,
     parse_filters,
 )
@@ -36,8 +36,8 @@ def test_an_entry_says_what_is_wanted() -> None:
     """Sorted by name, subscribers each once; what is left out is not said."""
     ann = '[[filter]]\nname = "ann"\nglob = "/a"\n'
     assert parse_filters(JOE + ann) == (
-        Entry(name="ann", path_glob="/a"),
-        Entry(
+        FileEntry(name="ann", path_glob="/a"),
+        FileEntry(
             name="joe", path_glob="/user/joe/*/_SUCCESS", owner="joe", allowed_subscribers=("alice", "bob")
         ),
     )

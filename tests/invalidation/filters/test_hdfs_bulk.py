@@ -7,7 +7,7 @@ import pytest
 from nncache.invalidation.errors import FiltersUnavailableError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.file_plan import FilePlan, plan_file
-from nncache.invalidation.filters.filter_file import Entry
+from nncache.invalidation.filters.filter_file import FileEntry
 from nncache.invalidation.filters.hdfs_bulk import AT_ONCE, Done, carry_out
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from tests.invalidation.filters.fake_hdfs import FakeHdfs
@@ -15,12 +15,14 @@ from tests.invalidation.filters.place import Place
 
 PATH = "/filters"
 ENTRIES = tuple(
-    Entry(name=f"f{number:03}", path_glob=f"/t/{number}/*", owner="ann", allowed_subscribers=("bob", "joe"))
+    FileEntry(
+        name=f"f{number:03}", path_glob=f"/t/{number}/*", owner="ann", allowed_subscribers=("bob", "joe")
+    )
     for number in range(100)
 )
 
 
-async def planned(store: FilterStore, *entries: Entry, prune: bool = False) -> FilePlan:
+async def planned(store: FilterStore, *entries: FileEntry, prune: bool = False) -> FilePlan:
     """Compare with what is there now."""
     return plan_file(entries, await store.read_all(), user="root", prune=prune)
 
@@ -30,10 +32,10 @@ async def test_what_is_planned_is_done(place: Place) -> None:
     await place.add("f000", "old")
     await place.put("f001", b'{"name": "f001", "pathGlob": "/by/hand"}', users=("bob", "eve"))
     plan, done = await planned(place.store, *ENTRIES[:5], prune=True), Done()
-    told: list[tuple[int, int]] = []
-    await carry_out(plan, place.store, done, lambda finished, of: told.append((finished, of)))
+    reported: list[tuple[int, int]] = []
+    await carry_out(plan, place.store, done, lambda finished, of: reported.append((finished, of)))
     assert done == Done(added=3, changed=2, removed=1)
-    assert told == [(number, 6) for number in range(1, 7)]
+    assert reported == [(number, 6) for number in range(1, 7)]
     again = await planned(place.store, *ENTRIES[:5], prune=True)
     assert (again.is_empty, again.unchanged) == (True, 5)
     assert await place.names() == [f"f{number:03}" for number in range(5)]

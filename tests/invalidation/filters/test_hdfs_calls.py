@@ -11,7 +11,7 @@ from tests.invalidation.filters.fake_hdfs import refusal
 MAY = "only an administrator may"
 
 
-def told(failure: Exception) -> str:
+def reported(failure: Exception) -> str:
     """Return what is told of a failure."""
     with pytest.raises(FiltersUnavailableError) as caught, answered("f cannot be added", who_may=MAY):
         raise failure
@@ -60,7 +60,7 @@ def test_a_refused_user_hears_who_may() -> None:
 )
 def test_any_other_failure_names_its_reason(failure: Exception, reason: str) -> None:
     """Whatever kind of failure it is, the sentence begins with what could not be done."""
-    assert told(failure) == f"f cannot be added: {reason}"
+    assert reported(failure) == f"f cannot be added: {reason}"
     assert reason_of(failure) == reason
 
 

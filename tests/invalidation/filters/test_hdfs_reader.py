@@ -9,7 +9,7 @@ from nncache.hadoop.errors import DataNodeUnavailableError
 from nncache.hadoop.filestatus import FileType
 from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.definition import ATTRIBUTE, MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
-from nncache.invalidation.filters.hdfs_reader import Broken, FilterReader, StoredFilter
+from nncache.invalidation.filters.hdfs_reader import BrokenDefinition, FilterReader, StoredFilter
 from nncache.invalidation.filters.read_ahead import ReadBefore
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, refusal
 from tests.invalidation.filters.place import Place
@@ -77,7 +77,7 @@ async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
         assert stored.broken[name].startswith(reason)
 
 
-async def test_more_subscribers_than_can_be_published_are_not_even_read() -> None:
+async def test_too_many_subscribers_are_not_read() -> None:
     """An owner may put anything into the list; what that costs everybody else is bounded."""
     hdfs = await filled(2)
     place = f"{PATH}/f0/{SUBSCRIBERS}"
@@ -116,7 +116,7 @@ async def test_one_filter_can_be_read_alone(place: Place) -> None:
     await place.put("bad", b"")
     reader = FilterReader(place.hdfs, place.path)
     assert await reader.read_one("good") == StoredFilter(Filter("good", "/user/joe/*", "joe"), ())
-    assert isinstance(await reader.read_one("bad"), Broken)
+    assert isinstance(await reader.read_one("bad"), BrokenDefinition)
     assert await reader.read_one("none") is None
 
 
@@ -191,7 +191,7 @@ async def test_a_user_who_may_not_read_hears_so() -> None:
 @pytest.mark.parametrize(
     "failure", [DataNodeUnavailableError("dn:1: cut"), refusal("IOException", "No active nodes")]
 )
-async def test_a_lost_block_costs_its_filter_and_lost_datanodes_cost_the_reading(failure: Exception) -> None:
+async def test_a_lost_block_costs_one_filter(failure: Exception) -> None:
     """A few definitions that nobody hands out are broken; all, or many, mean that HDFS can't be read."""
     hdfs = await filled(40)
     lost = {f"{PATH}/f7/definition.json"}
@@ -260,11 +260,11 @@ async def test_a_filter_that_goes_while_it_is_read_is_gone(comes_back: int, seen
 async def test_at_most_so_many_calls_are_under_way() -> None:
     """Bounded: a thousand filters are not a thousand calls at once; progress is told for each."""
     hdfs = await filled(50)
-    told: list[tuple[int, int]] = []
-    stored = await FilterReader(hdfs, PATH).read_all(lambda done, of: told.append((done, of)))
+    reported: list[tuple[int, int]] = []
+    stored = await FilterReader(hdfs, PATH).read_all(lambda done, of: reported.append((done, of)))
     assert len(stored.filters) == 50
     assert list(stored.filters) == sorted(stored.filters)
-    assert told == [(done, 50) for done in range(1, 51)]
+    assert reported == [(done, 50) for done in range(1, 51)]
     assert hdfs.most_under_way == AT_ONCE
     assert hdfs.count("list") == 51
     assert hdfs.count("read") == 50

@@ -265,7 +265,7 @@ async def test_a_name_that_is_taken_meanwhile_is_refused() -> None:
     assert await hdfs_names() == ["joe"]
 
 
-async def test_a_filter_removed_under_its_owner_s_hands_does_not_come_back_in_parts() -> None:
+async def test_an_owners_change_does_not_restore_a_removed_filter() -> None:
     """A subscriber is added to what is there, never to what would have to be made."""
     hdfs = FakeHdfs()
     store = FilterStore(hdfs, PATH)
@@ -383,7 +383,7 @@ async def test_a_refusal_that_is_no_lack_of_attributes_is_one() -> None:
         assert hdfs.children(PATH) == []
 
 
-async def test_a_filter_removed_meanwhile_does_not_come_back_by_its_new_subscribers() -> None:
+async def test_new_subscribers_do_not_restore_a_removed_filter() -> None:
     """Each is moved into the list that is there."""
     hdfs = FakeHdfs()
     store = FilterStore(hdfs, PATH)

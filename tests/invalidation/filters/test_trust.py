@@ -6,7 +6,7 @@ import pytest
 
 from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS
-from nncache.invalidation.filters.trust import Distrust, Trust, by_distrust, trust_in
+from nncache.invalidation.filters.trust import DirectoryTrust, Distrust, by_distrust, trust_in
 
 PATH: Final = "/apps/nncache/filters"
 ABOVE: Final = ("/", "/apps", "/apps/nncache", PATH)
@@ -31,7 +31,7 @@ def status(owner: str = "hdfs", permission: str = "755") -> FileStatus:
     )
 
 
-def trust(own_user: str = "nncache", /, **others: FileStatus) -> Trust:
+def trust(own_user: str = "nncache", /, **others: FileStatus) -> DirectoryTrust:
     """Return what is believed where some directories, by their last name, have another status."""
     named = {each: others.get(each.rpartition("/")[2] or "root", status()) for each in ABOVE}
     return trust_in(PATH, named, own_user)

@@ -7,131 +7,131 @@ import pytest
 from nncache.coordination.zookeeper import Delete, SetData
 from nncache.invalidation.errors import MissingEventsError, NotPermittedError
 from nncache.invalidation.stream import Changes, Covered, Filters
+from tests.invalidation.channel.fake_cluster import staged
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import staged
 from tests.invalidation.virtual_time import clock
 
 
 async def test_a_new_filter_comes_before_the_first_record_made_with_it() -> None:
     """What is kept for a filter is kept under the filters that the records were matched by."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-        txid = stage.unlink("/ann/a")
-        assert await stage.next_filters() == {"/joe/*", "/ann/*"}
-        assert await stage.next_changes() == (("/ann/a",), txid)
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+        txid = fake_cluster.unlink("/ann/a")
+        assert await fake_cluster.next_filters() == {"/joe/*", "/ann/*"}
+        assert await fake_cluster.next_changes() == (("/ann/a",), txid)
 
 
 async def test_a_new_filter_comes_on_an_idle_cluster_too() -> None:
     """The set of filters has a watch of its own; no record is needed."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
         await asyncio.sleep(1)
         changed_at = clock()
-        stage.press.change_filters({"ann": "/ann/*"})
-        assert await stage.next_filters() == {"/ann/*"}
+        fake_cluster.press.change_filters({"ann": "/ann/*"})
+        assert await fake_cluster.next_filters() == {"/ann/*"}
         assert clock() - changed_at < 0.02
-        records = stage.stream.stats().records
+        records = fake_cluster.stream.stats().records
         assert records.filters == 1
         assert list(records.filter_names.values()) == ["ann"], "for people, who know no id"
 
 
 async def test_a_filter_made_anew_between_two_reads_has_another_id() -> None:
     """GapFlush: same name, same glob, but what happened in between was matched by nobody."""
-    async with staged() as stage, stage.stream as stream:
+    async with staged() as fake_cluster, fake_cluster.stream as stream:
         assert await anext(stream) == Filters({"joe-2": "/joe/*"})
-        stage.press.change_filters({})
-        stage.unlink("/joe/a")
-        stage.press.change_filters({"joe": "/joe/*"})
-        assert await stage.next_of(Filters, Changes) == Filters({"joe-3": "/joe/*"})
+        fake_cluster.press.change_filters({})
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.press.change_filters({"joe": "/joe/*"})
+        assert await fake_cluster.next_of(Filters, Changes) == Filters({"joe-3": "/joe/*"})
 
 
 async def test_filters_newer_than_a_record_are_no_harm() -> None:
     """Definitions read ahead of the records are in force early; the records before come all the same."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        stage.server.disconnect()
-        older = stage.unlink("/joe/a")
-        stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-        newer = stage.unlink("/ann/a")
-        stage.server.connect()
-        assert await stage.next_changes() == (("/joe/a",), older)
-        assert await stage.next_changes() == (("/ann/a",), newer)
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.server.disconnect()
+        older = fake_cluster.unlink("/joe/a")
+        fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+        newer = fake_cluster.unlink("/ann/a")
+        fake_cluster.server.connect()
+        assert await fake_cluster.next_changes() == (("/joe/a",), older)
+        assert await fake_cluster.next_changes() == (("/ann/a",), newer)
 
 
 async def test_a_corrupt_definition_costs_its_filter_only() -> None:
     """The others stay in force; it comes back when it is written again."""
-    async with staged() as stage:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.press.put(ZNODES.definition("joe"), b"{")
-            stage.press.put(ZNODES.definition("-odd"), b"{}")
-            stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-            assert await stage.next_filters() == {"/ann/*"}
-        assert stage.stream.stats().records.corrupt_znodes == 1
-        assert stage.stream.stats().records.foreign_znodes == 1
+    async with staged() as fake_cluster:
+        async with fake_cluster.stream:
+            await fake_cluster.next_covered(0)
+            fake_cluster.press.put(ZNODES.definition("joe"), b"{")
+            fake_cluster.press.put(ZNODES.definition("-odd"), b"{}")
+            fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+            assert await fake_cluster.next_filters() == {"/ann/*"}
+        assert fake_cluster.stream.stats().records.corrupt_znodes == 1
+        assert fake_cluster.stream.stats().records.foreign_znodes == 1
 
 
 async def test_a_definition_that_an_acl_hides_costs_its_filter_only() -> None:
     """Whoever may make a znode may hide it."""
-    async with staged() as stage:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.press.put(ZNODES.definition("hidden"), b"?")
-            stage.server.tree.forbidden.add(ZNODES.definition("hidden"))
-            stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-            assert await stage.next_filters() == {"/joe/*", "/ann/*"}
-            await stage.next_covered(clock())
-        assert stage.stream.stats().records.corrupt_znodes == 1
+    async with staged() as fake_cluster:
+        async with fake_cluster.stream:
+            await fake_cluster.next_covered(0)
+            fake_cluster.press.put(ZNODES.definition("hidden"), b"?")
+            fake_cluster.server.tree.forbidden.add(ZNODES.definition("hidden"))
+            fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+            assert await fake_cluster.next_filters() == {"/joe/*", "/ann/*"}
+            await fake_cluster.next_covered(clock())
+        assert fake_cluster.stream.stats().records.corrupt_znodes == 1
 
 
 async def test_that_all_definitions_are_hidden_is_for_an_administrator() -> None:
     """It is no single filter's matter."""
-    async with staged() as stage:
-        stage.server.tree.forbidden.add(ZNODES.definition("joe"))
+    async with staged() as fake_cluster:
+        fake_cluster.server.tree.forbidden.add(ZNODES.definition("joe"))
         with pytest.raises(NotPermittedError, match="joe"):
-            await stage.stream.open()
+            await fake_cluster.stream.open()
 
 
 @pytest.mark.parametrize("data", [b"", b"1", b"two"])
 async def test_a_generation_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
     """GapFlush: nobody knows which filters are in force."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        stage.press.put(ZNODES.filters, data)
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.press.put(ZNODES.filters, data)
         with pytest.raises(MissingEventsError, match="generation"):
-            await stage.next_changes()
+            await fake_cluster.next_changes()
 
 
 async def test_a_record_of_filters_that_are_not_there_ends_the_life() -> None:
     """GapFlush: what it was matched by is not known."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        stage.press.generation = 9
-        stage.unlink("/joe/a")
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.press.generation = 9
+        fake_cluster.unlink("/joe/a")
         with pytest.raises(MissingEventsError, match="of generation 9, there are only those of 2"):
-            await stage.next_changes()
+            await fake_cluster.next_changes()
 
 
 async def test_without_filters_nothing_is_followed() -> None:
     """The set itself may be gone; then nobody knows what is matched."""
-    async with staged() as stage:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.press.commit(Delete(ZNODES.definition("joe")), Delete(ZNODES.filters))
+    async with staged() as fake_cluster:
+        async with fake_cluster.stream:
+            await fake_cluster.next_covered(0)
+            fake_cluster.press.commit(Delete(ZNODES.definition("joe")), Delete(ZNODES.filters))
             with pytest.raises(MissingEventsError, match="no filters are published"):
-                await stage.next_changes()
+                await fake_cluster.next_changes()
         with pytest.raises(MissingEventsError, match="no filters are published"):
-            await stage.stream.open()
+            await fake_cluster.stream.open()
 
 
 async def test_an_empty_set_of_filters_is_one() -> None:
     """Nothing is kept then; coverage comes all the same."""
-    async with staged() as stage:
-        stage.press.change_filters({})
-        async with stage.stream as stream:
+    async with staged() as fake_cluster:
+        fake_cluster.press.change_filters({})
+        async with fake_cluster.stream as stream:
             assert await anext(stream) == Filters({})
             assert isinstance(await anext(stream), Covered)
-            stage.press.commit(SetData(ZNODES.filters, b"9"))
-            stage.unlink("/joe/a")
-            assert await stage.next_changes() == ((), 11)
+            fake_cluster.press.commit(SetData(ZNODES.filters, b"9"))
+            fake_cluster.unlink("/joe/a")
+            assert await fake_cluster.next_changes() == ((), 11)

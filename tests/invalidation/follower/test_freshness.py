@@ -163,11 +163,11 @@ def test_forgotten_positions_accuse_nobody() -> None:
 def test_it_is_told_as_of_when_the_latest_probe_was() -> None:
     """Whoever waits for coverage as of a later moment must have another one sent; reached or not."""
     fresh = Freshness(1, 0, 100.0)
-    told = [fresh.probed_as_of]
+    reported = [fresh.probed_as_of]
     for at, txid in ((100.9, 0), (101.0, 7)):
         fresh.probed(probe(at, txid))
-        told.append(fresh.probed_as_of)
-    assert told == [-inf, 100.9, 101.0]
+        reported.append(fresh.probed_as_of)
+    assert reported == [-inf, 100.9, 101.0]
 
 
 STEPS = st.lists(

@@ -9,93 +9,93 @@ from hypothesis import strategies as st
 from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError
 from nncache.invalidation.stream import Covered, Filters
 from tests.invalidation import virtual_time
+from tests.invalidation.channel.fake_cluster import staged
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import staged
-from tests.invalidation.channel.world import ACTS, Step, World
+from tests.invalidation.channel.simulation import ACTS, Simulation, Step
 
 
 async def test_the_filters_come_first() -> None:
     """Nothing may be kept, and nothing covered, before it is known what is matched."""
-    async with staged() as stage:
-        async with stage.stream as stream:
+    async with staged() as fake_cluster:
+        async with fake_cluster.stream as stream:
             assert stream.term == 1
             assert await anext(stream) == Filters({"joe-2": "/joe/*"})
             assert isinstance(await anext(stream), Covered)
-        assert stage.stream.term == 0
+        assert fake_cluster.stream.term == 0
 
 
 async def test_another_namespace_is_refused() -> None:
     """A ZooKeeper root of another cluster must not be followed; both are named."""
-    async with staged() as stage:
-        stage.press.put(ZNODES.namespace, b"BP-2-elsewhere")
+    async with staged() as fake_cluster:
+        fake_cluster.press.put(ZNODES.namespace, b"BP-2-elsewhere")
         with pytest.raises(ChannelUnavailableError, match=r"'BP-2-elsewhere', but nn:9870 serves 'BP-1-127"):
-            await stage.stream.open()
+            await fake_cluster.stream.open()
 
 
 async def test_what_is_away_is_named() -> None:
     """No ZooKeeper, no active NameNode, no filters, no right to read: each is told as what it is."""
-    async with staged() as stage:
-        stage.server.disconnect()
+    async with staged() as fake_cluster:
+        fake_cluster.server.disconnect()
         with pytest.raises(ChannelUnavailableError, match="no connection"):
-            await stage.stream.open()
-        stage.server.connect()
-        stage.server.tree.forbidden.add(ZNODES.cache)
+            await fake_cluster.stream.open()
+        fake_cluster.server.connect()
+        fake_cluster.server.tree.forbidden.add(ZNODES.cache)
         with pytest.raises(NotPermittedError, match="ACL"):
-            await stage.stream.open()
-        stage.server.tree.forbidden.clear()
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.server.tree.forbidden.add(ZNODES.cache)
+            await fake_cluster.stream.open()
+        fake_cluster.server.tree.forbidden.clear()
+        async with fake_cluster.stream:
+            await fake_cluster.next_covered(0)
+            fake_cluster.server.tree.forbidden.add(ZNODES.cache)
             with pytest.raises(NotPermittedError, match="ACL"):
-                await stage.next_changes()
-        stage.server.tree.forbidden.clear()
-        stage.press.put(ZNODES.cache, b"x")
+                await fake_cluster.next_changes()
+        fake_cluster.server.tree.forbidden.clear()
+        fake_cluster.press.put(ZNODES.cache, b"x")
         with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
-            await stage.stream.open()
-        stage.namenode.answers_jmx = False
+            await fake_cluster.stream.open()
+        fake_cluster.namenode.answers_jmx = False
         for _ in range(2):
-            stage.pool.probe()
+            fake_cluster.pool.probe()
         with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
-            await stage.stream.open()
+            await fake_cluster.stream.open()
 
 
 async def test_two_watches_are_all_it_holds() -> None:
     """The seed of the service warns of sessions with many watches."""
-    async with staged() as stage, stage.stream:
+    async with staged() as fake_cluster, fake_cluster.stream:
         for number in range(5):
-            stage.unlink("/joe/a")
-            stage.press.change_filters({"joe": "/joe/*", "more": f"/more/{number}"})
+            fake_cluster.unlink("/joe/a")
+            fake_cluster.press.change_filters({"joe": "/joe/*", "more": f"/more/{number}"})
             await asyncio.sleep(0.1)
-            assert stage.server.watches == 2
+            assert fake_cluster.server.watches == 2
 
 
 async def test_an_idle_life_asks_little() -> None:
     """Of 10,000 readers each may ask for value and generation every two seconds, and for nothing else."""
-    async with staged() as stage, stage.stream:
-        await stage.next_covered(0)
-        before = stage.session.stats().calls
+    async with staged() as fake_cluster, fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        before = fake_cluster.session.stats().calls
         await asyncio.sleep(60)
-        assert stage.session.stats().calls - before <= 62
+        assert fake_cluster.session.stats().calls - before <= 62
 
 
 async def test_it_may_be_closed_at_any_time_and_opened_again() -> None:
     """What a run left unread is not in the next; the session stays until it is shut down."""
-    async with staged() as stage:
+    async with staged() as fake_cluster:
         with pytest.raises(ChannelUnavailableError, match="not open"):
-            await anext(stage.stream)
-        stage.stream.request_probe()
-        await stage.stream.close()
-        assert not stage.stream.stats().session.is_connected
-        async with stage.stream:
-            stage.unlink("/joe/a")
+            await anext(fake_cluster.stream)
+        fake_cluster.stream.request_probe()
+        await fake_cluster.stream.close()
+        assert not fake_cluster.stream.stats().session.is_connected
+        async with fake_cluster.stream:
+            fake_cluster.unlink("/joe/a")
             await asyncio.sleep(1)
-        async with stage.stream:
-            txid = stage.unlink("/joe/b")
-            assert await stage.next_changes() == (("/joe/b",), txid)
-            assert stage.session.stats().sessions == 1
-            await stage.stream.shut_down()
-        await stage.stream.shut_down()
-        assert not stage.session.is_connected
+        async with fake_cluster.stream:
+            txid = fake_cluster.unlink("/joe/b")
+            assert await fake_cluster.next_changes() == (("/joe/b",), txid)
+            assert fake_cluster.session.stats().sessions == 1
+            await fake_cluster.stream.shut_down()
+        await fake_cluster.stream.shut_down()
+        assert not fake_cluster.session.is_connected
 
 
 ACTIONS = st.sampled_from(["write", "write", "publish", "publish", *ACTS])
@@ -110,6 +110,6 @@ def test_covered_is_true_whatever_happens(history: list[Step], pace_s: float | N
     """Bounded and GapFlush: whatever befalls ZooKeeper, publisher, NameNode and reader."""
 
     async def story() -> None:
-        await World().tell(history, pace_s)
+        await Simulation().tell(history, pace_s)
 
     virtual_time.run(story())

@@ -34,7 +34,7 @@ from nncache.invalidation.channel.records import (
     parse_filter_record,
 )
 from nncache.invalidation.channel.znodes import Znodes, parse_txid
-from nncache.invalidation.publisher.narrowing import concerns
+from nncache.invalidation.publisher.relevance import concerns
 from tests.coordination.fake_tree import SUPERUSER, FakeTree, Identities
 
 
@@ -190,8 +190,10 @@ class Auditor:
         assert self._cache is not None, "filters without a chain"
         stream = self._streams[filter_.name]
         stream.globs.append((self._cache.txid, filter_.path_glob))
-        told = known.terms if stream.due is None else stream.due.before
-        stream.due = None if told == filter_.terms else Modified(self._cache.txid, told, filter_.terms)
+        reported = known.terms if stream.due is None else stream.due.before
+        stream.due = (
+            None if reported == filter_.terms else Modified(self._cache.txid, reported, filter_.terms)
+        )
 
     def _cache_record(self, tree: AuditedTree, path: str, data: bytes) -> Followed:
         record = parse_cache_record(path, data)

@@ -19,7 +19,7 @@ class FakeOutput(InotifyEventOutputStream):
 
     def __init__(self, setup: OutputSetup | None = None) -> None:
         self.state = PublishedState(txid=None)
-        self.told: list[Publication | FilterChange | int] = []  # publications, changes, new beginnings
+        self.reported: list[Publication | FilterChange | int] = []  # publications, changes, new beginnings
         self.faults: list[Exception] = []  # raised by the next writes
         self.takes_s = 0.003
 
@@ -31,7 +31,7 @@ class FakeOutput(InotifyEventOutputStream):
     @property
     def publications(self) -> list[Publication]:
         """What was published."""
-        return [each for each in self.told if isinstance(each, Publication)]
+        return [each for each in self.reported if isinstance(each, Publication)]
 
     async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
         """Begin."""
@@ -60,7 +60,7 @@ class FakeOutput(InotifyEventOutputStream):
         await asyncio.sleep(self.takes_s)
         if self.faults:
             raise self.faults.pop(0)
-        self.told.append(what)
+        self.reported.append(what)
         return 1
 
 

@@ -11,7 +11,7 @@ from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.publisher.access import MAX_ACL_BYTES, AccessRules, ZnodeAccess, rules_of
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.net.setting_error import SettingError
-from tests.invalidation.publisher.stage import ZNODES
+from tests.invalidation.publisher.fake_cluster import ZNODES
 
 OWN = AclEntry("sasl", "nncache", ALL)
 PROXY = AclEntry("sasl", "proxy", Right.READ)

@@ -14,8 +14,8 @@ from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from nncache.net.some_names import SHOWN
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation import virtual_time
+from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster, play
 from tests.invalidation.publisher.samples import published
-from tests.invalidation.publisher.stage import ZNODES, Stage, play
 from tests.invalidation.virtual_time import clock, until
 
 
@@ -99,14 +99,14 @@ async def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
 TAKEN = (ZNODES.definition("d"), ZNODES.stream("s"), ZNODES.definition("else"))
 
 
-async def hide(on: Stage, *paths: str) -> None:
+async def hide(on: FakeCluster, *paths: str) -> None:
     """Make znodes, each with another one below it that it hides."""
     for path in paths:
         await on.outsider.commit([Create(path, b"?"), Create(f"{path}/below", b"")])
         on.zookeeper.tree.forbidden.add(path)
 
 
-def shown(on: Stage) -> set[str]:
+def shown(on: FakeCluster) -> set[str]:
     """Return the names of the filters that a proxy finds in force."""
     tree = on.zookeeper.tree
     hidden, tree.forbidden = tree.forbidden, set()
@@ -115,12 +115,12 @@ def shown(on: Stage) -> set[str]:
     return {name for name in found if ZNODES.definition(name) not in hidden}
 
 
-def test_hidden_znodes_with_children_cost_the_filters_of_their_names(
+def test_hidden_znodes_cost_the_filters_of_their_names(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """In the place of definitions and streams: all others are published, and change; it is logged once."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter("f", "/f")
             await hide(on, *TAKEN)
@@ -138,7 +138,7 @@ def test_hidden_znodes_with_children_cost_the_filters_of_their_names(
             assert process.publisher.filters.keys() == {"f", "g"}
             changed = on.namenode.unlink("/g")
             await on.published()
-            assert on.told("g") == [changed]
+            assert on.reported("g") == [changed]
             assert process.publisher.stats().runs_failed == failed <= 1
             assert process.publisher.stats().filter_changes == changes
             on.zookeeper.tree.forbidden.clear()
@@ -147,14 +147,14 @@ def test_hidden_znodes_with_children_cost_the_filters_of_their_names(
 
     with caplog.at_level(logging.WARNING):
         play(story)
-    told = [record.getMessage() for record in caplog.records if "ACL" in record.getMessage()]
-    assert [sum(path in line for line in told) for path in TAKEN] == [1, 1, 1]
+    reported = [record.getMessage() for record in caplog.records if "ACL" in record.getMessage()]
+    assert [sum(path in line for line in reported) for path in TAKEN] == [1, 1, 1]
 
 
 def test_a_beginning_passes_them_over() -> None:
     """Also records of others; after it they are known, and no look takes them for planted just now."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter("f", "/f")
         await hide(on, *TAKEN, f"{ZNODES.cache}/notes")
@@ -168,10 +168,10 @@ def test_a_beginning_passes_them_over() -> None:
     play(story)
 
 
-def test_a_damaged_filter_that_can_not_begin_anew_is_not_in_force() -> None:
+def test_a_damaged_filter_that_cannot_restart_is_out_of_force() -> None:
     """There is no stream for its events, and that is no reason to publish nothing."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter("f", "/f")
             await on.with_filter("g", "/g")
@@ -188,7 +188,7 @@ def test_a_damaged_filter_that_can_not_begin_anew_is_not_in_force() -> None:
 def test_a_filter_in_force_that_is_hidden_goes_out_of_force() -> None:
     """P3: caches that have read it are told to look again, and find it refused."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter("f", "/f")
             await on.with_filter("g", "/g")
@@ -206,7 +206,7 @@ def test_a_filter_in_force_that_is_hidden_goes_out_of_force() -> None:
 def test_a_definition_that_can_be_read_is_emptied() -> None:
     """Bounded: proxies would take it for one whose changes are told."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter("f", "/f")
             path = ZNODES.definition("planted")

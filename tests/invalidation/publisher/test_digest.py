@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nncache.cache import Conclusion, Kind
-from nncache.cache.set_aside import TwoStepWrite
+from nncache.cache import Conclusion, EntryKind
+from nncache.cache.deferred_writes import TwoStepWrite
 from nncache.cache.windows import TwoStepWindows
 from nncache.hadoop.change import (
     AccessChanged,
@@ -29,30 +29,30 @@ from tests.hadoop.any_changes import changes_at, few_paths, in_order
 from tests.hadoop.footprints import stale
 from tests.invalidation.channel.a_cache import Before, Window, after, cases
 
-Told = list[tuple[int, Change]]
+Reported = list[tuple[int, Change]]
 changes = in_order(changes_at(few_paths | st.just(ROOT)))
 ROOMY = 1_000
 KINDS: tuple[type[Opened | Closed], ...] = (Opened, Closed)
 
 
-def digest(told: Iterable[tuple[int, Change]], max_changes: int = ROOMY) -> Told:
+def digest(reported: Iterable[tuple[int, Change]], max_changes: int = ROOMY) -> Reported:
     """What is said of these changes."""
     found = Digest(max_changes)
-    for txid, change in told:
+    for txid, change in reported:
         found.add(txid, change)
     return list(found.take())
 
 
-def footprint(told: Iterable[tuple[int, Change]]) -> list[Change]:
+def footprint(reported: Iterable[tuple[int, Change]]) -> list[Change]:
     """The changes alone."""
-    return [change for _, change in told]
+    return [change for _, change in reported]
 
 
 # -- without a limit in the way ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("reported", "said"),
     [
         ([], []),
         ([(1, Touched("/a")), (2, Touched("/a"))], [(2, Touched("/a"))]),
@@ -77,13 +77,13 @@ def footprint(told: Iterable[tuple[int, Change]]) -> list[Change]:
     ],
     ids=str,
 )
-def test_repetitions_are_said_once(told: Told, said: Told) -> None:
+def test_repetitions_are_said_once(reported: Reported, said: Reported) -> None:
     """Of what is stale of a path, the most; ordered by transaction."""
-    assert digest(told) == said
+    assert digest(reported) == said
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("reported", "said"),
     [
         ("O1 C2", "O1 C2"),
         ("C1 O2", "C1 O2"),
@@ -96,27 +96,27 @@ def test_repetitions_are_said_once(told: Told, said: Told) -> None:
         ("O1 C1", "O1 C1"),
     ],
 )
-def test_openings_and_closings_keep_their_order(told: str, said: str) -> None:
+def test_openings_and_closings_keep_their_order(reported: str, said: str) -> None:
     """OwnWrites: the last closing, the last opening before it and the last after it do all that the others did."""
     kinds: dict[str, type[Opened | Closed]] = {"O": Opened, "C": Closed}
 
-    def read(words: str) -> Told:
+    def read(words: str) -> Reported:
         return [(int(word[1:]), kinds[word[0]]("/a")) for word in words.split()]
 
-    assert digest(read(told)) == read(said)
+    assert digest(read(reported)) == read(said)
 
 
 @pytest.mark.parametrize("is_armed", [False, True])
-def test_own_writes_any_openings_and_closings_end_a_window_as_all_of_them_would(*, is_armed: bool) -> None:
+def test_own_writes_a_digest_ends_windows_as_its_events_do(*, is_armed: bool) -> None:
     """D2: every sequence of up to six, against a window that began before, between or after any of them."""
     filters = GlobSet({"": "/a"})
 
-    def is_blocked(told: Told, after_txid: int) -> bool:
+    def is_blocked(reported: Reported, after_txid: int) -> bool:
         windows = TwoStepWindows(window_s=600.0, max_windows=1)
         windows.begin(TwoStepWrite("/a", after_txid, 600.0, None), now=0.0, filters=filters)
         if is_armed:
             windows.opened("/a", 100)
-        for txid, change in told:
+        for txid, change in reported:
             if isinstance(change, Opened):
                 windows.opened("/a", txid)
             else:
@@ -125,22 +125,22 @@ def test_own_writes_any_openings_and_closings_end_a_window_as_all_of_them_would(
 
     for length in range(7):
         for made in product(KINDS, repeat=length):
-            told: Told = list(enumerate((kind("/a") for kind in made), 1))
+            reported: Reported = list(enumerate((kind("/a") for kind in made), 1))
             for after_txid in range(length + 1):
-                assert is_blocked(digest(told), after_txid) is is_blocked(told, after_txid), (
-                    told,
+                assert is_blocked(digest(reported), after_txid) is is_blocked(reported, after_txid), (
+                    reported,
                     after_txid,
                 )
 
 
 @given(changes)
-def test_a_digest_says_neither_more_nor_less(told: Told) -> None:
+def test_a_digest_says_neither_more_nor_less(reported: Reported) -> None:
     """D1: within the limit, what is stale is what was stale, and no change is told twice."""
-    said = digest(told)
-    everything, all_said = stale(footprint(told)), stale(footprint(said))
+    said = digest(reported)
+    everything, all_said = stale(footprint(reported)), stale(footprint(said))
     assert all_said.covers(everything)
     assert everything.covers(all_said)
-    assert len(said) <= 2 * len(told)
+    assert len(said) <= 2 * len(reported)
     others = [change for change in footprint(said) if not isinstance(change, Opened | Closed)]
     assert len(set(others)) == len(others)
     assert [txid for txid, _ in said] == sorted(txid for txid, _ in said)
@@ -148,10 +148,10 @@ def test_a_digest_says_neither_more_nor_less(told: Told) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(cases(max_changes=12))
-def test_a_cache_told_a_digest_is_as_if_it_were_told_all(case: tuple[Before, Told]) -> None:
+def test_a_cache_told_a_digest_is_as_if_it_were_told_all(case: tuple[Before, Reported]) -> None:
     """Bounded, NoLateFill, ProvenGrant, OwnWrites: the same entries, rights, questions, windows and answers."""
-    before, told = case
-    assert after(before, digest(told)) == after(before, told)
+    before, reported = case
+    assert after(before, digest(reported)) == after(before, reported)
 
 
 GLOBS = ("/a", "/b", "/c/*/b")
@@ -170,15 +170,15 @@ for each in ("/a", "/b"):
 written = in_order(st.sampled_from(ENDING), max_size=14)
 
 
-def under_writes(windows: list[Window], told: Iterable[tuple[int, Change]]) -> frozenset[str]:
+def under_writes(windows: list[Window], reported: Iterable[tuple[int, Change]]) -> frozenset[str]:
     """What is still under a two-step write."""
-    return after(Before(GLOBS, False, Kind.MISSING, [], [], windows), told).covered
+    return after(Before(GLOBS, False, EntryKind.MISSING, [], [], windows), reported).covered
 
 
 @given(WINDOWS, written)
-def test_own_writes_a_digest_ends_the_same_windows(windows: list[Window], told: Told) -> None:
+def test_own_writes_a_digest_ends_the_same_windows(windows: list[Window], reported: Reported) -> None:
     """D2: what is left out of the openings, closings and appearances makes no difference to any window."""
-    assert under_writes(windows, digest(told)) == under_writes(windows, told)
+    assert under_writes(windows, digest(reported)) == under_writes(windows, reported)
 
 
 # -- with a limit -----------------------------------------------------------------------------------------
@@ -186,41 +186,41 @@ def test_own_writes_a_digest_ends_the_same_windows(windows: list[Window], told: 
 limits = st.integers(1, 8)
 
 
-def collapsed(told: Told, said: Told) -> set[str]:
+def collapsed(reported: Reported, said: Reported) -> set[str]:
     """The directories that are said to be unknown though nobody said so."""
     return {change.path for _, change in said if isinstance(change, SubtreeUnknown)} - {
-        change.path for _, change in told if isinstance(change, SubtreeUnknown)
+        change.path for _, change in reported if isinstance(change, SubtreeUnknown)
     }
 
 
 @given(changes, limits)
-def test_a_digest_is_never_larger_than_its_limit_and_loses_nothing(told: Told, limit: int) -> None:
+def test_a_digest_keeps_its_limit_and_loses_nothing(reported: Reported, limit: int) -> None:
     """D1: whatever is left out of it, what is stale is said; and nothing is said of what nothing was near to."""
-    said = digest(told, limit)
+    said = digest(reported, limit)
     assert len(said) <= limit
-    assert stale(footprint(said)).covers(stale(footprint(told)))
+    assert stale(footprint(said)).covers(stale(footprint(reported)))
     assert [txid for txid, _ in said] == sorted(txid for txid, _ in said)
-    assert not said or told[0][0] <= said[0][0] <= said[-1][0] <= told[-1][0]
-    paths = {path for change in footprint(told) for path in stale([change]).own}
-    for directory in collapsed(told, said):
+    assert not said or reported[0][0] <= said[0][0] <= said[-1][0] <= reported[-1][0]
+    paths = {path for change in footprint(reported) for path in stale([change]).own}
+    for directory in collapsed(reported, said):
         assert any(directory in ancestors(path) for path in paths)
-    if said == digest(told):
+    if said == digest(reported):
         return
-    kinds = {type(change) for change in footprint(said)} - {type(change) for change in footprint(told)}
+    kinds = {type(change) for change in footprint(said)} - {type(change) for change in footprint(reported)}
     assert kinds <= {SubtreeUnknown, EverythingUnknown, Touched, Appeared, Vanished}
 
 
 @given(changes, limits)
-def test_windows_are_told_nothing_that_did_not_happen_then(told: Told, limit: int) -> None:
+def test_windows_are_told_nothing_that_did_not_happen_then(reported: Reported, limit: int) -> None:
     """D2: each Appeared, Opened and Closed has the transaction that it came with, and those of a path their order."""
     halves = [
         (txid, half)
-        for txid, change in told
+        for txid, change in reported
         for half in (
             [Vanished(change.source), Appeared(change.destination)] if isinstance(change, Moved) else [change]
         )
     ]
-    said = digest(told, limit)
+    said = digest(reported, limit)
     for path in {change.path for _, change in said if isinstance(change, Opened | Closed | Appeared)}:
         happened = iter(
             each for each in halves if isinstance(each[1], Opened | Closed) and each[1].path == path
@@ -234,11 +234,13 @@ def test_windows_are_told_nothing_that_did_not_happen_then(told: Told, limit: in
 
 @settings(max_examples=150, deadline=None)
 @given(cases(max_changes=12), limits)
-def test_a_cache_told_a_small_digest_forgets_at_least_as_much(case: tuple[Before, Told], limit: int) -> None:
+def test_a_cache_told_a_small_digest_forgets_at_least_as_much(
+    case: tuple[Before, Reported], limit: int
+) -> None:
     """Bounded, NoLateFill, ProvenGrant, OwnWrites; and what is outside the collapsed directories is kept."""
-    before, told = case
-    said = digest(told, limit)
-    found, expected = after(before, said), after(before, told)
+    before, reported = case
+    said = digest(reported, limit)
+    found, expected = after(before, said), after(before, reported)
     assert found.entries <= expected.entries
     assert found.grants <= expected.grants
     assert found.covered >= expected.covered
@@ -247,22 +249,24 @@ def test_a_cache_told_a_small_digest_forgets_at_least_as_much(case: tuple[Before
         for conclusion, wanted in zip(found.kept, expected.kept, strict=True)
     )
     if not any(isinstance(change, EverythingUnknown) for change in footprint(said)):
-        tops = collapsed(told, said)
+        tops = collapsed(reported, said)
         for path in expected.entries - found.entries:
             assert not tops.isdisjoint({path, *ancestors(path)}), "outside"
 
 
 @given(WINDOWS, written, limits)
-def test_own_writes_no_window_ends_early_for_a_digest(windows: list[Window], told: Told, limit: int) -> None:
+def test_own_writes_no_window_ends_early_for_a_digest(
+    windows: list[Window], reported: Reported, limit: int
+) -> None:
     """D2: what is left out can only make a window last longer."""
-    assert under_writes(windows, digest(told, limit)) >= under_writes(windows, told)
+    assert under_writes(windows, digest(reported, limit)) >= under_writes(windows, reported)
 
 
 @given(changes, limits)
-def test_what_waits_is_bounded_at_all_times(told: Told, limit: int) -> None:
+def test_what_waits_is_bounded_at_all_times(reported: Reported, limit: int) -> None:
     """Memory: nobody may take for long, and edits go on."""
     found = Digest(limit)
-    for txid, change in told:
+    for txid, change in reported:
         found.add(txid, change)
         assert len(found) <= max(SLACK * limit, 1)
     said = found.take()
@@ -297,14 +301,14 @@ def test_a_committed_job_becomes_one_change_of_its_directory() -> None:
 def test_what_lies_below_a_stale_directory_is_left_out_first() -> None:
     """That costs nobody anything, and counts as nothing given up."""
     found = Digest(2)
-    told: list[Change] = [Touched("/a/b/c"), Appeared("/a/b/d"), Touched("/b/c")]
-    for txid, change in enumerate([*told, SubtreeUnknown("/a"), Vanished("/a/e")]):
+    reported: list[Change] = [Touched("/a/b/c"), Appeared("/a/b/d"), Touched("/b/c")]
+    for txid, change in enumerate([*reported, SubtreeUnknown("/a"), Vanished("/a/e")]):
         found.add(txid, change)
     assert found.take() == ((2, Touched("/b/c")), (3, SubtreeUnknown("/a")))
     assert found.collapsed == 0
 
 
-def test_windows_are_left_to_end_by_time_before_an_entry_is_given_up() -> None:
+def test_windows_are_left_to_time_before_entries_go() -> None:
     """Where most is said first; what was touched is still said."""
     found = Digest(5)
     for change in (
@@ -327,15 +331,15 @@ def test_windows_are_left_to_end_by_time_before_an_entry_is_given_up() -> None:
 
 def test_the_largest_groups_of_siblings_give_way_first() -> None:
     """Of equal ones the deepest: less is kept below it."""
-    told = [
+    reported = [
         (n, Touched(path))
         for n, path in enumerate(("/a/a", "/a/b", "/a/c", "/b/a", "/b/b", "/b/c/a", "/b/c/b"))
     ]
-    assert set(footprint(digest(told, 5))) == {
+    assert set(footprint(digest(reported, 5))) == {
         SubtreeUnknown("/a"),
         *(Touched(path) for path in ("/b/a", "/b/b", "/b/c/a", "/b/c/b")),
     }
-    assert set(footprint(digest(told, 4))) == {
+    assert set(footprint(digest(reported, 4))) == {
         SubtreeUnknown("/a"),
         Touched("/b/a"),
         Touched("/b/b"),
@@ -345,24 +349,29 @@ def test_the_largest_groups_of_siblings_give_way_first() -> None:
 
 def test_without_siblings_the_deepest_come_nearer() -> None:
     """Until some are siblings; everything is the last resort."""
-    told: Told = [(1, Touched("/a/b/c/d")), (2, Touched("/a/b/e/f")), (3, Touched("/x"))]
-    assert digest(told, 2) == [(2, SubtreeUnknown("/a/b")), (3, Touched("/x"))]
-    assert [change for _, change in digest(told, 1)] == [
+    reported: Reported = [(1, Touched("/a/b/c/d")), (2, Touched("/a/b/e/f")), (3, Touched("/x"))]
+    assert digest(reported, 2) == [(2, SubtreeUnknown("/a/b")), (3, Touched("/x"))]
+    assert [change for _, change in digest(reported, 1)] == [
         EverythingUnknown("more has changed than can be said")
     ]
 
 
 def test_a_directory_that_is_said_more_of_keeps_it() -> None:
     """What comes or goes says more than that it is unknown below."""
-    told: Told = [(1, Appeared("/a/b")), (2, Touched("/a/b/c")), (3, Touched("/a/b/d")), (4, Touched("/x"))]
-    assert digest(told, 2) == [(1, Appeared("/a/b")), (4, Touched("/x"))]
+    reported: Reported = [
+        (1, Appeared("/a/b")),
+        (2, Touched("/a/b/c")),
+        (3, Touched("/a/b/d")),
+        (4, Touched("/x")),
+    ]
+    assert digest(reported, 2) == [(1, Appeared("/a/b")), (4, Touched("/x"))]
 
 
-def test_everything_unknown_leaves_windows_only_while_there_is_room() -> None:
+def test_everything_unknown_keeps_windows_if_there_is_room() -> None:
     """They are told what ends them as long as that costs nothing."""
-    told: Told = [(1, EverythingUnknown("x")), (2, Opened("/a")), (3, Closed("/a"))]
-    assert digest(told, 3) == told
-    assert digest(told, 2) == told[:1]
+    reported: Reported = [(1, EverythingUnknown("x")), (2, Opened("/a")), (3, Closed("/a"))]
+    assert digest(reported, 3) == reported
+    assert digest(reported, 2) == reported[:1]
 
 
 def test_a_digest_takes_at_least_one_change() -> None:

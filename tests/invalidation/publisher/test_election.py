@@ -57,7 +57,7 @@ def test_what_a_lock_means(found: Znode | None, expected: object) -> None:
     assert standing(found, 7, A) == expected
 
 
-class Scene:
+class Fixture:
     """A ZooKeeper with the nameservice's znode."""
 
     def __init__(self) -> None:
@@ -71,21 +71,21 @@ class Scene:
         return session, Election(session, ZNODES, who, self.counts)
 
 
-def play(story: Callable[[Scene], Awaitable[None]]) -> None:
+def play(story: Callable[[Fixture], Awaitable[None]]) -> None:
     """Play a story in virtual time."""
 
-    async def on_scene() -> None:
-        scene = Scene()
-        await scene.outsider.ensure(ZNODES.namespace)
-        await story(scene)
+    async def in_fixture() -> None:
+        fixture = Fixture()
+        await fixture.outsider.ensure(ZNODES.namespace)
+        await story(fixture)
 
-    virtual_time.run(on_scene())
+    virtual_time.run(in_fixture())
 
 
 def test_the_first_one_leads_and_the_second_stands_by() -> None:
     """Until the first resigns; then it leads at once."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         session, first = on.candidate(A)
         await first.lead()
         assert (await session.get(PATH)).owner_session == session.session_id
@@ -111,7 +111,7 @@ def test_the_first_one_leads_and_the_second_stands_by() -> None:
 def test_whoever_dies_is_followed_when_its_session_ends() -> None:
     """SIGKILL: the other host waits for ZooKeeper's word, and no longer."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         session, first = on.candidate(A)
         await first.lead()
         on.zookeeper.disconnect(session)
@@ -126,7 +126,7 @@ def test_whoever_dies_is_followed_when_its_session_ends() -> None:
 def test_a_znode_that_is_no_lock_is_removed() -> None:
     """Whatever is below it."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await on.outsider.ensure(f"{PATH}/a/b")
         _, ours = on.candidate(A)
         await ours.lead()
@@ -137,7 +137,7 @@ def test_a_znode_that_is_no_lock_is_removed() -> None:
 def test_two_that_come_at_the_same_time() -> None:
     """One gets it, the other waits."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         _, first = on.candidate(A)
         _, second = on.candidate(B)
         async with asyncio.TaskGroup() as tasks:
@@ -155,7 +155,7 @@ def test_two_that_come_at_the_same_time() -> None:
 def test_a_lost_lock_is_noticed(fault: str) -> None:
     """At once: its watch tells."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         session, ours = on.candidate(A)
         await ours.lead()
         async with asyncio.TaskGroup() as tasks:
@@ -178,7 +178,7 @@ def test_a_lost_lock_is_noticed(fault: str) -> None:
 def test_without_a_connection_it_is_not_kept() -> None:
     """Nobody knows who publishes then."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         session, ours = on.candidate(A)
         await ours.lead()
         on.zookeeper.disconnect(session)
@@ -198,7 +198,7 @@ async def expect_loss(election: Election) -> None:
 def test_an_earlier_epoch_writes_nothing() -> None:
     """A leader that was paused has its fence from before: it fails, whatever its own lock looked like then (E2)."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         session, first = on.candidate(A)
         await first.lead()
         fence = first.fence
@@ -220,7 +220,7 @@ def test_an_earlier_epoch_writes_nothing() -> None:
 def test_each_leader_counts_the_epoch_up_once() -> None:
     """A leader that opens another run stays in its epoch, unless another client has written there."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         session, ours = on.candidate(A)
         for _ in range(3):
             await ours.lead()
@@ -241,7 +241,7 @@ def test_each_leader_counts_the_epoch_up_once() -> None:
 def test_an_election_of_unknown_outcome_is_looked_up() -> None:
     """The lock may be ours although the connection was lost under the call; then an epoch of ours begins."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         session, ours = on.candidate(A)
         with pytest.raises(ChannelUnavailableError, match="has not been elected"):
             _ = ours.fence

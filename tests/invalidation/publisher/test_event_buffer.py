@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.hadoop.events import (
-    AclEntry,
     AclKind,
     AclScope,
     Event,
+    FileAclEntry,
     MetadataKind,
     MetadataUpdate,
     Rename,
@@ -89,7 +89,7 @@ def test_large_events_count_for_several() -> None:
     """By their paths, ACL entries and attributes."""
     long, entry = (
         "/" + "x" * UNIT_BYTES,
-        AclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="joe", permissions=7),
+        FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="joe", permissions=7),
     )
     acls = MetadataUpdate(path="/", kind=MetadataKind.ACLS, acls=(entry,) * 32)
     xattr = XAttr(XAttrNamespace.USER, "name", b"x" * 2 * UNIT_BYTES)

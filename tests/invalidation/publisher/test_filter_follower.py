@@ -15,13 +15,13 @@ from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.filter_follower import MAX_LOGGED, FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.pacing import ALL, AT_ONCE, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
 from tests.invalidation.fakes import FakeNameNode
+from tests.invalidation.publisher.fake_cluster import FakeCluster, FakeFilters, FakeStoredFilters, play
 from tests.invalidation.publisher.samples import published
-from tests.invalidation.publisher.stage import FakeFilters, FakeStoredFilters, Stage, play
 from tests.invalidation.virtual_time import clock, until
 
 
 @dataclass
-class Scene:
+class Fixture:
     """Filters in HDFS, and who follows them."""
 
     filters: FakeFilters
@@ -30,16 +30,16 @@ class Scene:
 
 
 @asynccontextmanager
-async def following(*, broken: tuple[str, ...] = ()) -> AsyncIterator[Scene]:
-    """Set the scene; filters are read again every 60 s."""
+async def following(*, broken: tuple[str, ...] = ()) -> AsyncIterator[Fixture]:
+    """Set up; filters are read again every 60 s."""
     filters = FakeFilters(FakeNameNode())
     filters.put("f", "/f")
     for name in broken:
         filters.damage(name)
-    scene = Scene(filters, FilterFollower(filters, 60.0, clock))
+    fixture = Fixture(filters, FilterFollower(filters, 60.0, clock))
     async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(scene.follower.follow(lambda: scene.changed_at.append(clock())))
-        yield scene
+        task = tasks.create_task(fixture.follower.follow(lambda: fixture.changed_at.append(clock())))
+        yield fixture
         task.cancel()
 
 
@@ -62,13 +62,13 @@ async def test_a_touch_has_them_read_soon() -> None:
         await asyncio.sleep(10)
         for number in range(50):
             on.filters.put(f"f{number}", "/f")
-            on.follower.touch([f"f{number}"])
+            on.follower.invalidate([f"f{number}"])
             await asyncio.sleep(0.01)
-        touched_at = clock()
+        stale_since = clock()
         await asyncio.sleep(2)
         assert on.follower.stored is not None
         assert len(on.follower.stored.filters) == 51
-        assert on.changed_at[-1] - touched_at < MAX_ROUND_S
+        assert on.changed_at[-1] - stale_since < MAX_ROUND_S
         assert on.follower.reads <= 5
         assert None not in on.filters.read_names[1:]
 
@@ -78,10 +78,10 @@ async def test_a_touch_during_a_reading_counts() -> None:
     async with following() as on:
         await asyncio.sleep(10)
         on.filters.takes_s = 2.0
-        on.follower.touch(["g"])
+        on.follower.invalidate(["g"])
         await asyncio.sleep(1)
         on.filters.put("g", "/g")
-        on.follower.touch(["g"])
+        on.follower.invalidate(["g"])
         await asyncio.sleep(4)
         assert on.follower.stored is not None
         assert "g" in on.follower.stored.filters
@@ -94,7 +94,7 @@ async def test_while_they_cannot_be_read_those_known_stay(caplog: pytest.LogCapt
             await asyncio.sleep(10)
             on.filters.fault = MalformedReplyError("no DataNode")
             on.filters.put("g", "/g")
-            on.follower.touch(["g"])
+            on.follower.invalidate(["g"])
             await asyncio.sleep(10 * RETRY_S)
             assert on.follower.stored is not None
             assert "g" not in on.follower.stored.filters
@@ -143,7 +143,7 @@ async def test_a_change_of_one_filter_costs_the_reading_of_that_filter() -> None
         await asyncio.sleep(10)
         on.filters.put("g", "/other", allowed=("ann",))
         on.filters.remove("h")
-        on.follower.touch(["g", "h", "never"])
+        on.follower.invalidate(["g", "h", "never"])
         await asyncio.sleep(1)
         assert on.follower.stored is not None
         globs = {name: each.path_glob for name, each in on.follower.stored.filters.items()}
@@ -153,7 +153,7 @@ async def test_a_change_of_one_filter_costs_the_reading_of_that_filter() -> None
         assert on.follower.filters_read == 3 + 1
 
 
-async def test_an_owner_who_keeps_changing_a_filter_costs_little_and_delays_nobody(
+async def test_an_owner_who_changes_a_filter_often_delays_no_other(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A bounded rate under any toggling; the others' changes are seen at once, its last one in the end."""
@@ -162,11 +162,11 @@ async def test_an_owner_who_keeps_changing_a_filter_costs_little_and_delays_nobo
             await asyncio.sleep(10)
             for number in range(4 * 300):
                 on.filters.put("f", "/f", allowed=("ann",) if number % 2 else ())
-                on.follower.touch(["f"])
+                on.follower.invalidate(["f"])
                 await asyncio.sleep(0.25)
             assert 8 <= on.filters.read_names.count(("f",)) <= 18
             on.filters.put("g", "/g")
-            on.follower.touch(["g"])
+            on.follower.invalidate(["g"])
             await asyncio.sleep(0.1)
             assert on.follower.stored is not None
             assert "g" in on.follower.stored.filters
@@ -183,9 +183,9 @@ async def test_new_names_do_not_delay_a_known_filter() -> None:
     """Whoever may make directories there makes as many as they like."""
     async with following() as on:
         await asyncio.sleep(30)
-        on.follower.touch([f"new{number}" for number in range(2 * AT_ONCE)])
+        on.follower.invalidate([f"new{number}" for number in range(2 * AT_ONCE)])
         on.filters.put("f", "/other")
-        on.follower.touch(["f"])
+        on.follower.invalidate(["f"])
         await asyncio.sleep(0.1)
         assert on.filters.read_names[-1] is not None
         assert on.filters.read_names[-1][0] == "f"
@@ -196,9 +196,9 @@ async def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
     async with following() as on:
         await asyncio.sleep(10)
         on.follower.forget()
-        on.follower.touch(["f"])
+        on.follower.invalidate(["f"])
         await asyncio.sleep(1)
-        on.follower.touch([ALL])
+        on.follower.invalidate([ALL])
         await asyncio.sleep(1)
         assert on.filters.read_names == [None, None, None]
 
@@ -235,7 +235,7 @@ def test_a_filter_that_is_broken_now_keeps_its_room() -> None:
 def test_a_publisher_leaves_refused_filters_out() -> None:
     """Until there is room; its status names them with the reason."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         for number in range(3):
             on.filters.put(f"f{number}", f"/f{number}/*")
         async with on.publisher() as process:
@@ -254,7 +254,7 @@ def test_a_publisher_leaves_refused_filters_out() -> None:
 def test_a_filter_that_others_may_write_is_out_of_force() -> None:
     """It is removed, with what is published of it, and comes back once it is good again."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         on.filters.put("f", "/f/*")
         on.filters.put("g", "/g/*")
         async with on.publisher() as process:

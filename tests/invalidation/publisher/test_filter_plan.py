@@ -20,8 +20,14 @@ from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S
+from tests.invalidation.publisher.fake_cluster import (
+    ZNODES,
+    FakeCluster,
+    FakeStoredFilters,
+    play,
+    play_protected,
+)
 from tests.invalidation.publisher.samples import published
-from tests.invalidation.publisher.stage import ZNODES, FakeStoredFilters, Stage, play, play_protected
 from tests.invalidation.virtual_time import until
 
 
@@ -72,12 +78,12 @@ def test_another_glob_or_owner_is_told_in_the_same_stream(wanted: Filter, id_: s
     assert (after.chain, after.since_txid) == ("id-f", 3)
 
 
-def test_what_its_subscribers_do_not_know_yet_is_not_replaced_by_what_they_never_knew() -> None:
+def test_unpublished_change_is_merged_with_the_next() -> None:
     """Modified twice in a row they are told once; modified back they are told nothing."""
-    first, told = published("f", "/f"), published("f", "/f").terms
+    first, reported = published("f", "/f"), published("f", "/f").terms
     (second,) = plan({"f": first}, stored(Filter("f", "/g", "joe"))).modified
     (third,) = plan({"f": second}, stored(Filter("f", "/h", "joe"))).modified
-    assert (third.path_glob, third.replaces) == ("/h", told)
+    assert (third.path_glob, third.replaces) == ("/h", reported)
     (back,) = plan({"f": second}, stored(Filter("f", "/f", "joe"))).modified
     assert (back.path_glob, back.replaces, back.chain) == ("/f", None, first.chain)
 
@@ -132,7 +138,7 @@ def test_positions_follow_a_change() -> None:
     }
 
 
-def test_a_record_says_at_once_how_a_filter_was_modified_if_it_can() -> None:
+def test_a_record_says_how_a_filter_was_modified() -> None:
     """It is named by the last transaction published: if that has a record already, the next one says it."""
     modified = replace(published("f"), owner="amy", replaces=published("f").terms)
     known = replace(modified, replaces=None)
@@ -150,7 +156,7 @@ def test_a_record_says_at_once_how_a_filter_was_modified_if_it_can() -> None:
 def test_definitions_that_others_have_planted_are_removed() -> None:
     """Bounded: nobody makes records for them, so no cache may go on believing them; the others go on as they are."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
             before = on.published_filters()
@@ -175,7 +181,7 @@ def test_definitions_that_others_have_planted_are_removed() -> None:
 def test_filters_follow_hdfs() -> None:
     """Within a second of each change, while nothing else happens."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter()
             steps: tuple[tuple[Callable[[], None], Callable[[], bool], int], ...] = (
@@ -207,7 +213,7 @@ def test_filters_follow_hdfs() -> None:
 def test_subscribers_learn_of_a_modification_at_its_transaction() -> None:
     """In their stream, which goes on: what comes behind that transaction is of the new glob, nothing else is."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
             first = on.namenode.unlink("/f")
@@ -226,7 +232,7 @@ def test_subscribers_learn_of_a_modification_at_its_transaction() -> None:
             on.namenode.unlink("/f")
             second = on.namenode.unlink("/g")
             await on.published(second)
-            assert on.told("f") == [first, second]
+            assert on.reported("f") == [first, second]
             assert [each.modified is None for each in on.records("f")] == [True, False, True]
 
     play(story)
@@ -236,7 +242,7 @@ def test_subscribers_learn_of_a_modification_at_its_transaction() -> None:
 def test_where_no_record_can_say_it_the_next_one_does(path: str, content: int) -> None:
     """Whoever writes that: until then it stands in the definition."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
             on.filters.takes_s = 1.0
@@ -266,10 +272,10 @@ def test_where_no_record_can_say_it_the_next_one_does(path: str, content: int) -
     play(story)
 
 
-def test_the_acls_of_a_modified_filter_are_those_of_its_new_owner() -> None:
+def test_a_modified_filter_has_its_new_owners_acls() -> None:
     """For the records that it has, too."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
             txid = on.namenode.unlink("/f")
@@ -284,10 +290,10 @@ def test_the_acls_of_a_modified_filter_are_those_of_its_new_owner() -> None:
     play_protected(story)
 
 
-def test_filters_changed_while_nobody_published_begin_with_the_next_publisher() -> None:
+def test_filters_changed_between_publishers_begin_again() -> None:
     """And what happened before it is not theirs."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
         on.filters.put("g", "/g")
@@ -296,7 +302,7 @@ def test_filters_changed_while_nobody_published_begin_with_the_next_publisher() 
             await until(lambda: "g" in on.published_filters())
             txid = on.namenode.unlink("/g")
             await on.published(txid)
-            assert on.told("g")[-1] == txid
+            assert on.reported("g")[-1] == txid
 
     play(story)
 
@@ -304,7 +310,7 @@ def test_filters_changed_while_nobody_published_begin_with_the_next_publisher() 
 def test_without_filters_coverage_is_published() -> None:
     """A directory that is missing is no filters."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             on.namenode.unlink("/f")
             await on.published()
@@ -313,10 +319,10 @@ def test_without_filters_coverage_is_published() -> None:
     play(story)
 
 
-def test_while_hdfs_does_not_give_the_filters_those_published_stay() -> None:
+def test_published_filters_stay_while_hdfs_gives_none() -> None:
     """Safe mode, no DataNode: tried again, and told when it works."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
         on.filters.fault = MalformedReplyError("no DataNode")
@@ -324,7 +330,7 @@ def test_while_hdfs_does_not_give_the_filters_those_published_stay() -> None:
         async with on.publisher() as process:
             txid = on.namenode.unlink("/f")
             await on.published(txid)
-            assert on.told("f") == [txid]
+            assert on.reported("f") == [txid]
             await asyncio.sleep(60)
             assert list(on.published_filters()) == ["f"]
             assert process.publisher.stats().filter_reads_failed > 10
@@ -337,7 +343,7 @@ def test_while_hdfs_does_not_give_the_filters_those_published_stay() -> None:
 def test_a_thousand_filters_at_once() -> None:
     """They come and go in few multis, and each gets what matches it."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.published()
             for number in range(1000):
@@ -346,7 +352,7 @@ def test_a_thousand_filters_at_once() -> None:
             writes = on.zookeeper.writes
             txid = on.namenode.unlink("/dir/7/x")
             await on.published(txid)
-            assert on.told("f7") == [txid]
+            assert on.reported("f7") == [txid]
             for number in range(1000):
                 on.filters.remove(f"f{number}")
             await until(lambda: process.publisher.stats().filters == 0)

@@ -43,7 +43,7 @@ def readings(made: FilterPacer, until: float, *names: str, every_s: float) -> li
     found: list[tuple[float, str]] = []
     for tick in range(int(until / every_s)):
         now = tick * every_s
-        made.touch(names)
+        made.invalidate(names)
         if made.due_at() <= now:
             taken = made.take(now, names)
             made.read(taken, now, ())
@@ -54,7 +54,7 @@ def readings(made: FilterPacer, until: float, *names: str, every_s: float) -> li
 def test_all_are_read_first_and_then_seldom() -> None:
     """F3: a part of them says nothing of the others."""
     made = FilterPacer(REREAD_S)
-    made.touch(["f"])
+    made.invalidate(["f"])
     assert made.due_at() == -math.inf
     assert made.take(5.0) == (ALL,)
     made.read((ALL,), 5.0, ())
@@ -64,8 +64,8 @@ def test_all_are_read_first_and_then_seldom() -> None:
 def test_a_change_after_quiet_is_due_at_once_and_alone() -> None:
     """It costs the reading of that filter; touched twice it is read once."""
     made = pacer()
-    assert made.touch(["f"])
-    assert not made.touch(["f"])
+    assert made.invalidate(["f"])
+    assert not made.invalidate(["f"])
     assert made.due_at() <= 0.0
     assert made.take(0.0) == ("f",)
     assert made.take(0.0) == ()
@@ -76,9 +76,9 @@ def test_a_change_after_quiet_is_due_at_once_and_alone() -> None:
 def test_a_touch_while_it_is_read_counts() -> None:
     """F2: the reading may have seen what was before it."""
     made = pacer()
-    made.touch(["f"])
+    made.invalidate(["f"])
     taken = made.take(0.0)
-    made.touch(["f"])
+    made.invalidate(["f"])
     made.read(taken, 0.0, ())
     assert made.due_at() == MIN_PAUSE_S
     assert made.take(MIN_PAUSE_S) == ("f",)
@@ -87,7 +87,7 @@ def test_a_touch_while_it_is_read_counts() -> None:
 def test_what_could_not_be_read_stays_touched() -> None:
     """F2: one name, or all."""
     made = pacer()
-    made.touch(["f"])
+    made.invalidate(["f"])
     made.failed(made.take(0.0), 0.0)
     assert made.due_at() == MIN_PAUSE_S
     assert made.take(MIN_PAUSE_S) == ("f",)
@@ -100,9 +100,9 @@ def test_what_could_not_be_read_gives_way() -> None:
     """It may be why the others beside it could not be read."""
     made = pacer()
     names = [f"f{number}" for number in range(AT_ONCE)]
-    made.touch(names)
+    made.invalidate(names)
     made.failed(made.take(0.0), 0.0)
-    made.touch(["g"])
+    made.invalidate(["g"])
     assert made.take(CALM_S / 2)[0] == "g"
 
 
@@ -114,7 +114,7 @@ def test_one_that_keeps_changing_is_read_less_and_less_often() -> None:
     assert pauses[:4] == pytest.approx([0.2, 0.4, 0.8, 1.6], abs=0.11)
     assert pauses[-1] == pytest.approx(MAX_PAUSE_S, abs=0.11)
     assert len(found) <= 17
-    made.touch(["f", "g"])
+    made.invalidate(["f", "g"])
     assert made.take(301.0) == ("g",)
 
 
@@ -123,7 +123,7 @@ def test_whose_pause_has_become_the_longest_is_said_once() -> None:
     made, now = pacer(), 0.0
     slowed = []
     for _ in range(12):
-        made.touch(["f"])
+        made.invalidate(["f"])
         now = max(now, made.due_at())
         taken = made.take(now)
         if made.read(taken, now, ()):
@@ -138,11 +138,11 @@ def test_after_a_calm_time_it_is_as_at_first() -> None:
     made.take(last_at + MAX_PAUSE_S)
     made.read(("f",), last_at + MAX_PAUSE_S, ())
     later = last_at + MAX_PAUSE_S + CALM_S
-    made.touch(["f"])
+    made.invalidate(["f"])
     assert made.due_at() <= later
     assert made.take(later) == ("f",)
     made.read(("f",), later, ())
-    made.touch(["f"])
+    made.invalidate(["f"])
     assert made.due_at() == pytest.approx(later + MIN_PAUSE_S)
 
 
@@ -181,7 +181,7 @@ def test_a_calm_one_comes_before_all_that_keep_changing() -> None:
     made = pacer()
     names = [f"f{number}" for number in range(2 * AT_ONCE)]
     readings(made, 30.0, *names, every_s=0.1)
-    made.touch([*names, "g"])
+    made.invalidate([*names, "g"])
     now = made.due_at() + MAX_PAUSE_S
     assert made.take(now)[0] == "g"
 
@@ -193,17 +193,17 @@ def delays(names_per_s: int, *, known: tuple[str, ...] = ()) -> list[float]:
     """
     found = []
     for story in range(5):
-        made, touched_at, numbers = pacer(), 15 + 0.4 * story, count()
+        made, stale_since, numbers = pacer(), 15 + 0.4 * story, count()
         for tick in range(1_000):
             now = tick / 10
-            made.touch(f"n{next(numbers)}" for _ in range(names_per_s // 10))
-            if tick == round(10 * touched_at):
-                made.touch(["g"])
+            made.invalidate(f"n{next(numbers)}" for _ in range(names_per_s // 10))
+            if tick == round(10 * stale_since):
+                made.invalidate(["g"])
             if made.due_at() <= now:
                 taken = made.take(now, known)
                 made.read(taken, now, ())
                 if "g" in taken:
-                    found.append(now - touched_at)
+                    found.append(now - stale_since)
                     break
     return found
 
@@ -219,10 +219,10 @@ def test_new_names_delay_no_known_filter_by_more_than_a_round() -> None:
 def test_a_new_name_waits_for_those_before_it() -> None:
     """And for none that came later."""
     made = pacer()
-    made.touch(f"before{number}" for number in range(NEW_AT_ONCE))
-    made.touch(["g"])
-    made.touch(f"after{number}" for number in range(NEW_AT_ONCE))
-    made.touch(["before0", "g"])
+    made.invalidate(f"before{number}" for number in range(NEW_AT_ONCE))
+    made.invalidate(["g"])
+    made.invalidate(f"after{number}" for number in range(NEW_AT_ONCE))
+    made.invalidate(["before0", "g"])
     now, taken = 0.0, list[tuple[str, ...]]()
     for _ in range(3):
         now = max(now, made.due_at())
@@ -234,9 +234,9 @@ def test_a_new_name_waits_for_those_before_it() -> None:
 def test_what_was_broken_and_is_not_touched_comes_last() -> None:
     """Nobody waits for it."""
     made = pacer()
-    made.touch(["broken"])
+    made.invalidate(["broken"])
     made.read(made.take(0.0), 0.0, ("broken",))
-    made.touch(["g"])
+    made.invalidate(["g"])
     assert made.take(2 * CALM_S) == ("g", "broken")
 
 
@@ -246,7 +246,7 @@ def test_while_all_wait_to_be_read_no_single_one_is() -> None:
     made.forget()
     made.read(made.take(0.0), 0.0, ())
     made.forget()
-    made.touch(["f"])
+    made.invalidate(["f"])
     assert made.take(0.1) == ()
     assert made.due_at() == MIN_PAUSE_S
     assert made.take(MIN_PAUSE_S) == (ALL,)
@@ -256,7 +256,7 @@ def test_while_all_wait_to_be_read_no_single_one_is() -> None:
 def test_a_broken_one_is_read_again_less_and_less_often() -> None:
     """It may be unreadable for a moment only, which no edit tells; at the latest with all others."""
     made, now, found = pacer(), 0.0, []
-    made.touch(["f"])
+    made.invalidate(["f"])
     for _ in range(12):
         now = max(now, made.due_at())
         taken = made.take(now)
@@ -266,7 +266,7 @@ def test_a_broken_one_is_read_again_less_and_less_often() -> None:
     assert singles[1] - singles[0] == RETRY_S
     assert singles[2] - singles[1] == 2 * RETRY_S
     assert (ALL,) in [taken for _, taken in found]
-    made.touch(["f"])
+    made.invalidate(["f"])
     made.read(made.take(now + CALM_S), now + CALM_S, ())
     assert made.due_at() > now + CALM_S + RETRY_S, "mended"
 
@@ -285,16 +285,16 @@ def test_a_broken_one_that_is_not_remembered_is_none_of_all() -> None:
     """All are read again after `reread_s`, not as soon and as often as one that is broken."""
     made = pacer()
     names = {f"f{number}" for number in range(MAX_PACED)}
-    made.touch([*names, "one more"])
+    made.invalidate([*names, "one more"])
     now = 0.0
     for _ in range(3):
         assert made.take(now) == (ALL,)
         made.read((ALL,), now, {*names, "one more"})
-        made.touch(names)
+        made.invalidate(names)
         singles = made.take(now + RETRY_S, names)
         assert len(singles) == AT_ONCE
         made.failed(singles, now + RETRY_S)
-        made.touch([ALL])
+        made.invalidate([ALL])
         now += MAX_PAUSE_S
     made.take(now)
     made.read((ALL,), now, {"one more"})
@@ -305,18 +305,18 @@ def test_a_broken_one_that_is_not_remembered_is_none_of_all() -> None:
 def test_too_many_to_remember_are_all() -> None:
     """Bounded in memory."""
     made = pacer()
-    made.touch(f"f{number}" for number in range(MAX_PACED))
+    made.invalidate(f"f{number}" for number in range(MAX_PACED))
     assert made.take(0.0) != (ALL,)
-    made.touch(["one more"])
+    made.invalidate(["one more"])
     assert made.take(0.0) == (ALL,)
 
 
-def test_new_names_are_read_together_and_take_no_room_from_known_ones() -> None:
+def test_new_names_are_read_together_after_known_ones() -> None:
     """A file of thousands of filters is in force within a few readings; known ones are bounded as ever."""
     made = pacer()
     known = [f"known{number}" for number in range(2 * AT_ONCE)]
-    made.touch(f"new{number}" for number in range(NEW_AT_ONCE + 1))
-    made.touch(known)
+    made.invalidate(f"new{number}" for number in range(NEW_AT_ONCE + 1))
+    made.invalidate(known)
     taken = made.take(0.0, known)
     assert taken[:AT_ONCE] == tuple(known[:AT_ONCE])
     assert taken[AT_ONCE:] == tuple(f"new{number}" for number in range(NEW_AT_ONCE))
@@ -329,10 +329,10 @@ def test_a_new_name_that_keeps_changing_is_new_no_more() -> None:
     """Whether it is a filter or not, it is among those that are bounded."""
     made = pacer()
     names = [f"new{number}" for number in range(2 * AT_ONCE)]
-    made.touch(names)
+    made.invalidate(names)
     assert len(made.take(0.0)) == 2 * AT_ONCE
     made.read(tuple(names), 0.0, ())
-    made.touch(names)
+    made.invalidate(names)
     assert len(made.take(made.due_at() + MAX_PAUSE_S)) == AT_ONCE
 
 

@@ -190,8 +190,8 @@ def test_changes_of_the_filters_in_hdfs_are_seen(event: Event | str, touched: se
     """Below a filter's directory that filter, at or above theirs all; a reading sets access times and is no change."""
     made = pending()
     made.add(read(12, batch(11, event), batch(12, "/else")))
-    assert made.take_touched() == touched
-    assert made.take_touched() == frozenset()
+    assert made.take_stale() == touched
+    assert made.take_stale() == frozenset()
 
 
 def test_the_source_of_a_change_keeps_its_kind() -> None:
@@ -203,19 +203,19 @@ def test_the_source_of_a_change_keeps_its_kind() -> None:
     assert publication.content == Stale(((11, Touched("/a")),))
 
 
-def test_how_a_filter_was_modified_is_told_by_the_next_publication() -> None:
+def test_the_next_publication_says_how_a_filter_changed() -> None:
     """In a record of the filter's own where it has no events, at the last transaction of that publication."""
-    told = published("f", "/f").terms
+    reported = published("f", "/f").terms
     for name, records_txid in (("f", 13), ("g", 12), ("h", 14)):
         made = pending(f="/f", g="/g", h="/h")
         position = made.filters[name]
-        modified = replace(position, filter=replace(position.filter, replaces=told))
+        modified = replace(position, filter=replace(position.filter, replaces=reported))
         made.change_filters({**made.filters, name: modified})
         made.add(read(14, batch(12, "/g"), batch(13, "/f")))
-        assert made.filters[name].filter.replaces == told
+        assert made.filters[name].filter.replaces == reported
         made.take()
         assert made.filters[name] == replace(position, txid=records_txid)
     made, position = pending(h="/h"), positions({"h": "/h"}, 10)["h"]
-    made.change_filters({"h": replace(position, filter=replace(position.filter, replaces=told))})
+    made.change_filters({"h": replace(position, filter=replace(position.filter, replaces=reported))})
     made.drop(20, "purged")
     assert made.filters == {"h": replace(position, txid=20)}

@@ -13,14 +13,14 @@ from nncache.hadoop.filestatus import FileType
 from nncache.invalidation.channel.records import Dropped, Stale
 from nncache.invalidation.publisher.publisher import USELESS_S
 from tests.invalidation.fakes import ACCESS_CONTROL, FakeNameNode, remote_error
-from tests.invalidation.publisher.stage import ZNODES, Stage, play
+from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster, play
 from tests.invalidation.virtual_time import clock, until
 
 
 def test_a_change_is_published_within_milliseconds() -> None:
     """After a quiet time: the poll's interval, and one multi."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter()
             for _ in range(20):
@@ -35,7 +35,7 @@ def test_a_change_is_published_within_milliseconds() -> None:
             last = on.cache_records()[-1]
             assert (last.link.txid, last.content) == (txid, Stale(((txid, Vanished("/f")),)))
             assert last.generation == on.generation()
-            assert len(on.told("f")) == 20
+            assert len(on.reported("f")) == 20
 
     play(story)
 
@@ -43,7 +43,7 @@ def test_a_change_is_published_within_milliseconds() -> None:
 def test_an_idle_publisher_writes_nothing() -> None:
     """And asks ZooKeeper next to nothing."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter()
             await asyncio.sleep(1)
@@ -61,7 +61,7 @@ def test_an_idle_publisher_writes_nothing() -> None:
 def test_a_job_of_ten_thousand_files_costs_few_writes(globs: tuple[str, ...]) -> None:
     """Bounded by time: at most 100 transactions of ZooKeeper, and every event is told all the same."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             for number, glob in enumerate(globs):
                 await on.with_filter(f"f{number}", glob)
@@ -79,7 +79,7 @@ def test_a_job_of_ten_thousand_files_costs_few_writes(globs: tuple[str, ...]) ->
             assert clock() - done_at < 0.3
             assert on.zookeeper.writes - writes <= 100
             for number, glob in enumerate(globs):
-                parts = on.told(f"f{number}")
+                parts = on.reported(f"f{number}")
                 assert len(parts) == {"/out/_SUCCESS": 1, "/out": 0, "/out/*": 10_001}[glob]
 
     play(story)
@@ -88,7 +88,7 @@ def test_a_job_of_ten_thousand_files_costs_few_writes(globs: tuple[str, ...]) ->
 def test_a_successor_goes_on_where_a_killed_one_stopped() -> None:
     """Nothing is lost and nothing told twice, wherever SIGKILL came."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
         chain = on.cache_records()[0].link.chain
@@ -102,7 +102,7 @@ def test_a_successor_goes_on_where_a_killed_one_stopped() -> None:
                 await asyncio.sleep(0.01)
         async with on.publisher():
             await on.published()
-        assert on.told("f") == txids
+        assert on.reported("f") == txids
         assert {record.link.chain for record in on.cache_records()} == {chain}
 
     play(story)
@@ -111,7 +111,7 @@ def test_a_successor_goes_on_where_a_killed_one_stopped() -> None:
 def test_a_crash_between_two_multis_of_a_publication() -> None:
     """Filters that have their records already are not told again, and `.cache` has claimed nothing."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             for name in ("f", "g", "h"):
                 await on.with_filter(name, "/d/*")
@@ -120,10 +120,10 @@ def test_a_crash_between_two_multis_of_a_publication() -> None:
             await until(lambda: on.zookeeper.writes > writes)
             on.zookeeper.disconnect(process.session)
         assert on.covered() == before
-        assert 0 < sum(on.told(name) == [txid] for name in ("f", "g", "h")) < 3
+        assert 0 < sum(on.reported(name) == [txid] for name in ("f", "g", "h")) < 3
         async with on.publisher():
             await on.published()
-        assert [on.told(name) for name in ("f", "g", "h")] == [[txid]] * 3
+        assert [on.reported(name) for name in ("f", "g", "h")] == [[txid]] * 3
 
     play(story)
 
@@ -131,7 +131,7 @@ def test_a_crash_between_two_multis_of_a_publication() -> None:
 def test_a_second_publisher_takes_over() -> None:
     """It waits, says for whom, and goes on with the same chains."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher("a") as first, on.publisher("b") as second:
             await on.with_filter()
             await asyncio.sleep(10)
@@ -148,7 +148,7 @@ def test_a_second_publisher_takes_over() -> None:
             await until(lambda: waiting.publisher.situation() == "")
             on.zookeeper.connect()
             await until(lambda: "another publisher" in running.publisher.situation())
-            assert on.told("f") == [txid]
+            assert on.reported("f") == [txid]
 
     play(story)
 
@@ -156,7 +156,7 @@ def test_a_second_publisher_takes_over() -> None:
 def test_zookeeper_may_be_away_for_minutes(caplog: pytest.LogCaptureFixture) -> None:
     """Afterwards everything is published, in order; the readiness page and the log say what is wrong meanwhile."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter()
             on.zookeeper.disconnect()
@@ -170,7 +170,7 @@ def test_zookeeper_may_be_away_for_minutes(caplog: pytest.LogCaptureFixture) -> 
             connected_at = clock()
             await on.published()
             assert clock() - connected_at < 2
-            assert on.told("f") == txids
+            assert on.reported("f") == txids
             assert process.publisher.stats().new_chains == 1
 
     play(story)
@@ -180,7 +180,7 @@ def test_zookeeper_may_be_away_for_minutes(caplog: pytest.LogCaptureFixture) -> 
 def test_another_active_namenode_is_no_gap(away: str) -> None:
     """The chains go on: what was durable is in the new one's log."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         old, new = on.namenodes
         new.log = old.log
         async with on.publisher() as process:
@@ -201,7 +201,7 @@ def test_another_active_namenode_is_no_gap(away: str) -> None:
             on.pool.probe()
             txids.append(on.namenode.unlink("/f"))
             await on.published()
-            assert on.told("f") == txids
+            assert on.reported("f") == txids
             stats = process.publisher.stats()
             assert (stats.new_chains, stats.drops, stats.runs_failed) == (1, 0, 0)
 
@@ -211,7 +211,7 @@ def test_another_active_namenode_is_no_gap(away: str) -> None:
 def test_purged_edits_are_told_as_dropped() -> None:
     """To caches and to each filter; then it goes on in the same chains."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
         last = on.covered()
@@ -223,7 +223,7 @@ def test_purged_edits_are_told_as_dropped() -> None:
             dropped = Dropped(last + 1, last + 10, f"purged: asked for {last + 1}, got {last + 11}")
             assert dropped in [record.content for record in on.records("f")]
             assert dropped in [record.content for record in on.cache_records()]
-            assert on.told("f") == list(range(last + 11, last + 21))
+            assert on.reported("f") == list(range(last + 11, last + 21))
             assert process.publisher.stats().drops == 1
 
     play(story)
@@ -232,7 +232,7 @@ def test_purged_edits_are_told_as_dropped() -> None:
 def test_a_log_that_went_back_begins_all_anew() -> None:
     """New chains and new ids: nobody can take one for the other."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter()
             for _ in range(5):
@@ -247,7 +247,7 @@ def test_a_log_that_went_back_begins_all_anew() -> None:
             assert on.cache_records()[-1].link.chain != chain
             txid = on.namenode.unlink("/f")
             await on.published(txid)
-            assert on.told("f") == [txid]
+            assert on.reported("f") == [txid]
 
     play(story)
 
@@ -255,7 +255,7 @@ def test_a_log_that_went_back_begins_all_anew() -> None:
 def test_a_beginning_counts_on_durable_edits_alone() -> None:
     """A transaction that a crash takes away would come again with another content."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         on.namenode.unsynced = 3
         async with on.publisher():
             await asyncio.sleep(5)
@@ -269,7 +269,7 @@ def test_a_beginning_counts_on_durable_edits_alone() -> None:
 def test_a_wiped_zookeeper_is_filled_again() -> None:
     """Also under a running publisher; the filters come from HDFS."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter()
             on.zookeeper.wipe()
@@ -286,14 +286,14 @@ def test_a_wiped_zookeeper_is_filled_again() -> None:
 def test_foreign_znodes_do_no_harm() -> None:
     """They are left alone, unless they are in the way."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         for path in ("g/foreign/deep", ".cache/foreign", ".hidden", ".filters/not a name"):
             await on.outsider.ensure(f"{ZNODES.namespace}/{path}")
         async with on.publisher() as process:
             await on.with_filter("g", "/g")
             txid = on.namenode.unlink("/g")
             await on.published(txid)
-            assert on.told("g") == [txid]
+            assert on.reported("g") == [txid]
             assert process.publisher.stats().output.foreign_znodes > 0
             assert on.zookeeper.tree.exists(f"{ZNODES.namespace}/.hidden")
 
@@ -303,7 +303,7 @@ def test_foreign_znodes_do_no_harm() -> None:
 def test_who_may_not_read_the_edits_says_so_and_lets_others_try(caplog: pytest.LogCaptureFixture) -> None:
     """An administrator has to help; another host may be better off."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         on.namenode.refusal = remote_error(ACCESS_CONTROL, "Superuser privilege is required")
         async with on.publisher() as process:
             await asyncio.sleep(60)
@@ -322,7 +322,7 @@ def test_who_may_not_read_the_edits_says_so_and_lets_others_try(caplog: pytest.L
 def test_who_cannot_publish_lets_others_try() -> None:
     """A host that alone does not reach the NameNode gives the place up in time, but not for a moment's outage."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter()
             on.namenode.answers_jmx = on.namenode.is_reachable = False
@@ -341,7 +341,7 @@ def test_who_cannot_publish_lets_others_try() -> None:
 def test_silence_is_told() -> None:
     """The readiness page says what is not happening."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             assert process.publisher.situation() == "publishing has not begun yet"
             await on.published()
@@ -362,7 +362,7 @@ def test_silence_is_told() -> None:
 def test_a_fault_of_ours_is_logged_and_survived(caplog: pytest.LogCaptureFixture) -> None:
     """A publisher that dies closes every proxy's gate."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter()
             on.namenode.during_call = fail

@@ -27,10 +27,10 @@ from nncache.invalidation.publisher.output_stream import (
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import UNREADABLE_S, Resumption
 from nncache.invalidation.publisher.stats import PublisherStats
+from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster
+from tests.invalidation.publisher.fake_cluster import play as play_publisher
 from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
 from tests.invalidation.publisher.samples import batch, positions, published, read
-from tests.invalidation.publisher.stage import ZNODES, Stage
-from tests.invalidation.publisher.stage import play as play_publisher
 from tests.invalidation.virtual_time import clock, until
 
 STATE = PublishedState(txid=10, filters=positions({"f": "/f", "g": "/g"}, 8) | positions({"g": "/g"}, 12))
@@ -39,7 +39,7 @@ WENT_BACK = MissingEventsError("went back", GapKind.WENT_BACK)
 UNREADABLE = MissingEventsError("not a page", GapKind.UNREADABLE)
 
 
-class Scene:
+class Fixture:
     """A source, an output, and what brings them together."""
 
     def __init__(self) -> None:
@@ -59,13 +59,13 @@ def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
     )
 
 
-async def scene(*, is_known: bool = True) -> Scene:
-    """Set the scene: a process that has left STATE behind itself, unless it has just begun."""
-    made = Scene()
+async def fixture(*, is_known: bool = True) -> Fixture:
+    """Set up a process that has left STATE behind itself, unless it has just begun."""
+    made = Fixture()
     if is_known:
         await made.resumption.begin(STATE)
         made.source.started.clear()
-        made.output.told.clear()
+        made.output.reported.clear()
     return made
 
 
@@ -77,78 +77,78 @@ def dropped(first: int, last: int, reason: str) -> Publication:
 
 async def test_it_goes_on_where_the_records_end() -> None:
     """Nothing is written for that."""
-    on = await scene()
+    on = await fixture()
     resumed = await on.resumption.begin(STATE)
     assert resumed.is_continuous
     assert (resumed.pending.txid, resumed.pending.filters) == (10, STATE.filters)
     assert on.source.started == [10]
-    assert on.output.told == []
+    assert on.output.reported == []
 
 
 async def test_edits_that_another_process_has_read_are_not_seen_here() -> None:
     """It published meanwhile: the filters in HDFS may have changed without a sign to us."""
-    on = await scene()
+    on = await fixture()
     resumed = await on.resumption.begin(STATE)
     assert resumed.is_continuous
     resumed.pending.add(read(12))
     for txid, is_continuous in ((12, True), (13, False)):
         again = await on.resumption.begin(PublishedState(txid=txid, filters=STATE.filters))
         assert again.is_continuous is is_continuous
-    assert not (await Scene().resumption.begin(STATE)).is_continuous, "a process that has just begun"
+    assert not (await Fixture().resumption.begin(STATE)).is_continuous, "a process that has just begun"
 
 
 async def test_where_nothing_is_published_it_begins_at_the_present_end() -> None:
     """At a transaction that can't be lost any more: its number could be given to another."""
-    on = await scene()
+    on = await fixture()
     on.source.script = [EditsRead((), 30, None, is_durable=False), read(31, batch(31, "/f"))]
     resumed = await on.resumption.begin(PublishedState(txid=None))
     assert not resumed.is_continuous
     assert (resumed.pending.txid, dict(resumed.pending.filters)) == (31, {})
-    assert (on.source.started, on.output.told) == ([None], [31])
+    assert (on.source.started, on.output.reported) == ([None], [31])
     assert on.counts.new_chains == 1
 
 
 async def test_damaged_filters_begin_anew_before_anything_else() -> None:
     """Those that can't be read are taken out: caches that knew them must not count on them."""
-    on = await scene()
+    on = await fixture()
     damaged = {"d": published("d", "/d"), "e": None}
     resumed = await on.resumption.begin(PublishedState(txid=10, filters=STATE.filters, damaged=damaged))
     anew = published("d", "/d", id="new-1", since_txid=10)
-    assert on.output.told == [FilterChange(removed=("d", "e"), added=(anew,))]
+    assert on.output.reported == [FilterChange(removed=("d", "e"), added=(anew,))]
     assert resumed.pending.filters == {**STATE.filters, "d": FilterPosition(anew, 10)}
 
 
 @pytest.mark.parametrize("left", [STATE, PublishedState(txid=10, filters=positions({"f": "/f"}))])
-async def test_who_did_not_leave_the_set_as_it_is_has_everybody_read_it(left: PublishedState) -> None:
+async def test_a_changed_set_makes_every_proxy_read_it(left: PublishedState) -> None:
     """P3: a filter of which nothing is left may still be counted on by caches that have read it."""
-    on = await scene(is_known=left is not STATE)
+    on = await fixture(is_known=left is not STATE)
     await on.resumption.begin(left)
-    assert on.output.told == [FilterChange()]
+    assert on.output.reported == [FilterChange()]
     await on.resumption.begin(left)
-    assert on.output.told == [FilterChange()], "once"
+    assert on.output.reported == [FilterChange()], "once"
 
 
-async def test_another_owner_or_other_subscribers_need_no_reading_of_the_set() -> None:
+async def test_other_owners_or_subscribers_need_no_reading() -> None:
     """As when the write that changed them was carried out and its answer was lost: a cache looks at globs and ids."""
-    on = await scene()
+    on = await fixture()
     found = {
         name: replace(position, filter=replace(position.filter, owner="amy", allowed_subscribers=("bob",)))
         for name, position in STATE.filters.items()
     }
     resumed = await on.resumption.begin(PublishedState(txid=10, filters=found))
-    assert on.output.told == []
+    assert on.output.reported == []
     assert resumed.pending.filters == found
 
 
 async def test_purged_edits_are_dropped_for_all() -> None:
     """As often as it happens; then it goes on with the first that can be read."""
-    on = await scene()
+    on = await fixture()
     again = MissingEventsError("purged again", GapKind.PURGED, first_txid=21, last_txid=25)
     on.source.starts = [PURGED, again]
     resumed = await on.resumption.begin(STATE)
     assert on.source.started == [10, 20, 25]
     second = {name: Dropped(21, 25, "purged again") for name in ("f", "g")}
-    assert on.output.told == [
+    assert on.output.reported == [
         dropped(11, 20, "purged"),
         Publication(txid=25, content=Dropped(21, 25, "purged again"), filters=second),
     ]
@@ -158,13 +158,13 @@ async def test_purged_edits_are_dropped_for_all() -> None:
 
 async def test_a_log_that_went_back_begins_all_anew() -> None:
     """The filters stay as they were published, under new ids."""
-    on = await scene()
+    on = await fixture()
     on.source.starts, on.source.script = [WENT_BACK], [read(7)]
     resumed = await on.resumption.begin(STATE)
     anew = tuple(
         published(name, f"/{name}", id=f"new-{number}", since_txid=7) for number, name in ((1, "f"), (2, "g"))
     )
-    assert on.output.told == [7, FilterChange(removed=("f", "g"), added=anew)]
+    assert on.output.reported == [7, FilterChange(removed=("f", "g"), added=anew)]
     assert {name: position.txid for name, position in resumed.pending.filters.items()} == {"f": 7, "g": 7}
     assert not resumed.is_continuous
 
@@ -172,7 +172,7 @@ async def test_a_log_that_went_back_begins_all_anew() -> None:
 @pytest.mark.parametrize("error", [UNREADABLE, UnreadableEditsError("event 99")])
 async def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
     """They may be readable in a moment; not for ever, though, or nothing would be published again."""
-    on = await scene()
+    on = await fixture()
     for _ in range(2):
         on.source.starts = [error]
         with pytest.raises(type(error)):
@@ -180,7 +180,7 @@ async def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
         await asyncio.sleep(UNREADABLE_S / 2)
     on.source.starts, on.source.script = [error], [read(33)]
     resumed = await on.resumption.begin(STATE)
-    assert on.output.told == [dropped(11, 33, str(error))]
+    assert on.output.reported == [dropped(11, 33, str(error))]
     assert (resumed.pending.txid, resumed.is_continuous) == (33, False)
     on.source.starts = [error]
     with pytest.raises(type(error)):
@@ -189,13 +189,13 @@ async def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
 
 async def test_a_life_that_has_waited_already_counts() -> None:
     """Its next one gives them up at once, unless they can be read again."""
-    on = await scene()
+    on = await fixture()
     on.resumption.found_unreadable()
     assert (await on.resumption.begin(STATE)).is_continuous
     on.resumption.found_unreadable()
     on.source.starts, on.source.script = [UNREADABLE], [read(33)]
     await on.resumption.begin(STATE)
-    assert on.output.told == [dropped(11, 33, "not a page")]
+    assert on.output.reported == [dropped(11, 33, "not a page")]
 
 
 @pytest.mark.parametrize(
@@ -204,28 +204,28 @@ async def test_a_life_that_has_waited_already_counts() -> None:
 )
 async def test_everything_else_ends_the_attempt(error: Exception) -> None:
     """Nothing is lost by it, so nothing is told."""
-    on = await scene()
+    on = await fixture()
     on.source.starts = [error]
     with pytest.raises(type(error)):
         await on.resumption.begin(STATE)
-    assert on.output.told == []
+    assert on.output.reported == []
 
 
 async def test_a_gap_that_cannot_be_told_is_found_again() -> None:
     """The position is what is published, and nothing else."""
-    on = await scene()
+    on = await fixture()
     on.source.starts, on.output.faults = [PURGED], [ChannelUnavailableError("no ZooKeeper")]
     with pytest.raises(ChannelUnavailableError):
         await on.resumption.begin(STATE)
     assert on.source.started == [10]
     on.source.starts = [PURGED]
     await on.resumption.begin(STATE)
-    assert on.output.told == [dropped(11, 20, "purged")]
+    assert on.output.reported == [dropped(11, 20, "purged")]
 
 
 async def test_the_first_coverage_is_no_news() -> None:
     """A stream that begins tells nothing of what was before."""
-    on = await scene()
+    on = await fixture()
     on.source.script = [read(31)]
     resumed = await on.resumption.begin(PublishedState(txid=None))
     resumed.pending.add(read(32))
@@ -237,7 +237,7 @@ async def test_the_first_coverage_is_no_news() -> None:
 def test_a_filter_that_somebody_deleted_is_taken_out_of_force(what: str) -> None:
     """P3: caches that have read it count on it, until a record of another generation tells them to look again."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter("f", "/f/*")
         known, former = on.generation(), on.published_filters()["f"]

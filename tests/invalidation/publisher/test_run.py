@@ -24,16 +24,16 @@ from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode
+from tests.invalidation.publisher.fake_cluster import FakeFilters
 from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
 from tests.invalidation.publisher.samples import batch, positions, read
-from tests.invalidation.publisher.stage import FakeFilters
 from tests.invalidation.virtual_time import clock, until
 
 MAX_EVENTS = 20_000
 ENDED = MissingEventsError("another NameNode is active")
 
 
-class Scene:
+class Fixture:
     """A run after transaction 10, with filter f on /f in HDFS and in force."""
 
     def __init__(
@@ -77,40 +77,42 @@ class Scene:
 
 
 def play(
-    story: Callable[[Scene], Awaitable[None]], *script: EditsRead | Exception | float, **how: Any
+    story: Callable[[Fixture], Awaitable[None]], *script: EditsRead | Exception | float, **how: Any
 ) -> None:
     """Play a story in virtual time, beside the run; then end it."""
 
-    async def on_scene() -> None:
-        scene = Scene(*script, **how)
+    async def in_fixture() -> None:
+        fixture = Fixture(*script, **how)
         async with asyncio.TaskGroup() as tasks:
-            living = tasks.create_task(scene.run.run())
-            await story(scene)
+            living = tasks.create_task(fixture.run.run())
+            await story(fixture)
             living.cancel()
 
-    virtual_time.run(on_scene())
+    virtual_time.run(in_fixture())
 
 
-def ended(*script: EditsRead | Exception | float, fault: Exception | None = None) -> tuple[Scene, Exception]:
+def ended(
+    *script: EditsRead | Exception | float, fault: Exception | None = None
+) -> tuple[Fixture, Exception]:
     """Live a run until it ends by itself."""
-    found: list[tuple[Scene, Exception]] = []
+    found: list[tuple[Fixture, Exception]] = []
 
-    async def on_scene() -> None:
-        scene = Scene(*script)
+    async def in_fixture() -> None:
+        fixture = Fixture(*script)
         if fault is not None:
-            scene.output.faults = [fault]
+            fixture.output.faults = [fault]
         with pytest.raises(Exception) as caught:  # noqa: PT011 - the test looks at it
-            await scene.run.run()
-        found.append((scene, caught.value))
+            await fixture.run.run()
+        found.append((fixture, caught.value))
 
-    virtual_time.run(on_scene())
+    virtual_time.run(in_fixture())
     return found[0]
 
 
 def test_a_change_is_published_at_once() -> None:
     """Nothing waits but for ZooKeeper."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await until(lambda: on.covered == [11])
         assert clock() - began_at[0] < 0.01
         assert on.output.publications[0].filters == {"f": Events((batch(11, "/f"),))}
@@ -123,10 +125,10 @@ def test_a_change_is_published_at_once() -> None:
     play(story, 5.0, read(11, batch(11, "/f")))
 
 
-def test_what_comes_in_one_page_is_no_reason_to_space_records_out() -> None:
+def test_one_page_of_edits_does_not_space_records_out() -> None:
     """A mkdirs with its parents is several transactions at once; ten a second wait for nothing."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         for txid in range(14, 14 + 4 * 20, 4):
             await until(lambda txid=txid: on.covered[-1:] == [txid])  # type: ignore[misc]  # a lambda with a default
             assert on.run.waiting_s(clock()) == 0.0
@@ -143,7 +145,7 @@ def test_what_comes_in_one_page_is_no_reason_to_space_records_out() -> None:
 def test_what_comes_while_writing_goes_into_the_next_record() -> None:
     """Reading goes on; records are spaced out under load."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         on.output.takes_s = 0.1
         await until(lambda: on.covered[-1:] == [60])
         assert len(on.covered) <= 3
@@ -158,13 +160,13 @@ def test_what_comes_while_writing_goes_into_the_next_record() -> None:
 def test_coverage_alone_is_published_seldom() -> None:
     """Once per interval while nothing concerns a filter, and never when nothing was read."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await asyncio.sleep(15)
         assert len(on.covered) == pytest.approx(10 / 0.5, abs=2)
         assert on.counts.coverage_records == len(on.covered)
-        told = len(on.covered)
+        reported = len(on.covered)
         await asyncio.sleep(20)
-        assert len(on.covered) == told
+        assert len(on.covered) == reported
 
     script = [part for txid in range(11, 1011) for part in (read(txid, batch(txid, "/else")), 0.01)]
     play(story, *script)
@@ -197,7 +199,7 @@ def test_a_write_that_fails_ends_a_life() -> None:
 def test_no_more_is_read_than_can_wait() -> None:
     """While ZooKeeper is slow, the edits wait in the NameNode's log."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         on.output.takes_s = 6.0
         await asyncio.sleep(12)
         assert len(on.source.script) == 2
@@ -212,7 +214,7 @@ def test_no_more_is_read_than_can_wait() -> None:
 def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
     """Nobody else lags for it: what does not fit is named, and reading goes on."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         on.output.takes_s = 6.0
         await asyncio.sleep(12)
         assert len(on.source.script) == 0
@@ -232,13 +234,13 @@ def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
 def test_a_new_filter_begins_where_the_publications_end() -> None:
     """L1: what was read before is published with the old set, what comes later is matched with the new one."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await asyncio.sleep(5)
         on.filters.put("g", "/g")
-        on.follower.touch(["g"])
+        on.follower.invalidate(["g"])
         await until(lambda: on.covered[-1:] == [15])
-        change = next(each for each in on.output.told if isinstance(each, FilterChange))
-        before = on.output.told[: on.output.told.index(change)]
+        change = next(each for each in on.output.reported if isinstance(each, FilterChange))
+        before = on.output.reported[: on.output.reported.index(change)]
         (added,) = change.added
         assert added.since_txid == max(
             (each.txid for each in before if isinstance(each, Publication)), default=10
@@ -257,27 +259,27 @@ def test_a_new_filter_begins_where_the_publications_end() -> None:
     play(story, 5.0, *script)
 
 
-def test_a_change_that_is_taken_back_before_it_is_written_is_none() -> None:
+def test_a_change_undone_before_its_write_is_dropped() -> None:
     """What waits is published first; a change of nothing would have each cache read all filters again."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         on.output.takes_s = 1.0
         await asyncio.sleep(5.5)
         on.filters.put("f", "/f", allowed=("ann",))
-        on.follower.touch(["f"])
+        on.follower.invalidate(["f"])
         await until(lambda: on.covered == [11])
         assert on.follower.reads == 2, "so the change is known, and transaction 12 is being published"
         on.filters.put("f", "/f")
-        on.follower.touch(["f"])
+        on.follower.invalidate(["f"])
         await until(lambda: on.covered == [11, 12])
         assert on.follower.reads == 3
         await asyncio.sleep(5)
-        assert [each for each in on.output.told if isinstance(each, FilterChange)] == []
+        assert [each for each in on.output.reported if isinstance(each, FilterChange)] == []
         assert on.counts.filter_changes == 0
         on.filters.put("f", "/f", allowed=("bob",))
-        on.follower.touch(["f"])
+        on.follower.invalidate(["f"])
         await until(lambda: on.counts.filter_changes == 1)
-        assert next(each for each in on.output.told if isinstance(each, FilterChange)).updated
+        assert next(each for each in on.output.reported if isinstance(each, FilterChange)).updated
 
     play(story, 5.0, read(11, batch(11, "/f")), 0.1, read(12, batch(12, "/f")))
 
@@ -285,7 +287,7 @@ def test_a_change_that_is_taken_back_before_it_is_written_is_none() -> None:
 def test_the_filters_are_read_when_their_directory_changes() -> None:
     """And after a gap, in which it may have changed."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await until(lambda: on.follower.reads == 1)
         await asyncio.sleep(10)
         assert on.follower.reads == 2, "the first reading of any run, and the one for the edit"
@@ -298,7 +300,7 @@ def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, read
     """In the gap they may have changed; without one the edits would tell."""
 
     async def story() -> None:
-        first, second = Scene(1.0, ENDED), Scene(is_continuous=is_continuous)
+        first, second = Fixture(1.0, ENDED), Fixture(is_continuous=is_continuous)
         with pytest.raises(MissingEventsError):
             await first.run.run()
         run = Run(
@@ -324,15 +326,15 @@ def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, read
 def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixture) -> None:
     """By name, with what became of each."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await asyncio.sleep(1)
         on.filters.put("f", "/other")
         on.filters.put("g", "/g")
-        on.follower.touch(["f", "g"])
+        on.follower.invalidate(["f", "g"])
         await asyncio.sleep(1)
         on.filters.put("g", "/g", owner="amy")
         on.filters.remove("f")
-        on.follower.touch(["f", "g"])
+        on.follower.invalidate(["f", "g"])
         await asyncio.sleep(1)
 
     with caplog.at_level(logging.INFO):
@@ -346,7 +348,7 @@ def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixt
 def test_positions_are_known_while_it_lasts() -> None:
     """For the pages."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         expected: Mapping[str, FilterPosition] = positions({"f": "/f"}, 10, file_id=1)
         assert on.run.filters == expected
         await asyncio.sleep(0)
@@ -357,7 +359,7 @@ def test_positions_are_known_while_it_lasts() -> None:
 def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     """By the filter's name, with the setting; the records say it each time."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await until(lambda: on.covered[-1:] == [17], within_s=300)
         missed = [each.missed["f"] for each in on.output.publications if each.missed]
         assert [(each.first_txid, each.last_txid) for each in missed] == [
@@ -378,7 +380,7 @@ def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.Log
 def test_a_time_without_edits_saves_up_no_more_than_a_burst() -> None:
     """All was read meanwhile, though nothing came of it."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await until(lambda: on.covered[-1:] == [13], within_s=300)
         assert on.counts.events_over_limit == 1
 

@@ -150,7 +150,7 @@ def test_many_events_are_split_by_their_number() -> None:
     assert records == ["/inotify/ns/f/1010", "/inotify/ns/f/2010", "/inotify/ns/f/2510", f"{CACHE}/2510"]
 
 
-def test_a_transaction_that_is_too_large_is_dropped_for_its_filter() -> None:
+def test_a_too_large_transaction_is_dropped_for_its_filter() -> None:
     """Ten thousand events of one concat can't be told apart: the subscriber hears that they are missing."""
     counts = OutputStats()
     made = tree("f", counts=counts)
@@ -176,8 +176,8 @@ def test_too_many_long_paths_make_everything_unknown() -> None:
     content = Stale(tuple((11, Vanished(f"{HUGE}{number}")) for number in range(5)))
     ((create, *_),) = made.plan_publication(Publication(txid=11, content=content, filters={}))
     assert isinstance(create, Create)
-    told = parse_cache_record(create.path, create.data).content
-    assert told == Stale(((11, EverythingUnknown("too much has changed at once")),))
+    reported = parse_cache_record(create.path, create.data).content
+    assert reported == Stale(((11, EverythingUnknown("too much has changed at once")),))
     assert counts.records_too_large == 1
 
 
@@ -249,7 +249,7 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
     }
 
 
-def test_another_owner_or_other_subscribers_leave_the_generation_as_it_is() -> None:
+def test_other_owners_or_subscribers_keep_the_generation() -> None:
     """T1 all the same. A cache looks at globs and ids alone, and reads all definitions when the generation moves."""
     made = tree("f", "g")
     updated = published("f", owner="amy")
@@ -265,11 +265,11 @@ def test_another_owner_or_other_subscribers_leave_the_generation_as_it_is() -> N
 
 def test_a_modified_filter_has_a_record_that_says_so() -> None:
     """With its definition, and with the generation if a cache has to know."""
-    told, has = published("f").terms, published("f")
+    reported, has = published("f").terms, published("f")
     for modified in (replace(has, id="new", path_glob="/g"), replace(has, owner="amy")):
         plan = tree("f")
-        (operations,) = plan.plan_filters(FilterChange(modified=(replace(modified, replaces=told),)))
-        record = FilterRecord(Link("id-f", 9, 10), Events(()), Modified(10, told, modified.terms))
+        (operations,) = plan.plan_filters(FilterChange(modified=(replace(modified, replaces=reported),)))
+        record = FilterRecord(Link("id-f", 9, 10), Events(()), Modified(10, reported, modified.terms))
         assert tuple(operations[-3:]) == (
             SetData(f"{FILTERS}/f", encode_published_filter(modified), 7),
             Create("/inotify/ns/f/10", encode_filter_record(record)),
@@ -281,19 +281,21 @@ def test_a_modified_filter_has_a_record_that_says_so() -> None:
 
 def test_where_it_can_have_none_the_next_publication_has_one() -> None:
     """Whatever that brings for the filter: events, which may be split, a gap, or nothing."""
-    told, known = published("f").terms, published("f", owner="amy")
+    reported, known = published("f").terms, published("f", owner="amy")
     huge = Events(tuple(batch(txid, HUGE, HUGE) for txid in (11, 12)))
     for content, txids in ((None, [14]), (huge, [11, 12]), (Dropped(11, 13, "why"), [13])):
         plan = tree("f", max_records=9)
         plan.add_filter(published("f"), Stream(ZNODES.stream("f"), "id-f", 10, 1, deque([10])))
-        (operations,) = plan.plan_filters(FilterChange(modified=(replace(known, replaces=told),)))
+        (operations,) = plan.plan_filters(FilterChange(modified=(replace(known, replaces=reported),)))
         assert operations[-1].path == f"{FILTERS}/f"
         news = Publication(txid=14, content=Stale(()), filters={} if content is None else {"f": content})
         written = [each for multi in plan.plan_publication(news) for each in multi]
         made = [each for each in written if isinstance(each, Create) and "/f/" in each.path]
         records = [parse_filter_record(each.path, each.data) for each in made]
         assert [each.link.txid for each in records] == txids
-        assert [each.modified for each in records] == [Modified(10, told, known.terms), None][: len(records)]
+        assert [each.modified for each in records] == [Modified(10, reported, known.terms), None][
+            : len(records)
+        ]
         assert SetData(f"{FILTERS}/f", encode_published_filter(known), 8) in written
         assert plan.positions()["f"].filter == known
 

@@ -14,7 +14,7 @@ from nncache.invalidation.publisher.znode_acls import AclRepair, ProtectedSessio
 from tests.coordination.fake_tree import SUPERUSER, FakeTree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
-from tests.invalidation.publisher.stage import OURS, ZNODES, Stage, play, play_protected
+from tests.invalidation.publisher.fake_cluster import OURS, ZNODES, FakeCluster, play, play_protected
 from tests.invalidation.virtual_time import clock, until
 
 OWN: Acl = (AclEntry("sasl", "publisher@R", ALL),)
@@ -101,10 +101,10 @@ def open_all(tree: FakeTree) -> dict[str, Acl]:
     return before
 
 
-def test_a_publisher_repairs_at_its_start_what_others_have_opened(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_publisher_repairs_opened_acls_at_its_start(caplog: pytest.LogCaptureFixture) -> None:
     """Everything, records too; so it does with the tree of a release that knew no ACLs."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter("f", "/f")
             on.namenode.unlink("/f")
@@ -121,10 +121,10 @@ def test_a_publisher_repairs_at_its_start_what_others_have_opened(caplog: pytest
     assert any("(had world:anyone:cdrwa)" in text for text in caplog.messages)
 
 
-def test_a_tree_of_a_publisher_without_a_login_is_closed_by_one_with_it() -> None:
+def test_a_login_closes_a_tree_made_without_one() -> None:
     """And what subscribers could read they still can."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher():
             await on.with_filter("f", "/f")
             on.namenode.unlink("/f")
@@ -149,7 +149,7 @@ def test_a_tree_of_a_publisher_without_a_login_is_closed_by_one_with_it() -> Non
 def test_a_presence_whose_acl_was_set_says_nothing_about_us() -> None:
     """Else whoever an administrator lets in there would be let in everywhere."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         async with on.publisher() as process:
             await on.with_filter("f", "/f")
             on.zookeeper.tree.set_acl(ZNODES.publisher, OPEN, ANY_VERSION)
@@ -168,7 +168,7 @@ def test_changed_subscribers_hold_at_every_znode_within_a_second(caplog: pytest.
     """Those of before too, by an owner's change in HDFS; no run ends for it."""
     caplog.set_level(logging.WARNING)
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         ann = on.zookeeper.session(frozenset({("sasl", "ann@R")}))
 
         async def reads() -> set[bool]:
@@ -211,7 +211,7 @@ US = frozenset({("sasl", "us")})
 CLOSED: Acl = (AclEntry("auth", "", ALL),)
 
 
-def test_what_is_made_has_the_acl_of_its_path_and_all_else_is_as_before() -> None:
+def test_created_znodes_have_the_acl_of_their_path() -> None:
     """Also what is made on the way to it; an ACL that is given is kept."""
 
     async def story() -> None:
@@ -240,10 +240,10 @@ def test_what_is_made_has_the_acl_of_its_path_and_all_else_is_as_before() -> Non
     virtual_time.run(story())
 
 
-def test_no_znode_of_a_publisher_is_open_to_strangers_at_any_time() -> None:
+def test_no_znode_is_ever_open_to_strangers() -> None:
     """Filters come, change and go, records are trimmed, streams begin again; nothing is readable meanwhile."""
 
-    async def story(on: Stage) -> None:
+    async def story(on: FakeCluster) -> None:
         stranger = on.zookeeper.session(frozenset({("sasl", "eve"), ("digest", "eve:x")}))
         async with on.publisher() as process:
             await on.with_filter("f", "/f")

@@ -22,16 +22,16 @@ from nncache.invalidation.publisher.write_plan import MAX_OPERATIONS
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
-from tests.invalidation.publisher.output_scene import POOL, US, Scene, events, play
+from tests.invalidation.publisher.fake_cluster import ZNODES
+from tests.invalidation.publisher.output_fixture import POOL, US, Fixture, events, play
 from tests.invalidation.publisher.samples import batch, published
-from tests.invalidation.publisher.stage import ZNODES
 from tests.invalidation.virtual_time import clock
 
 
 def test_a_beginning_can_be_read_at_once() -> None:
     """Also on an idle cluster: a first record says which chain it is."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = await on.begun(10)
         assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
         assert on.zookeeper.tree.read(ZNODES.cache).data == b"10"
@@ -48,7 +48,7 @@ def test_a_beginning_can_be_read_at_once() -> None:
 def test_a_successor_finds_what_was_published() -> None:
     """Positions and filters, from ZooKeeper alone; records go on in their chains."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = await on.begun(10, "f", "g")
         assert await output.publish(events(12, "f")) == 1
         f, g = published("f", since_txid=10), published("g", since_txid=10)
@@ -68,7 +68,7 @@ def test_a_successor_finds_what_was_published() -> None:
 def test_two_that_both_believe_to_publish_do_not_mix() -> None:
     """O2: who was elected before gets an error, whatever it writes and whether or not the other has written."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         first, second = await on.begun(10, "f"), on.output()
         await second.open(US, POOL)
         writes: tuple[Callable[[ZooKeeperInotifyEventOutputStream, int], Awaitable[int]], ...] = (
@@ -93,7 +93,7 @@ def test_two_that_both_believe_to_publish_do_not_mix() -> None:
 def test_a_part_of_a_publication_that_comes_too_late_is_refused() -> None:
     """T1: a multi with filters' records alone is guarded as well, also from one that was elected in the same epoch."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         first, second = await on.begun(10, "f", "g", "h"), on.output()
         await on.outsider.commit([SetData(ZNODES.cache, b"10")])
         much = Events((batch(11, "/" + "x" * 400_000),))
@@ -110,7 +110,7 @@ def test_a_part_of_a_publication_that_comes_too_late_is_refused() -> None:
 def test_a_removed_filter_leaves_nothing() -> None:
     """Its records, what others have put there, and an old stream of the same name that is in the way."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = await on.begun(10, "f")
         await output.publish(events(11, "f"))
         await on.outsider.ensure(f"{ZNODES.stream('f')}/foreign/deep")
@@ -129,7 +129,7 @@ def test_a_removed_filter_leaves_nothing() -> None:
 def test_all_begins_anew() -> None:
     """Nothing of the old chains is left; what is foreign and not in the way stays."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = await on.begun(10, "f")
         await output.publish(events(12, "f"))
         await on.outsider.ensure(f"{ZNODES.cache}/foreign/deep")
@@ -149,24 +149,24 @@ def test_all_begins_anew() -> None:
 def test_a_crash_while_all_begins_anew_is_found() -> None:
     """At any of its writes: the next run starts again as well, or it was complete."""
 
-    async def count_writes(on: Scene) -> int:
+    async def count_writes(on: Fixture) -> int:
         output, before = await on.begun(10, "f", "g"), on.zookeeper.writes
         await output.begin(7)
         return on.zookeeper.writes - before
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         writes = await count_writes(on)
         assert writes >= 3
         for last in range(writes):
-            scene = Scene()
-            session = CrashingSession(scene.zookeeper)
-            await scene.begun(10, "f", "g")
-            output = scene.output(session)
+            fixture = Fixture()
+            session = CrashingSession(fixture.zookeeper)
+            await fixture.begun(10, "f", "g")
+            output = fixture.output(session)
             await output.open(US, POOL)
             session.commits_left = last
             with pytest.raises(ConnectionLostError):
                 await output.begin(7)
-            state = await scene.reopened()
+            state = await fixture.reopened()
             assert state.txid == (10 if last == 0 else None), last
 
     play(story)
@@ -192,7 +192,7 @@ class CrashingSession(FakeSession):
 def test_another_namespace_is_refused() -> None:
     """What it publishes would make caches answer for other files; the message says what to do."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await on.begun(10)
         before = on.zookeeper.tree.paths
         with pytest.raises(
@@ -207,7 +207,7 @@ def test_another_namespace_is_refused() -> None:
 def test_a_place_without_a_namespace_is_taken() -> None:
     """Somebody who waits for a publisher may have made it."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         await on.outsider.ensure(ZNODES.namespace)
         await on.begun(10)
         assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
@@ -218,7 +218,7 @@ def test_a_place_without_a_namespace_is_taken() -> None:
 def test_without_a_connection_nothing_is_opened() -> None:
     """And without having opened nothing is published."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = on.output()
         with pytest.raises(ChannelUnavailableError):
             await output.publish(events(11))
@@ -236,7 +236,7 @@ def test_without_a_connection_nothing_is_opened() -> None:
 def test_giving_up_lets_another_publish() -> None:
     """The end of the process does, too; without either the presence stays."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = await on.begun(10)
         await output.close(give_up=False)
         assert on.zookeeper.tree.exists(ZNODES.publisher)
@@ -266,7 +266,7 @@ def test_giving_up_lets_another_publish() -> None:
 def test_the_writing_of_others_is_noticed(damage: Operation) -> None:
     """Also while nothing is published: readers can't wait for the next run."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = await on.begun(10, "f")
         async with asyncio.TaskGroup() as tasks:
             keeping = tasks.create_task(expect_end(output))
@@ -302,7 +302,7 @@ class SlowSession(FakeSession):
 def test_our_own_definitions_on_their_way_out_are_not_planted() -> None:
     """A change of several multis leaves them there until the last."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         session = SlowSession(on.zookeeper)
         output = on.output(session)
         await output.open(US, POOL)
@@ -330,7 +330,7 @@ async def expect_end(output: ZooKeeperInotifyEventOutputStream) -> None:
 def test_nothing_to_watch_is_no_tampering() -> None:
     """Before a beginning there is nothing of ours."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = on.output()
         await output.open(US, POOL)
         with pytest.raises(TimeoutError):
@@ -345,7 +345,7 @@ def test_nothing_to_watch_is_no_tampering() -> None:
 def test_what_others_put_below_an_old_record_goes_with_it() -> None:
     """A record has no children of ours; trimming it goes on, and in the same writes as ever."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = await on.begun(10, "f")
         await output.publish(events(11, "f"))
         for path in (f"{ZNODES.record(ZNODES.cache, 11)}/x", f"{ZNODES.record(ZNODES.stream('f'), 11)}/x"):
@@ -359,12 +359,12 @@ def test_what_others_put_below_an_old_record_goes_with_it() -> None:
     play(story)
 
 
-def test_a_record_below_which_something_is_hidden_stays_and_costs_nothing(
+def test_a_record_with_hidden_children_stays(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Publishing goes on, in this run and the next; it is logged once."""
 
-    async def story(on: Scene) -> None:
+    async def story(on: Fixture) -> None:
         output = await on.begun(10, "f")
         await output.publish(events(11, "f"))
         record = ZNODES.record(ZNODES.cache, 11)

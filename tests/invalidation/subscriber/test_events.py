@@ -21,78 +21,84 @@ from nncache.invalidation.subscriber.events import (
     FilterInotifyEventInputStream,
     FilterModified,
     Position,
-    Received,
+    ReceivedEvents,
     SubscriptionItem,
 )
+from tests.invalidation.channel.fake_cluster import FakeCluster, staged
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import Stage, staged
 from tests.invalidation.channel.subscription import follow, paths, received, take
 from tests.invalidation.virtual_time import clock
 
 
 async def test_events_come_from_now_on() -> None:
     """Those of other filters don't."""
-    async with staged() as stage:
-        stage.unlink("/joe/before")
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        fake_cluster.unlink("/joe/before")
+        stream = follow(fake_cluster)
         assert await anext(stream) == Position(11)
-        stage.unlink("/ann/a", "/joe/b", "/joe/c")
+        fake_cluster.unlink("/ann/a", "/joe/b", "/joe/c")
         assert await anext(stream) == received(14, "/joe/b", "/joe/c")
         assert stream.position == 14
 
 
 async def test_events_come_from_behind_a_transaction_on() -> None:
     """From inside a record only the rest of it."""
-    async with staged() as stage:
-        stage.unlink("/joe/a", "/joe/b", "/joe/c")
-        stage.unlink("/joe/d")
-        stream = follow(stage, 12)
+    async with staged() as fake_cluster:
+        fake_cluster.unlink("/joe/a", "/joe/b", "/joe/c")
+        fake_cluster.unlink("/joe/d")
+        stream = follow(fake_cluster, 12)
         assert await take(stream, 3) == [Position(12), received(13, "/joe/c"), received(14, "/joe/d")]
 
 
 async def test_a_position_that_nothing_followed_yet_is_good() -> None:
     """The filter's last record is older, but everything up to there is published."""
-    async with staged() as stage:
-        stage.unlink("/joe/a")
-        stage.unlink("/ann/a")
-        stream = follow(stage, 12)
+    async with staged() as fake_cluster:
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.unlink("/ann/a")
+        stream = follow(fake_cluster, 12)
         assert await anext(stream) == Position(12)
-        stage.unlink("/joe/b")
+        fake_cluster.unlink("/joe/b")
         assert await anext(stream) == received(13, "/joe/b")
         with pytest.raises(MissingEventsError, match="14 is yet to be published") as caught:
-            await anext(follow(stage, 14))
+            await anext(follow(fake_cluster, 14))
         assert caught.value.kind is GapKind.WENT_BACK
-        stage.press.put(ZNODES.cache, b"0")
+        fake_cluster.press.put(ZNODES.cache, b"0")
         with pytest.raises(MissingEventsError, match="yet to be published"):
-            await anext(follow(stage, 14))
-        stage.server.tree.forbidden.add(ZNODES.cache)
+            await anext(follow(fake_cluster, 14))
+        fake_cluster.server.tree.forbidden.add(ZNODES.cache)
         with pytest.raises(MissingEventsError, match="yet to be published"):
-            await anext(follow(stage, 14))
+            await anext(follow(fake_cluster, 14))
 
 
 async def test_a_modified_filter_is_told_of_before_its_next_events() -> None:
     """At the last transaction of the old glob; from inside a record it has been told of already."""
     before, after = FilterTerms("/joe/*", "joe"), FilterTerms("/ann/*", "ann")
-    told = FilterModified(11, "/joe/*", "joe", "/ann/*", "ann")
-    assert (told.txid, told.events) == (11, ())
-    async with staged() as stage:
-        stage.unlink("/ann/a")
-        stage.unlink("/joe/a")
-        stream = follow(stage, 11)
+    reported = FilterModified(11, "/joe/*", "joe", "/ann/*", "ann")
+    assert (reported.txid, reported.events) == (11, ())
+    async with staged() as fake_cluster:
+        fake_cluster.unlink("/ann/a")
+        fake_cluster.unlink("/joe/a")
+        stream = follow(fake_cluster, 11)
         assert await take(stream, 2) == [Position(11), received(12, "/joe/a")]
         batches = tuple(EventBatch(txid, (Unlink("/ann/b", 0),)) for txid in (13, 14))
         modified = Modified(12, before, after)
-        stage.press.commit(*stage.press.filter_record("joe", Events(batches), 14, modified))
-        told = replace(told, through_txid=12)
-        assert await take(stream, 2) == [told, Received(batches, 14)]
-        assert await take(follow(stage, 12), 3) == [Position(12), told, Received(batches, 14)]
-        assert await take(follow(stage, 13), 2) == [Position(13), Received(batches[1:], 14)]
+        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(batches), 14, modified))
+        reported = replace(reported, through_txid=12)
+        assert await take(stream, 2) == [reported, ReceivedEvents(batches, 14)]
+        assert await take(follow(fake_cluster, 12), 3) == [
+            Position(12),
+            reported,
+            ReceivedEvents(batches, 14),
+        ]
+        assert await take(follow(fake_cluster, 13), 2) == [Position(13), ReceivedEvents(batches[1:], 14)]
         modified = Modified(15, after, before)
-        stage.press.commit(*stage.press.filter_record("joe", Events(()), 15, modified))
+        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 15, modified))
         back = FilterModified(15, "/ann/*", "ann", "/joe/*", "joe")
-        assert await take(stream, 2) == [back, Received((), 15)]
+        assert await take(stream, 2) == [back, ReceivedEvents((), 15)]
         dropped = Dropped(17, 17, "why")
-        stage.press.commit(*stage.press.filter_record("joe", dropped, 17, Modified(16, before, after)))
+        fake_cluster.press.commit(
+            *fake_cluster.press.filter_record("joe", dropped, 17, Modified(16, before, after))
+        )
         assert await anext(stream) == FilterModified(16, "/joe/*", "joe", "/ann/*", "ann")
         assert stream.position == 16
         with pytest.raises(MissingEventsError, match="17 to 17 were dropped"):
@@ -101,38 +107,41 @@ async def test_a_modified_filter_is_told_of_before_its_next_events() -> None:
 
 async def test_trimmed_records_are_a_gap_with_a_name() -> None:
     """GapFlush: which transactions are missing is known; another stream goes on behind them."""
-    async with staged() as stage:
-        for _ in range(stage.press.max_records + 3):
-            stage.unlink("/joe/a")
-        stream = follow(stage, 11)
+    async with staged() as fake_cluster:
+        for _ in range(fake_cluster.press.max_records + 3):
+            fake_cluster.unlink("/joe/a")
+        stream = follow(fake_cluster, 11)
         assert await anext(stream) == Position(11)
         with pytest.raises(MissingEventsError, match="12 to 13 are missing") as caught:
             await anext(stream)
         assert (caught.value.first_txid, caught.value.last_txid) == (12, 13)
         assert (stream.position, stream.chain) == (13, "joe-2")
-        again = follow(stage, stream.position, chain=stream.chain)
-        assert len(paths(await take(again, 1 + stage.press.max_records))) == stage.press.max_records
+        again = follow(fake_cluster, stream.position, chain=stream.chain)
+        assert (
+            len(paths(await take(again, 1 + fake_cluster.press.max_records)))
+            == fake_cluster.press.max_records
+        )
 
 
 async def test_a_slow_subscriber_learns_what_it_has_missed() -> None:
     """GapFlush: also when it reads while records are being trimmed."""
-    async with staged() as stage:
+    async with staged() as fake_cluster:
 
         async def flow() -> None:
             for number in range(3000):
-                stage.unlink(f"/joe/{number}")
+                fake_cluster.unlink(f"/joe/{number}")
                 await asyncio.sleep(0.001)
 
-        stage.press.max_records = 30
+        fake_cluster.press.max_records = 30
         gaps: list[tuple[int | None, int | None, int | None]] = []
         seen: set[int] = set()
 
         async def subscribe() -> None:
             while True:
-                stream = follow(stage)  # from now on: right behind a gap the next one would be certain
+                stream = follow(fake_cluster)  # from now on: right behind a gap the next one would be certain
                 try:
                     async for item in stream:
-                        seen.update({item.through_txid} if isinstance(item, Received) else ())
+                        seen.update({item.through_txid} if isinstance(item, ReceivedEvents) else ())
                         await asyncio.sleep(0.05 if len(seen) % 70 == 0 else 0)
                 except MissingEventsError as exc:
                     gaps.append((exc.first_txid, exc.last_txid, stream.position))
@@ -152,99 +161,99 @@ async def test_a_slow_subscriber_learns_what_it_has_missed() -> None:
 
 async def test_what_was_dropped_is_a_gap_behind_what_came_before() -> None:
     """GapFlush: in its place; another stream goes on behind it."""
-    async with staged() as stage:
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        stream = follow(fake_cluster)
         await anext(stream)
-        stage.server.disconnect()
-        stage.unlink("/joe/a")
-        stage.namenode.unlink("/joe/b")
-        stage.press.drop(12, 12)
-        stage.unlink("/joe/c")
-        stage.server.connect()
+        fake_cluster.server.disconnect()
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.namenode.unlink("/joe/b")
+        fake_cluster.press.drop(12, 12)
+        fake_cluster.unlink("/joe/c")
+        fake_cluster.server.connect()
         assert await anext(stream) == received(11, "/joe/a")
         assert stream.position == 11
         for _ in range(2):
             with pytest.raises(MissingEventsError, match="12 to 12 were dropped"):
                 await anext(stream)
             assert stream.position == 12
-        again = follow(stage, stream.position, chain=stream.chain)
+        again = follow(fake_cluster, stream.position, chain=stream.chain)
         assert await take(again, 2) == [Position(12), received(13, "/joe/c")]
 
 
 async def test_a_corrupt_record_is_a_gap() -> None:
     """GapFlush: the stream goes on behind it."""
-    async with staged() as stage:
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        stream = follow(fake_cluster)
         await anext(stream)
-        stage.unlink("/joe/a")
-        stage.press.put(f"{ZNODES.stream('joe')}/11", b"{}")
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.press.put(f"{ZNODES.stream('joe')}/11", b"{}")
         with pytest.raises(MissingEventsError) as caught:
             await anext(stream)
         assert (caught.value.first_txid, caught.value.last_txid, stream.position) == (11, 11, 11)
-        again = follow(stage, stream.position, chain=stream.chain)
-        stage.unlink("/joe/b")
+        again = follow(fake_cluster, stream.position, chain=stream.chain)
+        fake_cluster.unlink("/joe/b")
         assert await take(again, 2) == [Position(11), received(12, "/joe/b")]
 
 
 async def test_a_filter_removed_is_a_gap_and_then_unknown() -> None:
     """Whoever subscribed to it learns so."""
-    async with staged() as stage:
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        stream = follow(fake_cluster)
         await anext(stream)
-        stage.press.change_filters({"ann": "/ann/*"})
+        fake_cluster.press.change_filters({"ann": "/ann/*"})
         with pytest.raises(MissingEventsError, match="gone"):
             await anext(stream)
         with pytest.raises(UnknownFilterError, match="no filter 'joe'; there are: ann") as caught:
-            await anext(follow(stage, stream.position, chain=stream.chain))
+            await anext(follow(fake_cluster, stream.position, chain=stream.chain))
         assert caught.value.names == ("ann",)
 
 
 async def test_a_filter_made_anew_is_a_gap() -> None:
     """GapFlush: same name, same glob, but nobody matched it in between."""
-    async with staged() as stage:
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        stream = follow(fake_cluster)
         await anext(stream)
-        stage.server.disconnect()
-        stage.press.change_filters({})
-        stage.unlink("/joe/a")
-        stage.press.change_filters({"joe": "/joe/*"})
-        stage.unlink("/joe/b")
-        stage.server.connect()
+        fake_cluster.server.disconnect()
+        fake_cluster.press.change_filters({})
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.press.change_filters({"joe": "/joe/*"})
+        fake_cluster.unlink("/joe/b")
+        fake_cluster.server.connect()
         with pytest.raises(MissingEventsError, match="restarted"):
             await anext(stream)
-        again = follow(stage, stream.position, chain=stream.chain)
+        again = follow(fake_cluster, stream.position, chain=stream.chain)
         with pytest.raises(MissingEventsError, match="matched from transaction 12 on only") as caught:
             await anext(again)
         assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
         assert (again.position, again.chain) == (11, "joe-3")
-        last = follow(stage, again.position, chain=again.chain)
+        last = follow(fake_cluster, again.position, chain=again.chain)
         assert await take(last, 2) == [Position(11), received(12, "/joe/b")]
 
 
 async def test_a_log_that_went_back_is_a_gap() -> None:
     """GapFlush: the transactions that follow are others than those of the same numbers before."""
-    async with staged() as stage:
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        stream = follow(fake_cluster)
         await anext(stream)
-        stage.unlink("/joe/a", "/joe/b")
+        fake_cluster.unlink("/joe/a", "/joe/b")
         assert await anext(stream) == received(12, "/joe/a", "/joe/b")
-        stage.namenode.restart(lost=4)
-        stage.press.begin_anew()
+        fake_cluster.namenode.restart(lost=4)
+        fake_cluster.press.begin_anew()
         with pytest.raises(MissingEventsError, match="went back"):
             await anext(stream)
-        stage.unlink("/joe/c", "/joe/d", "/joe/e", "/joe/f")
-        again = follow(stage, stream.position, chain=stream.chain)
+        fake_cluster.unlink("/joe/c", "/joe/d", "/joe/e", "/joe/f")
+        again = follow(fake_cluster, stream.position, chain=stream.chain)
         with pytest.raises(MissingEventsError, match="the log went back") as caught:
             await anext(again)
         assert (caught.value.kind, again.position) == (GapKind.WENT_BACK, 9)
-        last = follow(stage, again.position, chain=again.chain)
+        last = follow(fake_cluster, again.position, chain=again.chain)
         assert paths(await take(last, 2)) == ["/joe/c", "/joe/d", "/joe/e", "/joe/f"]
 
 
 async def test_lost_connections_are_survived() -> None:
     """What was published meanwhile comes, in order and once."""
-    async with staged() as stage:
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        stream = follow(fake_cluster)
         await anext(stream)
         for step in range(60):
             names = [f"/joe/{step}/{number}" for number in range(1 + step % 5)]
@@ -253,25 +262,25 @@ async def test_lost_connections_are_survived() -> None:
                 for name in names
             ]
             for name in names:
-                stage.unlink(name)
+                fake_cluster.unlink(name)
             await asyncio.sleep(0.0002 * step)
-            stage.server.disconnect(stage.session)
+            fake_cluster.server.disconnect(fake_cluster.session)
             await asyncio.sleep(0.01 * step)
-            stage.server.connect()
+            fake_cluster.server.connect()
             assert paths(await take(stream, len(names))) == names
 
 
 async def test_a_cancelled_wait_has_lost_nothing() -> None:
     """S3: however often whoever iterates gives up and asks again."""
-    async with staged() as stage:
-        stage.press.max_records = 100
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        fake_cluster.press.max_records = 100
+        stream = follow(fake_cluster)
         seen: list[SubscriptionItem] = []
         written: list[str] = []
         for number in range(400):
             if len(seen) > 0 and len(written) < 40:
                 written.append(f"/joe/{number}")
-                stage.unlink(written[-1])
+                fake_cluster.unlink(written[-1])
             try:
                 async with asyncio.timeout(0.001 * (number % 20)):
                     seen.append(await anext(stream))
@@ -283,56 +292,58 @@ async def test_a_cancelled_wait_has_lost_nothing() -> None:
 
 async def test_what_is_away_is_named() -> None:
     """No such filter, nothing published, no right to read, a definition that cannot be read."""
-    async with staged() as stage:
+    async with staged() as fake_cluster:
         for name in ("ann", "a/b", "..", ".cache", ""):
             with pytest.raises(UnknownFilterError, match=r"there are: joe$"):
-                await anext(follow(stage, name=name))
-        stage.server.tree.forbidden.add(ZNODES.stream("joe"))
+                await anext(follow(fake_cluster, name=name))
+        fake_cluster.server.tree.forbidden.add(ZNODES.stream("joe"))
         with pytest.raises(NotPermittedError, match="ACL"):
-            await anext(follow(stage))
-        stage.server.tree.forbidden.clear()
-        stage.press.put(ZNODES.stream("joe"), b"x")
+            await anext(follow(fake_cluster))
+        fake_cluster.server.tree.forbidden.clear()
+        fake_cluster.press.put(ZNODES.stream("joe"), b"x")
         with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
-            await anext(follow(stage))
-        stage.press.commit(Delete(ZNODES.stream("joe")))
+            await anext(follow(fake_cluster))
+        fake_cluster.press.commit(Delete(ZNODES.stream("joe")))
         with pytest.raises(ChannelUnavailableError, match="no such znode"):
-            await anext(follow(stage))
-        stage.press.put(ZNODES.definition("joe"), b"{}")
+            await anext(follow(fake_cluster))
+        fake_cluster.press.put(ZNODES.definition("joe"), b"{}")
         with pytest.raises(ChannelUnavailableError, match=r"/\.filters/joe: "):
-            await anext(follow(stage))
-        stage.server.wipe()
+            await anext(follow(fake_cluster))
+        fake_cluster.server.wipe()
         with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
-            await anext(follow(stage))
+            await anext(follow(fake_cluster))
 
 
-async def test_an_event_is_there_two_round_trips_after_the_notification() -> None:
+async def test_an_event_takes_two_round_trips_after_its_watch() -> None:
     """The value, and the record that it names."""
-    async with staged() as stage:
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        stream = follow(fake_cluster)
         await anext(stream)
         for _ in range(3):
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(anext(stream), 0.3)
             published_at = clock()
-            stage.unlink("/joe/a")
+            fake_cluster.unlink("/joe/a")
             await anext(stream)
-            assert clock() - published_at == pytest.approx(2.5 * stage.server.latency_s, abs=1e-4)
+            assert clock() - published_at == pytest.approx(2.5 * fake_cluster.server.latency_s, abs=1e-4)
 
 
 async def test_a_record_of_nothing_moves_the_position() -> None:
     """Whoever resumes need not read it again."""
-    async with staged() as stage:
-        stream = follow(stage)
+    async with staged() as fake_cluster:
+        stream = follow(fake_cluster)
         await anext(stream)
-        stage.namenode.unlink("/x")
-        stage.press.commit(*stage.press.filter_record("joe", Events(()), 11))
-        assert await anext(stream) == Received((), 11)
-        assert [item async for item in _one(stream, stage)] == [received(12, "/joe/a")]
+        fake_cluster.namenode.unlink("/x")
+        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 11))
+        assert await anext(stream) == ReceivedEvents((), 11)
+        assert [item async for item in _one(stream, fake_cluster)] == [received(12, "/joe/a")]
 
 
-async def _one(stream: FilterInotifyEventInputStream, stage: Stage) -> AsyncIterator[SubscriptionItem]:
-    stage.press.cache.txid = 11
-    stage.unlink("/joe/a")
+async def _one(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> AsyncIterator[SubscriptionItem]:
+    fake_cluster.press.cache.txid = 11
+    fake_cluster.unlink("/joe/a")
     async for item in stream:
         yield item
         return

@@ -12,9 +12,9 @@ PUBLISHED = PublishedFilter(
 """Matched behind 100; the last record is one of 150, and everything up to 170 is published."""
 
 
-def start(wish: int | None, chain: str | None = None) -> Start:
+def start(position: int | None, chain: str | None = None) -> Start:
     """Find the start of a stream of this filter."""
-    return find_start(PUBLISHED, 150, wish=wish, chain=chain, through_txid=170)
+    return find_start(PUBLISHED, 150, position=position, chain=chain, through_txid=170)
 
 
 def test_without_a_wish_it_begins_at_the_end() -> None:
@@ -23,10 +23,10 @@ def test_without_a_wish_it_begins_at_the_end() -> None:
 
 
 @pytest.mark.parametrize("chain", [None, "now"])
-@pytest.mark.parametrize("wish", [100, 101, 149, 150, 151, 170])
-def test_a_position_in_the_stream_is_a_start(wish: int, chain: str | None) -> None:
+@pytest.mark.parametrize("position", [100, 101, 149, 150, 151, 170])
+def test_a_position_in_the_stream_is_a_start(position: int, chain: str | None) -> None:
     """Also one behind the last record, as far as it is known that nothing matched since."""
-    assert start(wish, chain) == StartAfter(wish)
+    assert start(position, chain) == StartAfter(position)
 
 
 @pytest.mark.parametrize("chain", [None, "now", "before"])
@@ -39,7 +39,7 @@ def test_before_the_filter_was_there_nothing_was_matched(chain: str | None) -> N
             pytest.fail(f"{other} is no start")
 
 
-def test_a_position_in_another_life_of_the_filter_is_none_in_this_one() -> None:
+def test_a_position_in_another_filter_life_is_refused() -> None:
     """GapFlush: its transactions may be those of a log that is no more."""
     match start(120, "before"):
         case NoStart(failure, go_on_after):
@@ -53,7 +53,7 @@ def test_a_filter_made_anew_at_the_position_goes_on_there() -> None:
     assert start(100, "before") == StartAfter(100)
 
 
-def test_what_is_yet_to_be_published_is_a_position_in_another_log() -> None:
+def test_an_unpublished_position_is_of_another_log() -> None:
     """GapFlush: nobody can have reached it here."""
     match start(171):
         case NoStart(failure, go_on_after):

@@ -6,22 +6,22 @@ import pytest
 
 from nncache.hadoop.events import Unlink
 from nncache.invalidation.errors import MissingEventsError, PublisherAwayError, UnknownFilterError
-from nncache.invalidation.subscriber.events import Position, Received
+from nncache.invalidation.subscriber.events import Position, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
+from tests.invalidation.channel.fake_cluster import FakeCluster, play
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import Stage, play
 from tests.invalidation.virtual_time import clock
 
 
-def subscription(stage: Stage, name: str = "joe", from_txid: int | None = None) -> Subscription:
+def subscription(fake_cluster: FakeCluster, name: str = "joe", from_txid: int | None = None) -> Subscription:
     """Return one of the filter that is there."""
-    return Subscription(stage.session, ZNODES, name, clock, from_txid, outage_s=6.0)
+    return Subscription(fake_cluster.session, ZNODES, name, clock, from_txid, outage_s=6.0)
 
 
 async def paths(following: Subscription) -> list[str]:
     """Return the paths of the next events."""
     item = await anext(following)
-    assert isinstance(item, Received)
+    assert isinstance(item, ReceivedEvents)
     events = [event for batch in item.batches for event in batch.events]
     return [event.path for event in events if isinstance(event, Unlink)]
 
@@ -29,12 +29,12 @@ async def paths(following: Subscription) -> list[str]:
 def test_it_goes_on_behind_a_gap() -> None:
     """The gap is raised once, with its transactions; position and chain are those to go on from."""
 
-    async def story(stage: Stage) -> None:
-        following = subscription(stage)
+    async def story(fake_cluster: FakeCluster) -> None:
+        following = subscription(fake_cluster)
         assert await anext(following) == Position(10)
-        stage.namenode.unlink("/joe/a")
-        stage.press.drop(11, 11)
-        stage.unlink("/joe/b")
+        fake_cluster.namenode.unlink("/joe/a")
+        fake_cluster.press.drop(11, 11)
+        fake_cluster.unlink("/joe/b")
         with pytest.raises(MissingEventsError) as raised:
             await anext(following)
         assert (raised.value.first_txid, raised.value.last_txid) == (11, 11)
@@ -48,22 +48,22 @@ def test_it_goes_on_behind_a_gap() -> None:
 def test_a_wait_may_be_cancelled() -> None:
     """Nothing is skipped, also while it waits for the publisher."""
 
-    async def story(stage: Stage) -> None:
-        following = subscription(stage)
+    async def story(fake_cluster: FakeCluster) -> None:
+        following = subscription(fake_cluster)
         await anext(following)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(3):
                 await anext(following)
-        stage.unlink("/joe/a")
+        fake_cluster.unlink("/joe/a")
         assert await paths(following) == ["/joe/a"]
-        stage.press.vanish()
+        fake_cluster.press.vanish()
         with pytest.raises(PublisherAwayError):
             await anext(following)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(30):
                 await anext(following)
-        stage.press.appear()
-        stage.unlink("/joe/b")
+        fake_cluster.press.appear()
+        fake_cluster.unlink("/joe/b")
         assert isinstance(await anext(following), Position)
         assert await paths(following) == ["/joe/b"]
 
@@ -73,12 +73,12 @@ def test_a_wait_may_be_cancelled() -> None:
 def test_what_is_unknown_is_asked_for_again_after_a_pause() -> None:
     """A filter may be added meanwhile."""
 
-    async def story(stage: Stage) -> None:
-        following = subscription(stage, "ann")
+    async def story(fake_cluster: FakeCluster) -> None:
+        following = subscription(fake_cluster, "ann")
         for _ in range(2):
             with pytest.raises(UnknownFilterError):
                 await anext(following)
-        stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+        fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
         began_at = clock()
         assert isinstance(await anext(following), Position)
         assert 0 < clock() - began_at < 2

@@ -34,8 +34,8 @@ def main() -> int:
             each.name: bar.add_task(each.name, total=chosen.histories, visible=False) for each in variants
         }
 
-        def progress(variant: Variant, told: int) -> None:
-            bar.update(tasks[variant.name], completed=told, visible=True)
+        def progress(variant: Variant, reported: int) -> None:
+            bar.update(tasks[variant.name], completed=reported, visible=True)
 
         for verdict in catch_all(
             variants,
@@ -55,7 +55,7 @@ def main() -> int:
     missed = [verdict.variant.name for verdict in verdicts if not verdict.is_caught]
     console.print(
         f"{len(verdicts) - len(missed)} of {len(verdicts)} variants caught by the check of their own guarantee, "
-        f"in {sum(verdict.told for verdict in verdicts)} histories and {time.monotonic() - began_at:.0f} s"
+        f"in {sum(verdict.reported for verdict in verdicts)} histories and {time.monotonic() - began_at:.0f} s"
     )
     if missed:
         console.print(f"not caught: {', '.join(missed)}")
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def _line(verdict: Verdict) -> str:
-    became = f"caught after {verdict.told} histories" if verdict.is_caught else "NOT CAUGHT"
+    became = f"caught after {verdict.reported} histories" if verdict.is_caught else "NOT CAUGHT"
     return f"{verdict.variant.name}: {became} {verdict.error}".rstrip()
 
 
@@ -76,7 +76,7 @@ def _table(verdicts: list[Verdict], *, details: bool) -> Table:
         table.add_row(
             verdict.variant.name,
             verdict.variant.guarantee,
-            f"{verdict.told} histories" if verdict.is_caught else "[bold red]NOT CAUGHT[/]",
+            f"{verdict.reported} histories" if verdict.is_caught else "[bold red]NOT CAUGHT[/]",
             verdict.error or others,
             *([verdict.what or ""] if details else []),
         )

@@ -57,7 +57,7 @@ CACHE_RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="A file that was touched, opened or closed has another status.",
         module=_STORE,
-        old="if entry is not None and not (spares_directory and entry.kind is Kind.DIRECTORY):",
+        old="if entry is not None and not (spares_directory and entry.kind is EntryKind.DIRECTORY):",
         new="if entry is not None and not entry.name:",
     ),
     # -- tickets -----------------------------------------------------------------------------------------

@@ -17,14 +17,14 @@ class Verdict:
     """What became of one variant.
 
     Attributes:
-        told: how many histories were told.
+        reported: how many histories were told.
         what: the violation of its own guarantee; None: not caught.
         others: in how many of these histories something else was found, by guarantee.
         error: why its process ended badly; "" if it did not.
     """
 
     variant: Variant
-    told: int
+    reported: int
     what: str | None
     others: Mapping[str, int] = field(default_factory=dict)
     error: str = ""
@@ -43,29 +43,29 @@ def catch(
     variant: Variant, *, seed: int, histories: int, steps: int, progress: Progress = lambda *_: None
 ) -> Verdict:
     """Tell histories of one variant until it is caught: in one in which the product as it is keeps its guarantee."""
-    told, others = 0, Counter[str]()
+    reported, others = 0, Counter[str]()
     while True:
-        before = told
+        before = reported
         report = _tell(
             variant,
             (seed + before, histories - before, steps),
-            lambda told, before=before: progress(variant, before + told),  # type: ignore[misc]  # mypy sees no default
+            lambda reported, before=before: progress(variant, before + reported),  # type: ignore[misc]  # mypy sees no default
         )
-        told += report.told
+        reported += report.reported
         others.update(report.others)
-        if report.what is None or report.error or told >= histories:
+        if report.what is None or report.error or reported >= histories:
             break
-        if _tell(variant, (seed + told - 1, 1, steps), lambda _: None, "whole").what is None:
+        if _tell(variant, (seed + reported - 1, 1, steps), lambda _: None, "whole").what is None:
             break
         others[f"{variant.guarantee} also of the whole product"] += 1
-    return Verdict(variant=variant, told=told, what=report.what, others=others, error=report.error)
+    return Verdict(variant=variant, reported=reported, what=report.what, others=others, error=report.error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Report:
     """What a process of `tests.model.variants.telling` said last."""
 
-    told: int = 0
+    reported: int = 0
     what: str | None = None
     others: Mapping[str, int] = field(default_factory=dict)
     error: str = ""
@@ -86,7 +86,7 @@ def _tell(
         try:
             for report in process.stdout:
                 last = _Report(**json.loads(report))
-                progress(last.told)
+                progress(last.reported)
             process.wait()
         finally:
             process.kill()  # it has ended, unless we were interrupted

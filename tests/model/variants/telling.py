@@ -38,18 +38,18 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
     told_of = tell_federated if variant.is_federated else partial(tell, is_plotted=True)
     signal.signal(signal.SIGALRM, _give_up)
     others: Counter[str] = Counter()  # in how many histories something else was found
-    for told in range(1, histories + 1):
+    for reported in range(1, histories + 1):
         signal.alarm(PATIENCE_S)
         try:
-            violations = told_of(first_seed + told - 1, steps, channel=channel).violations
+            violations = told_of(first_seed + reported - 1, steps, channel=channel).violations
         except Exception as exc:  # noqa: BLE001 - a broken product may do anything
             violations = ()
             others[f"{type(exc).__name__} at {_place(exc)}"] += 1
         signal.alarm(0)
         others.update({each.guarantee for each in violations} - {variant.guarantee})
         own = next((each for each in violations if each.guarantee == variant.guarantee), None)
-        if own is not None or told % BATCH == 0 or told == histories:
-            _report(told=told, others=dict(others), what=None if own is None else own.what)
+        if own is not None or reported % BATCH == 0 or reported == histories:
+            _report(reported=reported, others=dict(others), what=None if own is None else own.what)
         if own is not None:
             return
 

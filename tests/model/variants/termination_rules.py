@@ -130,7 +130,8 @@ TERMINATION_RULES: Final = (
         rule="A request that is held ends with its cookie.",
         module=_TERMINATOR,
         old="lease=SessionLease(session, self._keys, self._unix_time, ends_at),",
-        new="lease=SessionLease(Session(user, '', 10**15, session.key), self._keys, self._unix_time, ends_at + 1e6),",
+        new="lease=SessionLease("
+        "LoginSession(user, '', 10**15, session.key), self._keys, self._unix_time, ends_at + 1e6),",
     ),
     Variant(
         name="wait-outlives-its-token",

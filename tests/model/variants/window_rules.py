@@ -119,14 +119,14 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.OWN_WRITES,
         rule="Of a write without a right a NameNode is asked again when something at or above it may have given one.",
         module=_WINDOWS,
-        old="        for write in self._aside.denied_at(path):\n            self.doubt(write)",
+        old="        for write in self._aside.denied_at(path):\n            self.recheck(write)",
         new="        for write in self._aside.denied_at(path):\n            self._aside.remove(write)",
     ),
     Variant(
         name="later-question-costs-a-newer-write",
         guarantee=Guarantee.OWN_WRITES,
         rule="A write without a right that is asked about again is no newer than those that came meanwhile.",
-        module="cache/set_aside.py",
+        module="cache/deferred_writes.py",
         old="aged = (write.ends_at, next(self._numbers), write)",
         new="latest = self._by_age[-1][0] if self._by_age else 0.0\n"
         "        aged = (max(write.ends_at, latest), next(self._numbers), write)",
@@ -136,16 +136,16 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.OWN_WRITES,
         rule="A call that may give somebody the right to a second step is answered when that is known.",
         module="proxy/writes.py",
-        old="if self._doubts != doubts and self._asking is not None:",
-        new="if self._doubts < 0 and self._asking is not None:",
+        old="if self._rechecks != rechecks and self._asking is not None:",
+        new="if self._rechecks < 0 and self._asking is not None:",
     ),
     Variant(
         name="right-given-while-asked",
         guarantee=Guarantee.OWN_WRITES,
         rule="A caller without the right is asked about again if a change may have given it meanwhile.",
         module="proxy/existing_path.py",
-        old="if existing.can_be_made or watch.touches == touches:",
-        new="if existing.can_be_made or watch.touches >= touches:",
+        old="if existing.can_be_made or watch.invalidations == invalidations:",
+        new="if existing.can_be_made or watch.invalidations >= invalidations:",
     ),
     Variant(
         name="right-known-from-before",
@@ -176,9 +176,9 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.OWN_WRITES,
         rule="A write that is asked about stays set aside: another change may give the right meanwhile.",
         module=_WINDOWS,
-        old="        doubtful, self._doubtful = self._doubtful, {}\n",
-        new="        doubtful, self._doubtful = self._doubtful, {}\n"
-        "        for write in doubtful:\n"
+        old="        recheck_queue, self._recheck_queue = self._recheck_queue, {}\n",
+        new="        recheck_queue, self._recheck_queue = self._recheck_queue, {}\n"
+        "        for write in recheck_queue:\n"
         "            if write in self._aside:\n"
         "                self._aside.remove(write)\n",
     ),

@@ -11,7 +11,7 @@ _CHAIN = "invalidation/channel/chain.py"
 _DIGEST = "invalidation/publisher/digest.py"
 _FRESHNESS = "invalidation/follower/freshness.py"
 _LIFE = "invalidation/follower/follower.py"
-_NARROWING = "invalidation/publisher/narrowing.py"
+_NARROWING = "invalidation/publisher/relevance.py"
 
 _RULES: Final = (
     # -- probes ------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from tests.channels import Channel
 from tests.overload.attack import Attack, Expected, Forwards
 from tests.overload.attacks import crowds, filling, forgetting, heads, registry, troubles
 from tests.overload.proc import MIB
-from tests.overload.stand import Setting
+from tests.overload.real_cluster import Setting
 
 SMALL: Final = Setting(cache_bytes=MIB, fast_path_bytes=MIB)
 """Room for what the pollers ask, and for little beside it."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.overload.memory_bound import TOLERANCE, bound_bytes
 from tests.overload.proc import status_bytes
-from tests.overload.stand import Stand
+from tests.overload.real_cluster import RealCluster
 
 _SPARE_FILES: Final = 4
 _RPC_DELAY_S: Final = 0.55
@@ -22,9 +22,9 @@ _CUT_S: Final = 0.3
 
 
 @contextmanager
-def namenode_hangs(stand: Stand) -> Iterator[None]:
+def namenode_hangs(real_cluster: RealCluster) -> Iterator[None]:
     """Stop the NameNode's process (SIGSTOP)."""
-    namenode = stand.cluster.namenodes[0].process
+    namenode = real_cluster.cluster.namenodes[0].process
     namenode.pause()
     try:
         yield
@@ -33,26 +33,28 @@ def namenode_hangs(stand: Stand) -> Iterator[None]:
 
 
 @contextmanager
-def rpc_is_slow(stand: Stand) -> Iterator[None]:
+def rpc_is_slow(real_cluster: RealCluster) -> Iterator[None]:
     """Deliver each byte of the NameNode's RPC 0.55 s later, each way: more than `namenode_query_timeout_s` in all."""
-    assert stand.relay is not None
-    stand.relay.delay(_RPC_DELAY_S)
+    assert real_cluster.relay is not None
+    real_cluster.relay.delay(_RPC_DELAY_S)
     try:
         yield
     finally:
-        stand.relay.restore()
+        real_cluster.relay.restore()
 
 
 @contextmanager
-def disk_is_full(stand: Stand) -> Iterator[None]:
+def disk_is_full(real_cluster: RealCluster) -> Iterator[None]:
     """Fill the file system of the proxy's log, to the log's last byte, and give the proxy reasons to write to it."""
-    assert stand.log_place is not None
-    ballast = stand.log_place / "ballast"
-    if stand.log_place.is_mount():  # else the log is /dev/full, and the machine's own disk must not be filled
+    assert real_cluster.log_place is not None
+    ballast = real_cluster.log_place / "ballast"
+    if (
+        real_cluster.log_place.is_mount()
+    ):  # else the log is /dev/full, and the machine's own disk must not be filled
         _fill(ballast)
-        _fill(stand.log_place / "proxy.log")
+        _fill(real_cluster.log_place / "proxy.log")
     ending = threading.Event()
-    thread = threading.Thread(target=_cut_often, args=(stand, ending), daemon=True)
+    thread = threading.Thread(target=_cut_often, args=(real_cluster, ending), daemon=True)
     thread.start()
     try:
         yield
@@ -68,38 +70,38 @@ def _fill(file: Path) -> None:
             pass
 
 
-def _cut_often(stand: Stand, ending: threading.Event) -> None:
+def _cut_often(real_cluster: RealCluster, ending: threading.Event) -> None:
     """Cut the RPC connections for a moment, over and over: a line each when they are lost and made again."""
-    assert stand.relay is not None
+    assert real_cluster.relay is not None
     while not ending.wait(_CUT_EVERY_S):
-        stand.relay.cut()
+        real_cluster.relay.cut()
         ending.wait(_CUT_S)
-        stand.relay.restore()
+        real_cluster.relay.restore()
 
 
 @contextmanager
-def no_files_left(stand: Stand) -> Iterator[None]:
+def no_files_left(real_cluster: RealCluster) -> Iterator[None]:
     """Let the proxy open only a few files more than it has open."""
-    open_now = sum(1 for _ in Path(f"/proc/{stand.pid}/fd").iterdir())
-    with _limited(stand, resource.RLIMIT_NOFILE, open_now + _SPARE_FILES):
+    open_now = sum(1 for _ in Path(f"/proc/{real_cluster.pid}/fd").iterdir())
+    with _limited(real_cluster, resource.RLIMIT_NOFILE, open_now + _SPARE_FILES):
         yield
 
 
 @contextmanager
-def no_memory_left(stand: Stand) -> Iterator[None]:
+def no_memory_left(real_cluster: RealCluster) -> Iterator[None]:
     """Let the proxy take no more memory than it says that it takes, plus 20 %."""
-    taken = status_bytes(stand.pid, "VmRSS")
-    more = max(0, int(TOLERANCE * bound_bytes(stand.setting, stand.idle_bytes)) - taken)
-    with _limited(stand, resource.RLIMIT_DATA, status_bytes(stand.pid, "VmData") + more):
+    taken = status_bytes(real_cluster.pid, "VmRSS")
+    more = max(0, int(TOLERANCE * bound_bytes(real_cluster.setting, real_cluster.idle_bytes)) - taken)
+    with _limited(real_cluster, resource.RLIMIT_DATA, status_bytes(real_cluster.pid, "VmData") + more):
         yield
 
 
 @contextmanager
-def _limited(stand: Stand, which: int, soft: int) -> Iterator[None]:
-    before = resource.prlimit(stand.pid, which)
-    resource.prlimit(stand.pid, which, (soft, before[1]))
+def _limited(real_cluster: RealCluster, which: int, soft: int) -> Iterator[None]:
+    before = resource.prlimit(real_cluster.pid, which)
+    resource.prlimit(real_cluster.pid, which, (soft, before[1]))
     try:
         yield
     finally:
-        if stand.is_alive():
-            resource.prlimit(stand.pid, which, before)
+        if real_cluster.is_alive():
+            resource.prlimit(real_cluster.pid, which, before)

@@ -29,7 +29,7 @@ async def test_a_repeated_head_is_answered_at_once() -> None:
         assert h.fast_path.stats().hits == 3
 
 
-async def test_bytes_that_come_with_the_connection_are_a_head_like_others() -> None:
+async def test_early_bytes_are_a_head_like_others() -> None:
     """They arrive before aiohttp has begun to wait for them: timed, whole, and answered at once all the same."""
     async with house(head_timeout_s=0.2) as h:
         assert h.server is not None
@@ -113,7 +113,7 @@ async def test_no_request_in_progress_is_overtaken() -> None:
         assert (await body(client)).endswith(b"op=GETFILESTATUS")
 
 
-async def test_a_client_that_is_quicker_than_the_servers_task_is_answered_at_once() -> None:
+async def test_a_client_before_the_servers_task_is_answered() -> None:
     """Were it busy for a turn after its reply, load would send every client the ordinary way."""
     loop = asyncio.get_running_loop()
     async with house() as h, client_of(h) as client:
@@ -198,7 +198,7 @@ async def test_an_idle_connection_is_closed_in_time() -> None:
         assert 0.25 < boottime() - began < HANG_S
 
 
-async def test_fast_answers_keep_a_connection_alive_and_no_longer_than_that() -> None:
+async def test_fast_answers_keep_a_connection_alive() -> None:
     """Idle time counts from the last answer, whoever gave it."""
     async with house(idle_timeout_s=0.4) as h, client_of(h) as client:
         client.send(GET)
@@ -278,7 +278,7 @@ async def test_a_client_that_closed_its_own_half_gets_its_reply() -> None:
         assert await client.rest() == b"", "a body that broke off gets none"
 
 
-async def test_what_a_client_sent_before_it_closed_its_own_half_is_answered() -> None:
+async def test_requests_before_a_half_close_are_answered() -> None:
     """Each request of a pipeline; the last reply ends the connection, and does not say so, as a NameNode's does not."""
     async with house() as h, client_of(h) as client:
         client.send(SLOW + GET + GET)

@@ -33,7 +33,7 @@ HEAD = head_for("/w/f")
 LIMITS = LimitSettings()
 
 
-class Scene:
+class Fixture:
     """A fast path over a cache whose clock and verdicts the test makes."""
 
     def __init__(self, max_bytes: int = 10**6, limits: LimitSettings = LIMITS) -> None:
@@ -70,99 +70,99 @@ class Scene:
 
 def test_the_whole_head_counts() -> None:
     """One byte more, less or different is another request."""
-    scene = Scene()
-    scene.file("/w/f", HEAD)
-    assert scene.path.answer(HEAD) is not None
+    fixture = Fixture()
+    fixture.file("/w/f", HEAD)
+    assert fixture.path.answer(HEAD) is not None
     for other in (HEAD[:-1], HEAD + b"\r\n", HEAD.lower(), HEAD * 2, b"", HEAD.replace(b"nn", b"mm")):
-        assert scene.path.answer(other) is None
-    assert scene.path.stats().hits == 1
+        assert fixture.path.answer(other) is None
+    assert fixture.path.stats().hits == 1
 
 
 def test_the_last_answer_of_a_connection_is_given_as_such_only() -> None:
     """F5: who would not end the connection has none, and no other answer ends one; it is as good as any."""
-    scene, last = Scene(), HEAD.replace(b"Host", b"Connection: close\r\nHost")
-    hit = kept_hit(scene.store, "/w/f", Reply(200, FIELDS, b"file"))
-    scene.path.remember(last, hit, b"file", is_last=True)
-    scene.path.remember(HEAD, hit, b"file")
-    assert scene.path.answer(last) is scene.path.answer_last(HEAD) is None
-    text, ordinary = scene.path.answer_last(last), scene.path.answer(HEAD)
+    fixture, last = Fixture(), HEAD.replace(b"Host", b"Connection: close\r\nHost")
+    hit = kept_hit(fixture.store, "/w/f", Reply(200, FIELDS, b"file"))
+    fixture.path.remember(last, hit, b"file", is_last=True)
+    fixture.path.remember(HEAD, hit, b"file")
+    assert fixture.path.answer(last) is fixture.path.answer_last(HEAD) is None
+    text, ordinary = fixture.path.answer_last(last), fixture.path.answer(HEAD)
     assert text is not None
     assert ordinary is not None
     assert text == ordinary.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
-    scene.check()
-    scene.path.forget_all()
-    assert scene.path.answer_last(last) is None
+    fixture.check()
+    fixture.path.forget_all()
+    assert fixture.path.answer_last(last) is None
 
 
 @pytest.mark.parametrize("spelled", ["/w/f", "//w/f", "/w%2Ff"])
 def test_a_404_quotes_the_path_as_it_was_asked_for(spelled: str) -> None:
     """Verbatim; where the head has the same bytes, the path is not kept twice."""
-    scene, head = Scene(), head_for(spelled)
-    body = scene.missing("/w/f", head, spelled.replace("%2F", "/"))
-    assert scene.body(head) == body
-    takes = scene.path.stats().bytes_held
+    fixture, head = Fixture(), head_for(spelled)
+    body = fixture.missing("/w/f", head, spelled.replace("%2F", "/"))
+    assert fixture.body(head) == body
+    takes = fixture.path.stats().bytes_held
     assert (takes > 500) == ("%" in spelled), takes
 
 
 def test_a_404_in_other_words_is_answered_in_these() -> None:
     """Nothing is assumed about what the ordinary path has sent."""
-    scene = Scene()
-    hit = kept_hit(scene.store, "/w/f", Reply(404, FIELDS, b""))
+    fixture = Fixture()
+    hit = kept_hit(fixture.store, "/w/f", Reply(404, FIELDS, b""))
     for body in (render_missing("/w/g"), b"in other words", b""):
-        scene.path.remember(HEAD, hit, body)
-        assert scene.body(HEAD) == body
+        fixture.path.remember(HEAD, hit, body)
+        assert fixture.body(HEAD) == body
 
 
 def test_a_hit_that_is_no_longer_good_is_forgotten() -> None:
     """Good again is for the ordinary path to find out."""
-    scene = Scene()
-    scene.file("/w/f", HEAD)
-    scene.bad.add(HEAD)
-    assert scene.body(HEAD) is None
-    scene.bad.clear()
-    assert scene.body(HEAD) is None
-    assert scene.path.stats().heads == 0
+    fixture = Fixture()
+    fixture.file("/w/f", HEAD)
+    fixture.bad.add(HEAD)
+    assert fixture.body(HEAD) is None
+    fixture.bad.clear()
+    assert fixture.body(HEAD) is None
+    assert fixture.path.stats().heads == 0
 
 
 def test_a_newer_answer_takes_the_place_of_the_older() -> None:
     """One head, one answer, also if it was sent in this very second."""
-    scene = Scene()
-    scene.file("/w/f", HEAD, b"old")
-    assert scene.body(HEAD) == b"old"
-    scene.store.forget_status("/w/f")
-    assert scene.body(HEAD) is None
-    scene.file("/w/f", HEAD, b"new")
-    assert scene.body(HEAD) == b"new"
-    assert scene.path.stats().heads == 1
+    fixture = Fixture()
+    fixture.file("/w/f", HEAD, b"old")
+    assert fixture.body(HEAD) == b"old"
+    fixture.store.forget_status("/w/f")
+    assert fixture.body(HEAD) is None
+    fixture.file("/w/f", HEAD, b"new")
+    assert fixture.body(HEAD) == b"new"
+    assert fixture.path.stats().heads == 1
 
 
 def test_the_age_and_the_text_move_with_the_seconds() -> None:
     """Within a second a repeated answer is the same object."""
-    scene = Scene()
-    scene.file("/w/f", HEAD)
-    first = scene.path.answer(HEAD)
+    fixture = Fixture()
+    fixture.file("/w/f", HEAD)
+    first = fixture.path.answer(HEAD)
     assert first is not None
-    assert first is scene.path.answer(HEAD)
-    scene.now = 9.5
-    later = scene.path.answer(HEAD)
+    assert first is fixture.path.answer(HEAD)
+    fixture.now = 9.5
+    later = fixture.path.answer(HEAD)
     assert later is not None
     assert b"\r\nAge: 9\r\n" in later
-    scene.check()
+    fixture.check()
 
 
 def test_what_is_kept_for_the_second_is_bounded() -> None:
     """In number; the others are rendered each time."""
-    scene = Scene(max_bytes=10**8)
+    fixture = Fixture(max_bytes=10**8)
     heads = [head_for(f"/w/{n}") for n in range(MAX_TEXTS + 10)]
     for n, head in enumerate(heads):
-        scene.missing(f"/w/{n}", head)
-        assert scene.path.answer(head) is not None
-    assert scene.path.answer(heads[0]) is scene.path.answer(heads[0])
-    assert scene.path.answer(heads[-1]) is not scene.path.answer(heads[-1])
-    scene.file("/w/large", HEAD, b"x" * 5_000)
-    scene.now = 2.0
-    assert scene.path.answer(HEAD) is not scene.path.answer(HEAD)
-    scene.check()
+        fixture.missing(f"/w/{n}", head)
+        assert fixture.path.answer(head) is not None
+    assert fixture.path.answer(heads[0]) is fixture.path.answer(heads[0])
+    assert fixture.path.answer(heads[-1]) is not fixture.path.answer(heads[-1])
+    fixture.file("/w/large", HEAD, b"x" * 5_000)
+    fixture.now = 2.0
+    assert fixture.path.answer(HEAD) is not fixture.path.answer(HEAD)
+    fixture.check()
 
 
 @pytest.mark.parametrize(
@@ -181,82 +181,82 @@ def test_what_is_kept_for_the_second_is_bounded() -> None:
 )
 def test_no_credential_is_kept_in_clear(head: bytes) -> None:
     """F1: whoever reads the memory of the process, or a core dump, finds no token and no cookie of the past."""
-    scene = Scene()
+    fixture = Fixture()
     assert not is_harmless(head)
-    body = scene.missing("/w/f", head)
-    assert scene.body(head) == body, "it takes the quick way all the same"
-    assert scene.body(head.replace(b"SECRET", b"OTHER")) is None
-    for key, answer in scene.store.held.items():
+    body = fixture.missing("/w/f", head)
+    assert fixture.body(head) == body, "it takes the quick way all the same"
+    assert fixture.body(head.replace(b"SECRET", b"OTHER")) is None
+    for key, answer in fixture.store.held.items():
         assert b"SECRET" not in key
         assert all(b"SECRET" not in text for text in gc.get_referents(answer) if isinstance(text, bytes))
-    other = Scene()
+    other = Fixture()
     other.missing("/w/f", head)
-    assert not set(other.store.held) & set(scene.store.held), "each process has a secret of its own"
+    assert not set(other.store.held) & set(fixture.store.held), "each process has a secret of its own"
 
 
 def test_a_head_without_a_credential_is_found_at_once() -> None:
     """Its key is the head itself: no digest is made on the way to a hit."""
     head = head_for("/w/f", "User-Agent: curl/8", "Accept: */*", "Connection: keep-alive")
-    scene = Scene()
-    scene.missing("/w/f", head)
-    assert list(scene.store.held) == [head]
+    fixture = Fixture()
+    fixture.missing("/w/f", head)
+    assert list(fixture.store.held) == [head]
 
 
 def test_fields_that_differ_each_time_cost_no_row() -> None:
     """A trace id, a request id: whatever they say, it is the same question; with a credential, too."""
     for credential in ((), ("Cookie: hadoop.auth=SECRET",)):
-        scene = Scene()
-        body = scene.missing("/w/f", head_for("/w/f", "traceparent: 1", *credential, "baggage: TOLD"))
+        fixture = Fixture()
+        body = fixture.missing("/w/f", head_for("/w/f", "traceparent: 1", *credential, "baggage: TOLD"))
         for number in range(50):
             asked = head_for("/w/f", f"TraceParent: {number}", *credential, f"X-Request-Id: {number}")
-            assert scene.body(asked) == body
-        assert scene.body(head_for("/w/f", *credential)) == body
-        assert scene.path.stats().heads == 1
-        assert not any(secret in key for key in scene.store.held for secret in (b"SECRET", b"TOLD"))
-        assert scene.body(head_for("/w/f", *credential, "Cache-Control: no-cache")) is None
+            assert fixture.body(asked) == body
+        assert fixture.body(head_for("/w/f", *credential)) == body
+        assert fixture.path.stats().heads == 1
+        assert not any(secret in key for key in fixture.store.held for secret in (b"SECRET", b"TOLD"))
+        assert fixture.body(head_for("/w/f", *credential, "Cache-Control: no-cache")) is None
 
 
 def test_what_the_ordinary_path_refuses_is_not_answered() -> None:
     """431, for too many fields or too many bytes, also when those that count would be few."""
-    scene = Scene(limits=LimitSettings(max_header_fields=3, max_head_bytes=1024))
-    body = scene.file("/w/f", HEAD)
-    assert scene.body(head_for("/w/f", "b3: 1", "b3: 2")) == body
-    assert scene.body(head_for("/w/f", "b3: 1", "b3: 2", "b3: 3")) is None
-    assert scene.body(head_for("/w/f", "b3: " + "x" * 1024)) is None
+    fixture = Fixture(limits=LimitSettings(max_header_fields=3, max_head_bytes=1024))
+    body = fixture.file("/w/f", HEAD)
+    assert fixture.body(head_for("/w/f", "b3: 1", "b3: 2")) == body
+    assert fixture.body(head_for("/w/f", "b3: 1", "b3: 2", "b3: 3")) is None
+    assert fixture.body(head_for("/w/f", "b3: " + "x" * 1024)) is None
 
 
 def test_what_would_take_more_than_it_saves_is_not_remembered() -> None:
     """Giant heads, and replies whose header fields no other has."""
-    scene = Scene()
-    scene.file("/w/f", head_for("/w/f", "User-Agent: " + "x" * MAX_HEAD_BYTES))
-    assert scene.path.answer(b"x" * (MAX_HEAD_BYTES + 1)) is None
-    odd = kept_hit(scene.store, "/w/g", Reply(200, ((b"X", b"x" * MAX_FIELD_BYTES),), b"{}"))
-    scene.path.remember(HEAD, odd, b"{}")
-    assert scene.path.stats().heads == 0
-    scene.check()
+    fixture = Fixture()
+    fixture.file("/w/f", head_for("/w/f", "User-Agent: " + "x" * MAX_HEAD_BYTES))
+    assert fixture.path.answer(b"x" * (MAX_HEAD_BYTES + 1)) is None
+    odd = kept_hit(fixture.store, "/w/g", Reply(200, ((b"X", b"x" * MAX_FIELD_BYTES),), b"{}"))
+    fixture.path.remember(HEAD, odd, b"{}")
+    assert fixture.path.stats().heads == 0
+    fixture.check()
 
 
 def test_frames_are_bounded() -> None:
     """Each flush may bring other header fields."""
-    scene = Scene(max_bytes=10**8)
+    fixture = Fixture(max_bytes=10**8)
     for n in range(MAX_FRAMES + 5):
-        scene.store.forget_all()
-        hit = kept_hit(scene.store, "/w/f", Reply(200, ((b"X-Number", b"%d" % n),), b"{}"))
-        scene.path.remember(HEAD, hit, b"{}")
-        answer = scene.path.answer(HEAD)
+        fixture.store.forget_all()
+        hit = kept_hit(fixture.store, "/w/f", Reply(200, ((b"X-Number", b"%d" % n),), b"{}"))
+        fixture.path.remember(HEAD, hit, b"{}")
+        answer = fixture.path.answer(HEAD)
         assert answer is not None
         assert b"\r\nX-Number: %d\r\n" % n in answer
-        scene.check()
+        fixture.check()
 
 
 @pytest.mark.parametrize("status", [200, 404])
 async def test_both_paths_say_the_same(status: int) -> None:
     """Byte for byte, on a connection that goes on."""
-    scene, dates = Scene(), DateText()
-    scene.now = 5.0
+    fixture, dates = Fixture(), DateText()
+    fixture.now = 5.0
     kept = Reply(status, FIELDS, b"[]")
-    scene.path.remember(HEAD, kept_hit(scene.store, "/w/f", kept, replied_at=3.0), b"[]")
-    expected = scene.path.answer(HEAD)
+    fixture.path.remember(HEAD, kept_hit(fixture.store, "/w/f", kept, replied_at=3.0), b"[]")
+    expected = fixture.path.answer(HEAD)
     assert expected is not None
 
     async def handler(_: web.BaseRequest) -> web.StreamResponse:
@@ -275,45 +275,45 @@ def _undated(text: bytes) -> list[bytes]:
 # -- the table in a full cache -----
 
 
-def polled(scene: Scene, paths: int) -> int:
+def polled(fixture: Fixture, paths: int) -> int:
     """Poll so many paths in turn, each once; return how many took the quick way."""
     quick = 0
     for number in range(paths):
         path = f"/w/{number}"
         head = head_for(path)
-        if scene.path.answer(head) is None:
-            scene.missing(path, head)
-            scene.store.evict()
+        if fixture.path.answer(head) is None:
+            fixture.missing(path, head)
+            fixture.store.evict()
         else:
             quick += 1
-    scene.check()
+    fixture.check()
     return quick
 
 
 def test_paths_polled_in_turn_take_the_quick_way_while_they_fit() -> None:
     """Scale: the table is as large as the cache."""
-    scene = Scene(max_bytes=2_000_000)
-    assert [polled(scene, 1_500) for _ in range(3)] == [0, 1_500, 1_500]
+    fixture = Fixture(max_bytes=2_000_000)
+    assert [polled(fixture, 1_500) for _ in range(3)] == [0, 1_500, 1_500]
 
 
-def test_of_more_paths_than_fit_a_stable_part_takes_the_quick_way() -> None:
+def test_of_too_many_paths_a_stable_part_is_fast() -> None:
     """Scale: polled in turn, none of them is the one that was asked for last; the table does not turn over."""
-    scene = Scene(max_bytes=1_000_000)
-    polled(scene, 3_000)
-    fits = scene.path.stats().heads
-    quick = [polled(scene, 3_000) for _ in range(4)]
+    fixture = Fixture(max_bytes=1_000_000)
+    polled(fixture, 3_000)
+    fits = fixture.path.stats().heads
+    quick = [polled(fixture, 3_000) for _ in range(4)]
     assert min(quick) > 0.6 * fits, (quick, fits)
 
 
 def test_a_client_in_ever_new_words_takes_no_others_quick_way() -> None:
     """Shares: its own answers go."""
-    scene = Scene(max_bytes=1_000_000)
-    polled(scene, 600)
+    fixture = Fixture(max_bytes=1_000_000)
+    polled(fixture, 600)
     for n in range(20_000):
-        scene.missing("/w/1", head_for("/w/1", f"User-Agent: {n}"))
+        fixture.missing("/w/1", head_for("/w/1", f"User-Agent: {n}"))
         if n % 2_000 == 0:
-            assert polled(scene, 600) > 590
-    assert polled(scene, 600) > 590
+            assert polled(fixture, 600) > 590
+    assert polled(fixture, 600) > 590
 
 
 @given(
@@ -328,29 +328,29 @@ def test_a_client_in_ever_new_words_takes_no_others_quick_way() -> None:
 )
 def test_it_answers_what_was_remembered_last_and_is_good(steps: list[tuple[str, int, int]]) -> None:
     """Whatever is done to it, within its bounds."""
-    scene = Scene(max_bytes=20_000)
+    fixture = Fixture(max_bytes=20_000)
     twin: dict[bytes, bytes] = {}
     for (what, number, size), turn in zip(steps, itertools.count()):
         path = f"/w/{number}"
         head = head_for(path)
         match what:
             case "remember":
-                scene.bad.discard(head)
-                scene.store.forget_status(path)
-                twin[head] = scene.file(path, head, b"%d:" % turn + b"x" * size)
+                fixture.bad.discard(head)
+                fixture.store.forget_status(path)
+                twin[head] = fixture.file(path, head, b"%d:" % turn + b"x" * size)
             case "spoil":
-                scene.bad.add(head)
+                fixture.bad.add(head)
             case "forget":
-                scene.store.forget_subtree(path if size % 2 else "/w")
+                fixture.store.forget_subtree(path if size % 2 else "/w")
             case "reclaim":
-                scene.store.reclaim(3)
+                fixture.store.reclaim(3)
             case "second":
-                scene.now += 0.4
+                fixture.now += 0.4
             case _:
-                answer = scene.body(head)
+                answer = fixture.body(head)
                 assert answer in (None, twin.get(head))
-                assert answer is None or head not in scene.bad
-        scene.check()
+                assert answer is None or head not in fixture.bad
+        fixture.check()
 
 
 class _Watched:

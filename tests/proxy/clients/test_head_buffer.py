@@ -73,7 +73,7 @@ def test_what_can_be_no_head_is_seen_early(data: bytes, is_hopeless: bool, has_l
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A server with one client; its handler answers with the target, `/slow` when it may."""
 
     port: int = 0
@@ -94,9 +94,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(**limits: float) -> AsyncIterator[tuple[Scene, RawClient]]:
+async def fixture(**limits: float) -> AsyncIterator[tuple[Fixture, RawClient]]:
     """Run the server and connect to it."""
-    made = Scene()
+    made = Fixture()
     async with serving(made.handle, limits=limits_of_tests(**limits)) as server:
         made.port = server.port
         async with RawClient.connected(server.port) as client:
@@ -116,7 +116,7 @@ STREAM = get("/a") + POST + get("/b") + get("/é") + POST + get("/c") + get("/la
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 50, 10_000])
 async def test_requests_are_the_same_however_tcp_cuts_them(step: int) -> None:
     """Verbatim: also within a letter of the request line, and whatever stands behind the last request."""
-    async with scene() as (s, client):
+    async with fixture() as (s, client):
         for start in range(0, len(STREAM), step):
             is_last = start + step >= len(STREAM)
             client.send(STREAM[start : start + step] + (b"behind" + get("/never") if is_last else b""))
@@ -131,7 +131,7 @@ async def test_requests_are_the_same_however_tcp_cuts_them(step: int) -> None:
 @pytest.mark.parametrize("cut", [1, 40, 140, 10_000])
 async def test_nothing_behind_the_last_request_is_one(cut: int) -> None:
     """The client has said which is the last."""
-    async with scene() as (s, client):
+    async with fixture() as (s, client):
         raw = CHUNKS.replace(b"Host", b"Connection: close\r\nHost", 1) + get("/b") + get("/c")[:20]
         client.send(raw[:cut])
         await asyncio.sleep(0.02)
@@ -146,7 +146,7 @@ async def test_nothing_behind_the_last_request_is_one(cut: int) -> None:
 @pytest.mark.parametrize("cut", [1, 40, 140, 10_000])
 async def test_a_connection_goes_on_behind_chunks_and_upgrades(first: bytes, cut: int) -> None:
     """As at a NameNode (tornado #1125, aiohttp #3597, requests #3458: others end it without a word)."""
-    async with scene() as (s, client):
+    async with fixture() as (s, client):
         raw = first + get("/b") + get("/c")
         client.send(raw[:cut])
         await asyncio.sleep(0.02)
@@ -160,7 +160,7 @@ async def test_a_letter_that_tcp_cuts_in_two_is_one() -> None:
     """The second half comes when the first has been looked at."""
     raw = get("/é")
     at = raw.index(b"\xa9")
-    async with scene() as (s, client):
+    async with fixture() as (s, client):
         client.send(raw[:at])
         await asyncio.sleep(0.05)
         client.send(raw[at:])
@@ -170,7 +170,7 @@ async def test_a_letter_that_tcp_cuts_in_two_is_one() -> None:
 
 async def test_equal_hosts_are_one_and_different_ones_none() -> None:
     """As a NameNode answers; two that differ could be read as either (RFC 9112, section 3.2)."""
-    async with scene() as (s, client):
+    async with fixture() as (s, client):
         for fields in (("Host: nn",), ("X: 1", "host:nn\t", "HOST:  nn")):
             client.send(get("/twice", *fields))
             assert (await client.reply()).status == 200
@@ -183,7 +183,7 @@ async def test_equal_hosts_are_one_and_different_ones_none() -> None:
 @pytest.mark.parametrize("first", [b"", b"GET /next HTTP/1.1\r\nHost: nn\r\n"], ids=["later", "at once"])
 async def test_a_head_without_end_behind_a_request_is_bounded(first: bytes) -> None:
     """Availability (H3): what does not fit stays in the kernel; the request gets its reply, the head a 431."""
-    async with scene(max_head_bytes=4096) as (s, client):
+    async with fixture(max_head_bytes=4096) as (s, client):
         client.send(get("/slow") + first)
         await until(lambda: s.handled == ["/slow"])
         (connection,) = s.connections
@@ -206,7 +206,7 @@ async def test_a_head_without_end_behind_a_request_is_bounded(first: bytes) -> N
 
 async def test_whole_requests_behind_one_in_progress_are_bounded() -> None:
     """Availability (H3): in number by aiohttp, in bytes here; later all are answered."""
-    async with scene(max_head_bytes=4096) as (s, client):
+    async with fixture(max_head_bytes=4096) as (s, client):
         client.send(get("/slow"))
         await until(lambda: s.handled == ["/slow"])
         (connection,) = s.connections
@@ -224,7 +224,7 @@ async def test_whole_requests_behind_one_in_progress_are_bounded() -> None:
 async def test_a_body_behind_a_request_in_progress_is_no_head() -> None:
     """Its bytes are for its own reader, however many."""
     size = 300_000
-    async with scene(max_head_bytes=4096) as (s, client):
+    async with fixture(max_head_bytes=4096) as (s, client):
         client.send(get("/slow"))
         await until(lambda: s.handled == ["/slow"])
         client.send(b"POST /p HTTP/1.1\r\nHost: nn\r\nContent-Length: %d\r\n\r\n" % size + b"b" * size)
@@ -236,9 +236,9 @@ async def test_a_body_behind_a_request_in_progress_is_no_head() -> None:
         assert (await client.reply()).status == 200
 
 
-async def test_more_fields_than_allowed_are_refused_by_the_parser_with_the_same_status() -> None:
+async def test_too_many_fields_get_the_parsers_status() -> None:
     """431 at the first too many, and with any more that come."""
-    async with scene(max_header_fields=20) as (s, client):
+    async with fixture(max_header_fields=20) as (s, client):
         client.send(get("/", *(f"X-{number}: 1" for number in range(3_000))))
         assert (await client.reply()).status == 431
         assert s.handled == []

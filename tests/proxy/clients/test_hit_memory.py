@@ -131,7 +131,7 @@ async def test_a_head_whose_bytes_are_not_known_is_not_remembered() -> None:
     assert site.fast_path.stats().heads == 0
 
 
-def test_an_answer_ends_with_what_it_was_given_for_and_all_can_go_at_once() -> None:
+def test_a_remembered_answer_ends_with_its_entry() -> None:
     """Such as a cookie, and the key that signed it: the ordinary path reads the head again."""
     store, head = Store(max_bytes=1 << 20, max_items=1_000), HEAD
     path = FastPath(good, store, lambda: 1.0, LimitSettings())

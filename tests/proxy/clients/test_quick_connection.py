@@ -249,7 +249,7 @@ async def crowd(h: House, size: int, *, is_aiohttps: bool = False) -> tuple[Serv
     return server, transports
 
 
-async def test_a_crowd_that_asks_the_same_is_answered_as_soon_as_the_first_is() -> None:
+async def test_equal_requests_are_answered_with_the_first() -> None:
     """Not all of them are parsed before that."""
     h = House()
     server, transports = await crowd(h, 40 * AT_A_TURN)
@@ -262,7 +262,7 @@ async def test_a_crowd_that_asks_the_same_is_answered_as_soon_as_the_first_is() 
     assert server.stats().connections_open == 0
 
 
-async def test_a_crowd_that_is_aiohttps_already_is_not_parsed_at_once_either() -> None:
+async def test_a_crowd_on_the_ordinary_path_is_parsed_in_parts() -> None:
     """Nor is one of them answered out of order, or not at all."""
     h = House()
     h.slow_may_end.set()
@@ -300,7 +300,7 @@ async def test_what_waits_is_served_whole_and_in_order() -> None:
     assert server.stats().connections_open == 0
 
 
-async def test_an_internal_error_with_one_that_waits_ends_its_connection_alone(
+async def test_an_internal_error_ends_one_connection_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As when it happens at once."""
@@ -322,7 +322,7 @@ async def test_an_internal_error_with_one_that_waits_ends_its_connection_alone(
         transport.get_protocol().connection_lost(None)
 
 
-async def test_it_is_seen_that_a_client_has_closed_though_nothing_is_read() -> None:
+async def test_a_close_is_seen_while_reading_is_paused() -> None:
     """Its half, or all; without a socket (in tests) nothing is seen."""
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -82,7 +82,7 @@ async def by_turn(figure: Callable[[], int], end: int) -> list[int]:
     return [abs(after - before) for before, after in pairwise(seen)]
 
 
-async def test_a_crowd_of_connects_is_accepted_one_in_each_turn_of_the_loop() -> None:
+async def test_one_connection_is_accepted_each_loop_iteration() -> None:
     """So those who are connected have their turns in between: what libuv does, and asyncio's own loop does not."""
     async with serving(hello) as server:
         with crowd(server.port, 100):
@@ -90,7 +90,7 @@ async def test_a_crowd_of_connects_is_accepted_one_in_each_turn_of_the_loop() ->
             assert max(news) == 1
 
 
-async def test_what_a_busy_loop_leaves_waiting_is_accepted_all_the_same() -> None:
+async def test_connections_left_by_a_busy_loop_are_accepted() -> None:
     """One in each turn would be too few where a turn lasts long; stopping lets go of the port."""
     async with serving(hello) as server:
         with crowd(server.port, 300):
@@ -110,7 +110,7 @@ async def test_what_a_busy_loop_leaves_waiting_is_accepted_all_the_same() -> Non
 
 
 @pytest.mark.parametrize("has_asked", [False, True])
-async def test_a_crowd_that_leaves_is_taken_leave_of_a_few_in_each_turn(has_asked: bool) -> None:
+async def test_a_few_connections_are_closed_each_iteration(has_asked: bool) -> None:
     """To end a connection takes longer than to accept one, and libuv finds all that are to end at once."""
     async with serving(hello) as server:
         with crowd(server.port, 300) as clients:
@@ -151,7 +151,7 @@ class LeftAtTheEnd(RawResponse):
 
 
 @pytest.mark.parametrize("is_later", [False, True])
-async def test_a_connection_ends_with_the_reply_after_which_its_client_left(is_later: bool) -> None:
+async def test_a_connection_ends_after_its_clients_last_reply(is_later: bool) -> None:
     """A client that closes as soon as it has its reply, as curl does, holds no place until `idle_timeout_s`."""
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:

@@ -211,7 +211,7 @@ class FakeSink:
         return [event for event, _, _ in self.messages()]
 
 
-class Stage:
+class FakeCluster:
     """A filter's log, its feed, and its streams."""
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:

@@ -8,15 +8,15 @@ import re
 
 from nncache.proxy.events.stream import StreamEnd
 from tests.invalidation.virtual_time import until
-from tests.proxy.events.doubles import FakeSink, Stage
+from tests.proxy.events.doubles import FakeCluster, FakeSink
 
 
 class ReturningClient:
     """Comes back with the last id that it was given."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._streamed = stage.stream()
+    def __init__(self, fake_cluster: FakeCluster) -> None:
+        self._stage = fake_cluster
+        self._streamed = fake_cluster.stream()
         self.sink: FakeSink = self._streamed.sink
         self._sinks: list[FakeSink] = []
 
@@ -56,10 +56,10 @@ class ReturningClient:
 
     def check(self, published: list[int], floor: int) -> None:
         """Compare with what was published, of which everything behind `floor` is still there."""
-        told = [message for sink in (*self._sinks, self.sink) for message in sink.messages()]
-        begun = next(data["after"] for event, data, _ in told if event == "start")
+        reported = [message for sink in (*self._sinks, self.sink) for message in sink.messages()]
+        begun = next(data["after"] for event, data, _ in reported if event == "start")
         at, seen, holes = begun, list[int](), set[int]()
-        for event, data, _ in told:
+        for event, data, _ in reported:
             if event == "UNLINK":
                 assert data["txid"] >= at, "in order"
                 at = data["txid"]

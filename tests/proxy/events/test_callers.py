@@ -8,10 +8,10 @@ import pytest
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import CallerNotVerifiedError, ClientError
 from nncache.proxy.events.callers import Caller, NamedCallers, UnverifiedCallers, VerifiedCallers
-from nncache.proxy.events.wish import read_wish
+from nncache.proxy.events.events_request import read_events_request
 from nncache.proxy.messages import Header
 from tests.model.upstream import ClientRequest
-from tests.proxy.termination.test_terminator import Scene, cookie, ticket
+from tests.proxy.termination.test_terminator import Fixture, cookie, ticket
 
 TARGET = "/v1/events?filter=f"
 
@@ -22,7 +22,7 @@ async def asked(
     """Ask so."""
     target = f"{TARGET}{query}"
     request: Any = ClientRequest("GET", target, headers)
-    return await callers.known(request, read_wish(target, headers))
+    return await callers.known(request, read_events_request(target, headers))
 
 
 async def test_user_name_says_who_asks() -> None:
@@ -48,7 +48,7 @@ async def test_what_does_not_say_it(query: str, complaint: str) -> None:
 
 async def test_a_ticket_or_the_proxys_cookie_says_it() -> None:
     """`user.name` does not; a ticket brings the cookie."""
-    callers = VerifiedCallers(Scene().terminator)
+    callers = VerifiedCallers(Fixture().terminator)
     by_ticket = await asked(callers, "&user.name=bob", ticket("alice@EXAMPLE.COM"))
     assert isinstance(by_ticket, Caller)
     assert by_ticket.user == "alice"
@@ -63,7 +63,7 @@ async def test_a_ticket_or_the_proxys_cookie_says_it() -> None:
 
 async def test_doas_is_judged() -> None:
     """By the proxy-user rules, as for WebHDFS."""
-    callers = VerifiedCallers(Scene().terminator)
+    callers = VerifiedCallers(Fixture().terminator)
     refused = await asked(callers, "&doas=bob", cookie("alice"))
     assert isinstance(refused, RawResponse)
     assert refused.status == 403
@@ -72,7 +72,7 @@ async def test_doas_is_judged() -> None:
 
 async def test_who_shows_nothing_is_challenged() -> None:
     """As for WebHDFS; whoever they say they are."""
-    refused = await asked(VerifiedCallers(Scene().terminator), "&user.name=alice")
+    refused = await asked(VerifiedCallers(Fixture().terminator), "&user.name=alice")
     assert isinstance(refused, RawResponse)
     assert refused.status == 401
     assert json.loads(refused.whole_body or b"")["RemoteException"]["exception"] == "AuthenticationException"
@@ -81,7 +81,7 @@ async def test_who_shows_nothing_is_challenged() -> None:
 async def test_a_token_says_nothing_here() -> None:
     """Only its NameNode can judge it."""
     with pytest.raises(CallerNotVerifiedError, match="NameNodes alone judge a delegation token"):
-        await asked(VerifiedCallers(Scene().terminator), "&delegation=T", cookie("alice"))
+        await asked(VerifiedCallers(Fixture().terminator), "&delegation=T", cookie("alice"))
 
 
 async def test_a_proxy_that_authenticates_nobody_believes_nobody() -> None:

@@ -14,8 +14,8 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.events.callers import Caller, Callers, NamedCallers
 from nncache.proxy.events.endpoint import BURST, EventsEndpoint
+from nncache.proxy.events.events_request import EventsRequest
 from nncache.proxy.events.stream import StreamEnd
-from nncache.proxy.events.wish import EventsWish
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.request_logs.access_lines import combined
@@ -23,7 +23,7 @@ from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
 from tests.proxy.events.doubles import FilterLog
 from tests.proxy.events.reader import Message, read_stream
-from tests.proxy.front_scene import WireReply, ask
+from tests.proxy.front_fixture import WireReply, ask
 from tests.proxy.kept_hits import fast_path_alone
 
 ALICE = "/v1/events?filter=f&user.name=alice"
@@ -82,7 +82,7 @@ class Client:
 
 
 @dataclass
-class Scene:
+class Fixture:
     """A server with the endpoint."""
 
     log: FilterLog
@@ -117,13 +117,13 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(
+async def fixture(
     *,
     max_streams: int = 8,
     limits: LimitSettings | None = None,
     why_none: str = "",
     callers: Callers | None = None,
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[Fixture]:
     """Start one."""
     log, traffic, limits = FilterLog(), Traffic(FakeClock()), limits or LimitSettings()
     endpoint = EventsEndpoint(
@@ -143,7 +143,7 @@ async def scene(
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(endpoint.run())
         await turns(2)
-        made = Scene(log, endpoint, server, [])
+        made = Fixture(log, endpoint, server, [])
         traffic.observers = (made,)
         try:
             yield made
@@ -156,7 +156,7 @@ async def scene(
 async def test_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the right type, never kept by a cache; each event as it comes; it ends when its client leaves."""
     monkeypatch.setattr("nncache.proxy.events.stream.HEARTBEAT_S", 1e6)  # none shows that the client has left
-    async with scene() as s:
+    async with fixture() as s:
         async with s.client() as client:
             assert client.head.startswith("HTTP/1.1 200 OK\r\n")
             for field in (
@@ -181,7 +181,7 @@ async def test_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_last_event_id_resumes() -> None:
     """Behind it, once and in order; many streams of one filter are one reader of ZooKeeper."""
-    async with scene() as s, s.client() as client:
+    async with fixture() as s, s.client() as client:
         await client.messages(1)
         for txid in (11, 12, 13):
             s.log.publish(txid)
@@ -205,7 +205,7 @@ class Session:
         """Whether its key is in use."""
         return not self.is_retired
 
-    async def known(self, request: web.BaseRequest, wish: EventsWish) -> Caller:
+    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Caller:
         """Say who asks."""
         return Caller("alice", lease=self)
 
@@ -213,22 +213,22 @@ class Session:
 async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:
     """It says why, and nothing that happens afterwards; the connection ends in order."""
     session = Session(1e9)
-    async with scene(callers=session) as s, s.client() as client:
+    async with fixture(callers=session) as s, s.client() as client:
         await client.messages(1)
         session.is_retired = True
         s.log.publish(11)
         s.endpoint.key_retired()
         messages = await client.rest()
         assert [event for event, _, _ in messages] == ["start", "end"]
-        told = json.loads(messages[-1][1])
-        assert (told["filter"], "authenticate again" in told["end"]) == ("f", True)
+        reported = json.loads(messages[-1][1])
+        assert (reported["filter"], "authenticate again" in reported["end"]) == ("f", True)
         assert client.is_whole
         assert s.endpoint.stats().ended[StreamEnd.EXPIRED] == 1
 
 
 async def test_a_stream_ends_with_its_cookie() -> None:
     """By the cookie's own time."""
-    async with scene(callers=Session(FakeClock().now + 0.2)) as s, s.client() as client:
+    async with fixture(callers=Session(FakeClock().now + 0.2)) as s, s.client() as client:
         assert (await client.rest())[-1][0] == "end"
         await s.until_streams(0)
         assert s.endpoint.stats().ended[StreamEnd.EXPIRED] == 1
@@ -236,7 +236,7 @@ async def test_a_stream_ends_with_its_cookie() -> None:
 
 async def test_strangers_have_a_rate() -> None:
     """Of an address; who may read is not charged, and waits for a moment where strangers have used it up."""
-    async with scene() as s:
+    async with fixture() as s:
         for _ in range(3):
             async with s.client() as client:
                 await client.messages(1)
@@ -250,7 +250,7 @@ async def test_strangers_have_a_rate() -> None:
 
 async def test_strangers_learn_nothing() -> None:
     """A filter that is not theirs, one that is not there and none that could be are answered alike."""
-    async with scene() as s:
+    async with fixture() as s:
         replies = [await s.ask("/v1/events?filter=f&user.name=bob")]
         s.log.subscribers = None
         replies.append(await s.ask("/v1/events?filter=f&user.name=bob"))
@@ -258,9 +258,9 @@ async def test_strangers_learn_nothing() -> None:
         assert {reply.status for reply in replies} == {403}
         assert replies[0].fields[:3] == replies[1].fields[:3]
         assert replies[0].body == replies[1].body == replies[2].body.replace(b"alice", b"bob")
-        told = json.loads(replies[0].body)["RemoteException"]
-        assert told["exception"] == "AccessControlException"
-        assert told["message"] == "nncache: there is no filter 'f' that bob may subscribe to"
+        reported = json.loads(replies[0].body)["RemoteException"]
+        assert reported["exception"] == "AccessControlException"
+        assert reported["message"] == "nncache: there is no filter 'f' that bob may subscribe to"
         assert s.log.followings == [], "nothing is followed for them"
         assert {exchange.result for exchange in s.seen} == {Result.REFUSED}
         assert s.endpoint.stats().followed == 0
@@ -268,7 +268,7 @@ async def test_strangers_learn_nothing() -> None:
 
 async def test_a_new_subscriber_is_let_in_beside_others() -> None:
     """What is known of the list may be a second old: it is read again before one is refused."""
-    async with scene() as s, s.client() as first:
+    async with fixture() as s, s.client() as first:
         await first.messages(1)
         s.log.subscribers = {"alice", "bob"}
         async with s.client("/v1/events?filter=f&user.name=bob") as second:
@@ -279,7 +279,7 @@ async def test_a_new_subscriber_is_let_in_beside_others() -> None:
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
 async def test_other_methods_are_not_allowed(method: str) -> None:
     """RFC 9110, section 15.5.6: the reply says which is."""
-    async with scene() as s:
+    async with fixture() as s:
         reply = await s.ask(ALICE, method=method)
         assert (reply.status, reply["Allow"]) == (405, "GET")
 
@@ -294,7 +294,7 @@ async def test_other_methods_are_not_allowed(method: str) -> None:
 )
 async def test_a_wrong_request_is_told_what_would_be_right(target: str, complaint: str) -> None:
     """With 400."""
-    async with scene() as s:
+    async with fixture() as s:
         reply = await s.ask(target)
         assert reply.status == 400
         assert complaint in json.loads(reply.body)["RemoteException"]["message"]
@@ -302,7 +302,7 @@ async def test_a_wrong_request_is_told_what_would_be_right(target: str, complain
 
 async def test_where_there_is_no_channel() -> None:
     """It says what to set."""
-    async with scene(why_none="set zookeeper") as s:
+    async with fixture(why_none="set zookeeper") as s:
         reply = await s.ask(ALICE)
         assert reply.status == 501
         assert json.loads(reply.body)["RemoteException"]["message"] == "nncache: set zookeeper"
@@ -314,13 +314,13 @@ async def test_where_there_is_no_channel() -> None:
 )
 async def test_other_paths_are_others(target: str) -> None:
     """They are answered as before."""
-    async with scene() as s:
+    async with fixture() as s:
         assert (await s.ask(target)).body == b"others"
 
 
 async def test_no_more_streams_than_allowed() -> None:
     """Beyond it 503, and the address that has its share does not take the rest."""
-    async with scene(max_streams=4) as s:
+    async with fixture(max_streams=4) as s:
         async with s.client() as one, s.client() as two, s.client() as three:
             for client in (one, two, three):
                 await client.messages(1)
@@ -337,7 +337,7 @@ async def test_no_more_streams_than_allowed() -> None:
 
 async def test_a_source_that_is_silent() -> None:
     """Is no refusal for good."""
-    async with scene() as s:
+    async with fixture() as s:
         s.log.is_silent = True
         reply = await s.ask(ALICE)
         assert (reply.status, reply["Retry-After"]) == (503, "1")
@@ -345,7 +345,7 @@ async def test_a_source_that_is_silent() -> None:
 
 async def test_stopping_ends_each_stream_whole() -> None:
     """Each message and the body are complete; who comes later is told to come again."""
-    async with scene() as s, s.client() as client, s.client() as other:
+    async with fixture() as s, s.client() as client, s.client() as other:
         await client.messages(1)
         s.log.publish(11)
         await client.messages(2)
@@ -362,7 +362,7 @@ async def test_stopping_ends_each_stream_whole() -> None:
 async def test_a_client_that_reads_nothing_is_cut() -> None:
     """Within what the limits give it; the others go on."""
     limits = LimitSettings(body_timeout_s=0.2, min_body_rate_bytes_s=10**9)
-    async with scene(limits=limits) as s, s.client() as slow, s.client() as fast:
+    async with fixture(limits=limits) as s, s.client() as slow, s.client() as fast:
         await slow.messages(1)
         await fast.messages(1)
         slow.pause()
@@ -377,7 +377,7 @@ async def test_a_client_that_reads_nothing_is_cut() -> None:
 
 async def test_an_internal_error_ends_a_stream() -> None:
     """It is counted as failed, and the client comes back."""
-    async with scene() as s, s.client() as client:
+    async with fixture() as s, s.client() as client:
         await client.messages(1)
         s.log.has_bug = True
         s.log.tell()

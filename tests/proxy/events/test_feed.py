@@ -76,32 +76,32 @@ def test_listeners_are_told_of_each_change(caplog: pytest.LogCaptureFixture) -> 
 
     async def story() -> None:
         log = FilterLog()
-        told: list[tuple[object, ...]] = []
+        reported: list[tuple[object, ...]] = []
         async with asyncio.TaskGroup() as tasks:
             feed, _ = await following(log, tasks)
             log.is_silent = True  # from here on nothing is known of the readers
 
             def note() -> None:
-                told.append((feed.end, feed.away, feed.readers, feed.has_failed))
+                reported.append((feed.end, feed.away, feed.readers, feed.has_failed))
 
             feed.listeners.add(note)
             log.publish(11)
-            await until(lambda: (After(11, "c1"), "", {"alice"}, False) in told)
+            await until(lambda: (After(11, "c1"), "", {"alice"}, False) in reported)
             log.away = "why"
             log.tell()
-            await until(lambda: (After(11, "c1"), "why", {"alice"}, False) in told)
+            await until(lambda: (After(11, "c1"), "why", {"alice"}, False) in reported)
             log.away = ""
             log.publish(12)
-            await until(lambda: (After(12, "c1"), "", {"alice"}, False) in told)
+            await until(lambda: (After(12, "c1"), "", {"alice"}, False) in reported)
             log.subscribers = None
             log.tell()
-            await until(lambda: (After(12, "c1"), "", None, False) in told)
+            await until(lambda: (After(12, "c1"), "", None, False) in reported)
             log.is_silent, log.subscribers = False, {"bob"}
-            await until(lambda: (After(12, "c1"), "", {"bob"}, False) in told)
+            await until(lambda: (After(12, "c1"), "", {"bob"}, False) in reported)
             log.has_bug = True
             with caplog.at_level(logging.ERROR):
                 log.tell()
-                await until(lambda: told[-1][-1] is True)
+                await until(lambda: reported[-1][-1] is True)
             assert "internal error while following filter f" in caplog.text
 
     virtual_time.run(story())

@@ -22,18 +22,18 @@ def test_events_have_the_fields_of_watch() -> None:
     assert (frame.txid, frame.events) == (12, 2)
     (append, told_a, id_a), (unlink, told_b, id_b) = read_stream(frame.data)
     assert (append, unlink, id_a, id_b) == ("APPEND", "UNLINK", "", "12")
-    assert [json.loads(told) for told in (told_a, told_b)] == [
+    assert [json.loads(reported) for reported in (told_a, told_b)] == [
         json.loads(LINES.line(Happened(12, event), NOW)) for event in events
     ]
 
 
 def test_where_it_begins() -> None:
     """With the id to come back with before any event; the chain is there for those who keep positions themselves."""
-    ((event, told, last_id),) = read_stream(started("f", After(43, "f-1")))
+    ((event, reported, last_id),) = read_stream(started("f", After(43, "f-1")))
     assert (event, last_id) == ("start", "43")
-    assert json.loads(told) == {**json.loads(LINES.line(Started(43), NOW)), "chain": "f-1"}
-    ((_, told, _),) = read_stream(started("f", After(43)))
-    assert json.loads(told) == json.loads(LINES.line(Started(43), NOW))
+    assert json.loads(reported) == {**json.loads(LINES.line(Started(43), NOW)), "chain": "f-1"}
+    ((_, reported, _),) = read_stream(started("f", After(43)))
+    assert json.loads(reported) == json.loads(LINES.line(Started(43), NOW))
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_where_it_begins() -> None:
 def test_a_gap(gap: Gap, last_id: str, more: dict[str, object]) -> None:
     """Which transactions, what to do, and an id behind it: who comes back with it goes on."""
     stream = b"id: 1\n\n" + missing("f", gap)
-    ((event, told, shown_id),) = read_stream(stream)
+    ((event, reported, shown_id),) = read_stream(stream)
     assert (event, shown_id) == ("missing", last_id)
-    fields = json.loads(told)
+    fields = json.loads(reported)
     to_do = fields.pop("next")
     said = Missing(gap.reason, gap.first_txid, gap.last_txid)
     assert fields == {**json.loads(LINES.line(said, NOW)), **more}
@@ -65,16 +65,16 @@ def test_a_modified_filter() -> None:
     """What it was and what it is, and from where on."""
     frame = modified("f", Modified(After(9, "c"), "/a", "joe", "/b", "ann"))
     assert (frame.txid, frame.events, frame.is_modified) == (9, 0, True)
-    ((event, told, last_id),) = read_stream(frame.data)
+    ((event, reported, last_id),) = read_stream(frame.data)
     assert (event, last_id) == ("modified", "9")
-    assert json.loads(told) == json.loads(LINES.line(Changed(9, "/a", "joe", "/b", "ann"), NOW))
+    assert json.loads(reported) == json.loads(LINES.line(Changed(9, "/a", "joe", "/b", "ann"), NOW))
 
 
 def test_an_outage() -> None:
     """It changes no id: events come behind the same one when it is over."""
-    ((event, told, last_id),) = read_stream(b"id: 9\n\n" + outage("f", "why"))
+    ((event, reported, last_id),) = read_stream(b"id: 9\n\n" + outage("f", "why"))
     assert (event, last_id) == ("outage", "9")
-    assert json.loads(told) == json.loads(LINES.line(Away("why"), NOW))
+    assert json.loads(reported) == json.loads(LINES.line(Away("why"), NOW))
 
 
 def test_why_a_stream_ends() -> None:

@@ -36,13 +36,13 @@ def test_what_no_client_would_read(event: str, message_id: str | None) -> None:
 
 
 @given(st.lists(st.tuples(st.text(), st.none() | st.integers(0).map(str)), max_size=4))
-def test_a_client_reads_what_was_written(told: list[tuple[str, str | None]]) -> None:
+def test_a_client_reads_what_was_written(reported: list[tuple[str, str | None]]) -> None:
     """Also with heartbeats in between; a lone CR of the data is a line end like any other."""
     stream = encode_retry(100) + b"".join(
-        HEARTBEAT + encode_message("x", data, message_id) for data, message_id in told
+        HEARTBEAT + encode_message("x", data, message_id) for data, message_id in reported
     )
     last_id, expected = "", []
-    for data, message_id in told:
+    for data, message_id in reported:
         last_id = last_id if message_id is None else message_id
         lines = data.replace("\r\n", "\n").replace("\r", "\n")
         expected.append(("x", lines.encode("utf-8", "replace").decode(), last_id))

@@ -11,18 +11,18 @@ from nncache.proxy.events.source import After
 from nncache.proxy.events.stream import HEARTBEAT_S, MAX_CATCHING_UP, RETRY_MS, StreamEnd
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import until
-from tests.proxy.events.doubles import FakeSink, Stage, Streamed
+from tests.proxy.events.doubles import FakeCluster, FakeSink, Streamed
 from tests.proxy.events.returning_client import ReturningClient
 
 
-def play(story: Callable[[Stage], Awaitable[None]]) -> None:
+def play(story: Callable[[FakeCluster], Awaitable[None]]) -> None:
     """Play a story in virtual time."""
 
     async def on_stage() -> None:
         async with asyncio.TaskGroup() as tasks:
-            stage = Stage(tasks)
-            await story(stage)
-            stage.running.cancel()
+            fake_cluster = FakeCluster(tasks)
+            await story(fake_cluster)
+            fake_cluster.running.cancel()
 
     virtual_time.run(on_stage())
 
@@ -30,17 +30,17 @@ def play(story: Callable[[Stage], Awaitable[None]]) -> None:
 def test_from_now_on() -> None:
     """It says where it begins, and what comes then; the position is in each message."""
 
-    async def story(stage: Stage) -> None:
-        stage.log.publish(11)
-        client = stage.stream()
+    async def story(fake_cluster: FakeCluster) -> None:
+        fake_cluster.log.publish(11)
+        client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
-        stage.log.publish(14, events=2)
-        stage.log.publish(15)
+        fake_cluster.log.publish(14, events=2)
+        fake_cluster.log.publish(15)
         await until(lambda: client.sink.txids() == [14, 14, 15])
         assert [last_id for _, _, last_id in client.sink.messages()] == ["11", "11", "14", "15"]
         assert client.sink.messages()[0][1] == {"filter": "f", "after": 11, "chain": "c1"}
         assert client.stream.sent == 3
-        assert stage.log.followings == [None], "the feed's alone"
+        assert fake_cluster.log.followings == [None], "the feed's alone"
         client.stream.end(StreamEnd.STOPPED)
         assert await client.task is StreamEnd.STOPPED
 
@@ -50,23 +50,23 @@ def test_from_now_on() -> None:
 def test_from_a_position() -> None:
     """What is behind it comes once and in order, whether the feed has it or not; then what comes new."""
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         for txid in range(11, 31):
-            stage.log.publish(txid)
-        first = stage.stream(after=15)
+            fake_cluster.log.publish(txid)
+        first = fake_cluster.stream(after=15)
         await until(lambda: first.sink.txids() == list(range(16, 31)))
-        assert stage.log.followings == [None, After(15)]
-        stage.log.publish(31)
+        assert fake_cluster.log.followings == [None, After(15)]
+        fake_cluster.log.publish(31)
         await until(lambda: first.sink.txids() == list(range(16, 32)))
-        second = stage.stream(after=30)
+        second = fake_cluster.stream(after=30)
         await until(lambda: second.sink.txids() == [31])
-        assert len(stage.log.followings) == 2, "the feed has it"
-        ahead = stage.stream(after=40)  # yet to be published: it is asked whether it can be
-        await until(lambda: len(stage.log.followings) == 3)
+        assert len(fake_cluster.log.followings) == 2, "the feed has it"
+        ahead = fake_cluster.stream(after=40)  # yet to be published: it is asked whether it can be
+        await until(lambda: len(fake_cluster.log.followings) == 3)
         for txid in (35, 41):
-            stage.log.publish(txid)
+            fake_cluster.log.publish(txid)
         await until(lambda: ahead.sink.txids() == [41])
-        assert not stage.slots.in_use
+        assert not fake_cluster.slots.in_use
         for each in (first, second, ahead):
             each.stream.end(StreamEnd.STOPPED)
 
@@ -76,23 +76,23 @@ def test_from_a_position() -> None:
 def test_a_gap_is_told_and_ends_it() -> None:
     """Behind a resumed position, and under a stream that is open; who comes back goes on behind it."""
 
-    async def story(stage: Stage) -> None:
-        live = stage.stream()
+    async def story(fake_cluster: FakeCluster) -> None:
+        live = fake_cluster.stream()
         await until(lambda: live.sink.words() == ["start"])
-        stage.log.publish(20)
+        fake_cluster.log.publish(20)
         await until(lambda: live.sink.txids() == [20])
-        stage.log.lose(25)
+        fake_cluster.log.lose(25)
         assert await live.task is StreamEnd.MISSING
         event, data, last_id = live.sink.messages()[-1]
         assert (event, data["firstTxid"], data["lastTxid"], last_id) == ("missing", 21, 25, "25")
         assert "read the present state" in data["next"]
-        resumed = stage.stream(after=12)
+        resumed = fake_cluster.stream(after=12)
         assert await resumed.task is StreamEnd.MISSING
-        stage.log.publish(30)
-        again = stage.stream(after=int(resumed.sink.messages()[-1][2]))
+        fake_cluster.log.publish(30)
+        again = fake_cluster.stream(after=int(resumed.sink.messages()[-1][2]))
         await until(lambda: again.sink.txids() == [30])
         again.stream.end(StreamEnd.STOPPED)
-        other_chain = stage.stream(after=After(30, "c0"))
+        other_chain = fake_cluster.stream(after=After(30, "c0"))
         assert await other_chain.task is StreamEnd.MISSING
 
     play(story)
@@ -102,27 +102,27 @@ def test_behind_a_gap_a_client_that_comes_back_goes_on(monkeypatch: pytest.Monke
     """Though records come and go all the time, also while it is away: a gap is up to the present."""
     monkeypatch.setattr("nncache.proxy.events.feed.KEPT_BYTES", 400)  # as of a feed that has just begun
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         async def publish() -> None:
             for txid in range(11, 1_000):
-                stage.log.publish(txid)
-                stage.log.lose(txid - 40)
+                fake_cluster.log.publish(txid)
+                fake_cluster.log.lose(txid - 40)
                 await asyncio.sleep(0.1)
 
         async with asyncio.TaskGroup() as tasks:
             publishing = tasks.create_task(publish())
             await asyncio.sleep(10)
-            client = stage.stream(after=10)
+            client = fake_cluster.stream(after=10)
             assert await client.task is StreamEnd.MISSING
             event, data, last_id = client.sink.messages()[-1]
             assert (event, data["firstTxid"]) == ("missing", 11)
-            assert data["lastTxid"] == data["after"] == int(last_id) == stage.log.end
+            assert data["lastTxid"] == data["after"] == int(last_id) == fake_cluster.log.end
             assert (
                 data["gap"]
                 == f"gone; transactions up to {last_id} are left out: some may be gone before you are back"
             )
             await asyncio.sleep(RETRY_MS / 1_000)
-            again = stage.stream(after=int(last_id))
+            again = fake_cluster.stream(after=int(last_id))
             await until(lambda: again.sink.txids() == list(range(int(last_id) + 1, int(last_id) + 31)))
             publishing.cancel()
         again.stream.end(StreamEnd.STOPPED)
@@ -133,13 +133,13 @@ def test_behind_a_gap_a_client_that_comes_back_goes_on(monkeypatch: pytest.Monke
 def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
     """Where the feed is says nothing then of what is behind the gap."""
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         for txid in range(11, 31):
-            stage.log.publish(txid)
-        await until(lambda: stage.feed.end == After(30, "c1"))
-        stage.log.lose(15)
-        stage.log.chain = "c2"
-        client = stage.stream(after=10)
+            fake_cluster.log.publish(txid)
+        await until(lambda: fake_cluster.feed.end == After(30, "c1"))
+        fake_cluster.log.lose(15)
+        fake_cluster.log.chain = "c2"
+        client = fake_cluster.stream(after=10)
         assert await client.task is StreamEnd.MISSING
         assert client.sink.messages()[-1][1]["lastTxid"] == 15
 
@@ -149,28 +149,28 @@ def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
 def test_a_modified_filter_is_told_where_it_was_modified() -> None:
     """Right behind the events of the old glob, once to a stream that is open; also to one that catches up."""
 
-    async def story(stage: Stage) -> None:
-        live = stage.stream()
+    async def story(fake_cluster: FakeCluster) -> None:
+        live = fake_cluster.stream()
         await until(lambda: live.sink.words() == ["start"])
-        stage.log.publish(12)
+        fake_cluster.log.publish(12)
         await until(lambda: live.sink.txids() == [12])
-        stage.log.modified_after = 12
-        stage.log.tell()
+        fake_cluster.log.modified_after = 12
+        fake_cluster.log.tell()
         await until(lambda: live.sink.words()[-1] == "modified")
-        stage.log.publish(14)
+        fake_cluster.log.publish(14)
         await until(lambda: live.sink.txids() == [12, 14])
         assert live.sink.words() == ["start", "UNLINK", "modified", "UNLINK"]
-        late = stage.stream(after=12)
+        late = fake_cluster.stream(after=12)
         await until(lambda: late.sink.txids() == [14])
         assert late.sink.words() == ["start", "modified", "UNLINK"]
-        behind = stage.stream(after=13)
-        catching_up = stage.stream(after=After(10, "c1"))
-        stage.feed._kept.clear()  # noqa: SLF001 - as where it was followed only now
-        stage.feed._start = 14  # noqa: SLF001 - the same
+        behind = fake_cluster.stream(after=13)
+        catching_up = fake_cluster.stream(after=After(10, "c1"))
+        fake_cluster.feed._kept.clear()  # noqa: SLF001 - as where it was followed only now
+        fake_cluster.feed._start = 14  # noqa: SLF001 - the same
         await until(lambda: behind.sink.txids() == [14] and catching_up.sink.txids() == [12, 14])
         assert behind.sink.words() == ["start", "UNLINK"]
         assert catching_up.sink.words() == ["start", "UNLINK", "modified", "UNLINK"]
-        assert After(10, "c1") in stage.log.followings
+        assert After(10, "c1") in fake_cluster.log.followings
         for each in (live, late, behind, catching_up):
             each.stream.end(StreamEnd.STOPPED)
 
@@ -180,20 +180,20 @@ def test_a_modified_filter_is_told_where_it_was_modified() -> None:
 def test_a_right_that_is_lost_ends_it() -> None:
     """Before anything else is written; and so does a filter that is removed."""
 
-    async def story(stage: Stage) -> None:
-        stage.log.subscribers = {"alice", "bob"}
-        stage.log.tell()
-        await until(lambda: stage.feed.readers == {"alice", "bob"})
-        live, other = stage.stream(), stage.stream(user="bob")
+    async def story(fake_cluster: FakeCluster) -> None:
+        fake_cluster.log.subscribers = {"alice", "bob"}
+        fake_cluster.log.tell()
+        await until(lambda: fake_cluster.feed.readers == {"alice", "bob"})
+        live, other = fake_cluster.stream(), fake_cluster.stream(user="bob")
         await until(lambda: live.sink.words() == other.sink.words() == ["start"])
-        stage.log.subscribers = {"bob"}
-        stage.log.publish(11)
+        fake_cluster.log.subscribers = {"bob"}
+        fake_cluster.log.publish(11)
         assert await live.task is StreamEnd.NOT_PERMITTED
         await until(lambda: other.sink.txids() == [11])
-        stage.log.subscribers = None
-        stage.log.tell()
+        fake_cluster.log.subscribers = None
+        fake_cluster.log.tell()
         assert await other.task is StreamEnd.NOT_PERMITTED
-        assert await stage.stream(after=3).task is StreamEnd.NOT_PERMITTED
+        assert await fake_cluster.stream(after=3).task is StreamEnd.NOT_PERMITTED
 
     play(story)
 
@@ -201,15 +201,15 @@ def test_a_right_that_is_lost_ends_it() -> None:
 def test_a_right_that_is_lost_while_it_catches_up() -> None:
     """No transaction more, though it was read already."""
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         for txid in range(11, 21):
-            stage.log.publish(txid)
+            fake_cluster.log.publish(txid)
 
         def revoke(data: bytes) -> None:
             if b"UNLINK" in data:
-                stage.feed.readers = set()
+                fake_cluster.feed.readers = set()
 
-        client = stage.stream(after=10, sink=FakeSink(on_write=revoke))
+        client = fake_cluster.stream(after=10, sink=FakeSink(on_write=revoke))
         assert await client.task is StreamEnd.NOT_PERMITTED
         assert client.sink.txids() == [11]
 
@@ -219,17 +219,17 @@ def test_a_right_that_is_lost_while_it_catches_up() -> None:
 def test_an_outage_is_told_once_and_goes_over() -> None:
     """Nothing is missing: the stream goes on, and says so."""
 
-    async def story(stage: Stage) -> None:
-        client = stage.stream()
+    async def story(fake_cluster: FakeCluster) -> None:
+        client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
-        stage.log.away = "ZooKeeper is away"
-        stage.log.tell()
-        resumed = stage.stream(after=9)
+        fake_cluster.log.away = "ZooKeeper is away"
+        fake_cluster.log.tell()
+        resumed = fake_cluster.stream(after=9)
         await until(lambda: "outage" in client.sink.words() and "outage" in resumed.sink.words())
-        stage.log.publish(11)
+        fake_cluster.log.publish(11)
         await asyncio.sleep(100)
-        stage.log.away = ""
-        stage.log.tell()
+        fake_cluster.log.away = ""
+        fake_cluster.log.tell()
         assert await resumed.task is StreamEnd.MISSING
         await until(lambda: client.sink.txids() == [11])
         assert client.sink.words() == ["start", "outage", "start", "UNLINK"]
@@ -242,20 +242,20 @@ def test_an_outage_is_told_once_and_goes_over() -> None:
 def test_a_heartbeat_goes_through_a_quiet_stream() -> None:
     """Every 15 seconds without a message, also while it waits for its place to catch up, or for ZooKeeper."""
 
-    async def story(stage: Stage) -> None:
-        waiting = [stage.slots.take("peer") for _ in range(MAX_CATCHING_UP)]
-        stage.log.publish(11)
-        quiet, queued = stage.stream(), stage.stream(after=10)
+    async def story(fake_cluster: FakeCluster) -> None:
+        waiting = [fake_cluster.slots.take("peer") for _ in range(MAX_CATCHING_UP)]
+        fake_cluster.log.publish(11)
+        quiet, queued = fake_cluster.stream(), fake_cluster.stream(after=10)
         await asyncio.sleep(4 * HEARTBEAT_S + 1)
         for client in (quiet, queued):
             assert client.sink.sent.count(b":\n\n") == 4
             client.sink.is_gone = True
         assert queued.sink.txids() == []
         assert {await quiet.task, await queued.task} == {StreamEnd.LEFT}
-        assert stage.slots.in_use == sum(waiting), "each place was given back"
-        stage.slots = type(stage.slots)(MAX_CATCHING_UP)
-        reading = stage.stream(after=10)
-        stage.log.away = "away"
+        assert fake_cluster.slots.in_use == sum(waiting), "each place was given back"
+        fake_cluster.slots = type(fake_cluster.slots)(MAX_CATCHING_UP)
+        reading = fake_cluster.stream(after=10)
+        fake_cluster.log.away = "away"
         await asyncio.sleep(2 * HEARTBEAT_S + 2)
         assert reading.sink.sent.count(b":\n\n") >= 1
         reading.stream.end(StreamEnd.LEFT)
@@ -267,19 +267,19 @@ def test_a_heartbeat_goes_through_a_quiet_stream() -> None:
 def test_a_client_that_takes_nothing_holds_nothing() -> None:
     """It is cut, and its place to catch up is free again; the reply's own patience counts too."""
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         for txid in range(11, 20):
-            stage.log.publish(txid)
-        slow = stage.stream(after=10)
+            fake_cluster.log.publish(txid)
+        slow = fake_cluster.stream(after=10)
         await until(lambda: slow.sink.words() == ["start"])
         slow.sink.stall()
         assert await slow.task is StreamEnd.SLOW
         assert slow.sink.is_cut
-        assert not stage.slots.in_use
-        impatient = stage.stream()
+        assert not fake_cluster.slots.in_use
+        impatient = fake_cluster.stream()
         await until(lambda: impatient.sink.words() == ["start"])
         impatient.sink.gives_up = True
-        stage.log.publish(20)
+        fake_cluster.log.publish(20)
         assert await impatient.task is StreamEnd.SLOW
 
     play(story)
@@ -288,15 +288,15 @@ def test_a_client_that_takes_nothing_holds_nothing() -> None:
 def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
     """Others do not wait for it, and it misses nothing."""
 
-    async def story(stage: Stage) -> None:
-        slow, fast = stage.stream(), stage.stream()
+    async def story(fake_cluster: FakeCluster) -> None:
+        slow, fast = fake_cluster.stream(), fake_cluster.stream()
         await until(lambda: slow.sink.words() == fast.sink.words() == ["start"])
         slow.sink.stall()
         for txid in range(11, 41):
-            stage.log.publish(txid, events=2_000)
+            fake_cluster.log.publish(txid, events=2_000)
             await until(partial(_has_sent, fast, 2_000 * (txid - 10)))
         assert slow.stream.sent == 0
-        assert not stage.feed.covers(After(11, "c1"))
+        assert not fake_cluster.feed.covers(After(11, "c1"))
         slow.sink.take()
         await until(lambda: slow.stream.sent == fast.stream.sent)
         assert sorted(set(slow.sink.txids())) == list(range(11, 41))
@@ -310,11 +310,11 @@ def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
 def test_an_internal_error_ends_the_streams() -> None:
     """Those of this filter; it is said in the log."""
 
-    async def story(stage: Stage) -> None:
-        client = stage.stream()
+    async def story(fake_cluster: FakeCluster) -> None:
+        client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
-        stage.log.has_bug = True
-        stage.log.tell()
+        fake_cluster.log.has_bug = True
+        fake_cluster.log.tell()
         assert await client.task is StreamEnd.FAILED
 
     play(story)
@@ -325,9 +325,9 @@ def test_every_history_is_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
     """Clients that come, go, stall and come back see each transaction once and in order, or are told of the hole."""
     monkeypatch.setattr("nncache.proxy.events.feed.KEPT_BYTES", 400)
 
-    async def story(stage: Stage) -> None:
+    async def story(fake_cluster: FakeCluster) -> None:
         chance = random.Random(seed)
-        clients = [ReturningClient(stage) for _ in range(4)]
+        clients = [ReturningClient(fake_cluster) for _ in range(4)]
         for client in clients:
             client.come()
         published, txid = [], 10
@@ -336,7 +336,7 @@ def test_every_history_is_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
                 case 0 | 1 | 2 | 3:
                     txid += chance.randint(1, 3)
                     published.append(txid)
-                    stage.log.publish(txid, chance.choice((1, 1, 3)))
+                    fake_cluster.log.publish(txid, chance.choice((1, 1, 3)))
                 case 4:
                     chance.choice(clients).leave()
                 case 5 | 6:
@@ -344,19 +344,19 @@ def test_every_history_is_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
                 case 7:
                     chance.choice(clients).stall()
                 case 8:
-                    stage.log.away = chance.choice(("", "", "away"))
-                    stage.log.tell()
+                    fake_cluster.log.away = chance.choice(("", "", "away"))
+                    fake_cluster.log.tell()
                 case _ if not chance.randrange(4):
                     keep = chance.randint(0, 4)
                     through = published[-keep - 1] if len(published) > keep else 0
-                    stage.log.lose(through)
+                    fake_cluster.log.lose(through)
             await asyncio.sleep(chance.choice((0, 0.001, 0.02, 2)))
-        stage.log.away = ""
-        stage.log.tell()
+        fake_cluster.log.away = ""
+        fake_cluster.log.tell()
         for client in clients:
             client.sink.take()
             await client.catch_up(txid)
-            client.check(published, stage.log.floor)
+            client.check(published, fake_cluster.log.floor)
             client.leave()
 
     play(story)

@@ -11,7 +11,7 @@ from nncache.hadoop.credentials import parse_auth_cookie
 from nncache.proxy.termination.cookies import (
     MAX_COOKIES,
     Keys,
-    Session,
+    LoginSession,
     encode_cookie,
     may_be_named,
     parse_keys,
@@ -20,15 +20,15 @@ from nncache.proxy.termination.cookies import (
 from nncache.testbed.readiness import signed_cookie
 
 KEY, OTHER = b"k" * 32, b"o" * 32
-ALICE = Session("alice", "alice@EXAMPLE.COM", 1_000_000)
+ALICE = LoginSession("alice", "alice@EXAMPLE.COM", 1_000_000)
 
 
-def cookie(session: Session = ALICE, key: bytes = KEY) -> bytes:
+def cookie(session: LoginSession = ALICE, key: bytes = KEY) -> bytes:
     """Return name and value of the cookie."""
     return encode_cookie(session, Keys((key,)), is_secure=False)[1].partition(b";")[0]
 
 
-def good(*cookies: bytes, now_ms: float = 0.0, keys: tuple[bytes, ...] = (KEY,)) -> Session | None:
+def good(*cookies: bytes, now_ms: float = 0.0, keys: tuple[bytes, ...] = (KEY,)) -> LoginSession | None:
     """Return whose these values of `Cookie` fields are."""
     return session_of(cookies, Keys(keys), now_ms)
 
@@ -114,7 +114,7 @@ def test_it_ends() -> None:
     assert good(cookie(), now_ms=1_000_000.0) is None
 
 
-def test_a_namenodes_cookie_is_none_of_ours_though_the_secret_is_the_same() -> None:
+def test_a_namenode_cookie_with_our_secret_is_not_ours() -> None:
     """Nor is one with our type that is signed as a NameNode signs."""
     theirs = signed_cookie(KEY, "alice", expires_s=1000.0).encode()
     assert good(b'hadoop.auth="' + theirs + b'"') is None
@@ -122,7 +122,7 @@ def test_a_namenodes_cookie_is_none_of_ours_though_the_secret_is_the_same() -> N
     assert good(b'hadoop.auth="' + typed + b'"') is None
 
 
-def test_ours_is_none_of_a_namenodes_though_the_secret_is_the_same() -> None:
+def test_our_cookie_with_a_namenodes_secret_is_not_its() -> None:
     """What it would sign is another text."""
     text, _, signature = cookie().partition(b'="')[2].rstrip(b'"').rpartition(b"&s=")
     assert base64.b64decode(signature) != hmac.digest(KEY, text, hashlib.sha256)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos.gss import Accepted, Refused
+from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.proxy.errors import NotJudgedError, TooManyHandshakesError
 from nncache.proxy.termination import handshakes as module
 from nncache.proxy.termination.handshakes import (
@@ -16,7 +16,7 @@ from nncache.proxy.termination.handshakes import (
     Handshakes,
     accept_with,
 )
-from nncache.proxy.termination.stats import Ticket
+from nncache.proxy.termination.stats import TicketOutcome
 from tests.patience import HANG_S
 
 HTTP = "HTTP/proxy@EXAMPLE.COM"
@@ -41,7 +41,7 @@ async def test_a_ticket_is_judged_away_from_the_event_loop() -> None:
     assert await asked.judge(GOOD, "10.0.0.1") == ALICE
     assert await asked.judge(b"negotiate   " + base64.b64encode(b"token"), "10.0.0.1") == ALICE
     assert seen == [(b"token", False)] * 2
-    assert asked.counts[Ticket.ACCEPTED] == 2
+    assert asked.counts[TicketOutcome.ACCEPTED] == 2
 
 
 @pytest.mark.parametrize(
@@ -50,17 +50,17 @@ async def test_a_ticket_is_judged_away_from_the_event_loop() -> None:
 async def test_what_is_no_token_is_not_judged(value: bytes) -> None:
     """Of an empty one GSS-API says neither yes nor no."""
     asked = handshakes(lambda _: pytest.fail("it was judged"))
-    assert isinstance(await asked.judge(value, ""), Refused)
-    assert asked.counts[Ticket.REFUSED] == 1
+    assert isinstance(await asked.judge(value, ""), RefusedToken)
+    assert asked.counts[TicketOutcome.REFUSED] == 1
 
 
 async def test_a_ticket_for_another_service_is_refused() -> None:
     """Although the keytab has its key."""
     asked = handshakes(lambda _: Accepted("alice@EXAMPLE.COM", "nncache/proxy@EXAMPLE.COM", b""))
     verdict = await asked.judge(GOOD, "")
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedToken)
     assert "nncache/proxy@EXAMPLE.COM" in verdict.why
-    assert (asked.counts[Ticket.ACCEPTED], asked.counts[Ticket.REFUSED]) == (0, 1)
+    assert (asked.counts[TicketOutcome.ACCEPTED], asked.counts[TicketOutcome.REFUSED]) == (0, 1)
 
 
 async def test_an_address_has_its_share_and_leaves_the_rest() -> None:
@@ -90,7 +90,7 @@ async def test_an_address_has_its_share_and_leaves_the_rest() -> None:
         await asyncio.sleep(0)
         go_on.set()
     assert other.result() == ALICE
-    assert (asked.counts[Ticket.ACCEPTED], asked.counts[Ticket.OVERLOADED]) == (8, 13)
+    assert (asked.counts[TicketOutcome.ACCEPTED], asked.counts[TicketOutcome.OVERLOADED]) == (8, 13)
     assert await asked.judge(GOOD, "10.0.0.1") == ALICE
 
 
@@ -115,7 +115,7 @@ async def test_a_crowd_behind_one_address_waits_its_turn(monkeypatch: pytest.Mon
         verdicts = await asyncio.gather(*(asked.judge(GOOD, "10.0.0.1") for _ in range(40)))
     assert verdicts == [ALICE] * 40
     assert most == 2
-    assert (asked.counts[Ticket.ACCEPTED], asked.counts[Ticket.OVERLOADED]) == (40, 0)
+    assert (asked.counts[TicketOutcome.ACCEPTED], asked.counts[TicketOutcome.OVERLOADED]) == (40, 0)
 
 
 async def test_one_that_waits_too_long_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ async def test_one_that_waits_too_long_is_not_looked_at(monkeypatch: pytest.Monk
             await asked.judge(GOOD, "")
         go_on.set()
     assert first.result() == ALICE
-    assert asked.counts[Ticket.OVERLOADED] == 1
+    assert asked.counts[TicketOutcome.OVERLOADED] == 1
     monkeypatch.setattr(module, "TIMEOUT_S", HANG_S)
     assert await asked.judge(GOOD, "") == ALICE
 
@@ -154,7 +154,7 @@ async def test_one_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(NotJudgedError):
         await asked.judge(GOOD, "")
     go_on.set()
-    assert asked.counts[Ticket.FAILED] == 1
+    assert asked.counts[TicketOutcome.FAILED] == 1
 
 
 async def test_a_keytab_that_cannot_be_used_is_our_fault(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ async def test_who_may_act_for_whom_from_where(real: str, user: str, peer: str, 
     assert impersonation.refused == (fault is not None)
 
 
-async def test_a_name_is_looked_up_when_it_matters_and_then_for_a_while() -> None:
+async def test_a_host_name_is_resolved_when_needed_and_cached() -> None:
     """Another address of it holds when that is over."""
     clock, names = FakeClock(), Names()
     impersonation = judged(clock, names)

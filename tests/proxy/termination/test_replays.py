@@ -7,16 +7,16 @@ from functools import partial
 import pytest
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos.gss import Accepted, Refused
+from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.proxy.errors import NotJudgedError
 from nncache.proxy.termination import replays as module
 from nncache.proxy.termination.handshakes import Handshakes
 from nncache.proxy.termination.replays import ReplayCheck
-from nncache.proxy.termination.stats import Ticket
+from nncache.proxy.termination.stats import TicketOutcome
 from tests.patience import HANG_S
 
 ONE, OTHER = "HTTP/one@EXAMPLE.COM", "HTTP/other@EXAMPLE.COM"
-Verdict = Accepted | Refused
+Verdict = Accepted | RefusedToken
 
 
 class Kerberos:
@@ -40,7 +40,7 @@ class Kerberos:
         service = token.decode().split()[0]
         self.seen[token] = self.seen.get(token, 0) + 1
         if self.seen[token] > self.good.get(service, 0):
-            return Refused("Request is a replay" if self.good.get(service) else "no key")
+            return RefusedToken("Request is a replay" if self.good.get(service) else "no key")
         return Accepted("nncache@EXAMPLE.COM", service, b"")
 
 
@@ -57,7 +57,7 @@ async def test_tickets_are_judged_once_a_replay_was_refused() -> None:
         asked = Handshakes(frozenset({ONE}), lambda _: Accepted("a@B", ONE, b""), 8, fault)
         with pytest.raises(NotJudgedError, match="it is not known yet"):
             await asked.judge(b"Negotiate YQ==", "")
-        assert asked.counts[Ticket.FAILED] == 1
+        assert asked.counts[TicketOutcome.FAILED] == 1
         await check.look()
         assert isinstance(await asked.judge(b"Negotiate YQ==", ""), Accepted)
 

@@ -8,14 +8,14 @@ import pytest
 from nncache.hadoop.configuration import Configuration
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
-from nncache.hadoop.kerberos.gss import Accepted, Refused
+from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import parse_proxy_users
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Header, Headers
-from nncache.proxy.termination.cookies import Keys, Session, encode_cookie
+from nncache.proxy.termination.cookies import Keys, LoginSession, encode_cookie
 from nncache.proxy.termination.handshakes import Handshakes
 from nncache.proxy.termination.impersonation import Impersonation
-from nncache.proxy.termination.stats import Ticket
+from nncache.proxy.termination.stats import TicketOutcome
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from tests.model.upstream import ClientRequest
 from tests.proxy.doubles import FakeClock
@@ -27,15 +27,15 @@ TARGET = "/webhdfs/v1/a/b?op=GETFILESTATUS"
 RULES = {"hadoop.proxyuser.knox.users": "alice,a\nb,11100215", "hadoop.proxyuser.knox.hosts": "10.0.0.1"}
 
 
-def accept(token: bytes) -> Accepted | Refused:
+def accept(token: bytes) -> Accepted | RefusedToken:
     """Take a token for the principal that it names; `fail` cannot be judged."""
     text = token.decode()
     if text == "fail":
         raise KerberosError("spnego_keytab: /secret/place: gone")
-    return Refused("it is forged") if text == "forged" else Accepted(text, SERVICE, b"reply")
+    return RefusedToken("it is forged") if text == "forged" else Accepted(text, SERVICE, b"reply")
 
 
-class Scene:
+class Fixture:
     """A terminator, and requests."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def ticket(principal: str) -> Header:
 
 def cookie(user: str = "alice", *, ends_s: float = NOW_S + 60.0) -> Header:
     """Return a cookie of this user."""
-    session = Session(user, f"{user}@EXAMPLE.COM", int(ends_s * 1000))
+    session = LoginSession(user, f"{user}@EXAMPLE.COM", int(ends_s * 1000))
     return b"Cookie", encode_cookie(session, KEYS, is_secure=False)[1].split(b";")[0]
 
 
@@ -84,23 +84,23 @@ def rejection(admission: object) -> tuple[int, Headers, bytes]:
 
 async def test_a_ticket_brings_a_cookie_that_is_good_next_time() -> None:
     """And the service's own proof; neither goes on to the NameNode."""
-    scene = Scene()
-    first = await scene.admit(ticket("alice@EXAMPLE.COM"), (b"Accept", b"*/*"))
+    fixture = Fixture()
+    first = await fixture.admit(ticket("alice@EXAMPLE.COM"), (b"Accept", b"*/*"))
     assert isinstance(first, Admitted)
     assert (first.user, first.headers) == ("alice", ((b"Accept", b"*/*"),))
     assert first.target == "/webhdfs/v1/a/b?doas=alice&op=GETFILESTATUS"
     assert first.repeatable_until is None, "a ticket is looked at each time"
     (name, proof), (_, given) = first.adds
     assert (name, proof) == (b"WWW-Authenticate", b"Negotiate " + base64.b64encode(b"reply"))
-    again = await scene.admit((b"Cookie", given.split(b";")[0]))
+    again = await fixture.admit((b"Cookie", given.split(b";")[0]))
     assert isinstance(again, Admitted)
     assert (again.user, again.adds) == ("alice", ())
-    assert again.repeatable_until == pytest.approx(scene.clock() + 3600.0)
+    assert again.repeatable_until == pytest.approx(fixture.clock() + 3600.0)
 
 
 async def test_without_anything_there_is_a_challenge() -> None:
     """For every method; a cookie that is not good is taken back."""
-    scene = Scene()
+    fixture = Fixture()
     for fields in (
         (),
         (cookie(ends_s=NOW_S),),
@@ -108,11 +108,11 @@ async def test_without_anything_there_is_a_challenge() -> None:
         (ticket("a"), ticket("b")),
     ):
         for method in ("GET", "PUT", "OPTIONS"):
-            status, told, _ = rejection(await scene.admit(*fields, method=method))
+            status, reported, _ = rejection(await fixture.admit(*fields, method=method))
             assert status == 401
-            assert (b"WWW-Authenticate", b"Negotiate") in told
-            assert (b"Set-Cookie", b"hadoop.auth=; Path=/; HttpOnly") in told
-    assert scene.terminator.stats().challenges == 12
+            assert (b"WWW-Authenticate", b"Negotiate") in reported
+            assert (b"Set-Cookie", b"hadoop.auth=; Path=/; HttpOnly") in reported
+    assert fixture.terminator.stats().challenges == 12
 
 
 @pytest.mark.parametrize(
@@ -120,30 +120,30 @@ async def test_without_anything_there_is_a_challenge() -> None:
 )
 async def test_a_ticket_that_names_no_user_is_refused(principal: str) -> None:
     """Without a challenge, as a NameNode does: the same one would not do better."""
-    status, told, _ = rejection(await Scene().admit(ticket(principal)))
+    status, reported, _ = rejection(await Fixture().admit(ticket(principal)))
     assert status == 403
-    assert not {b"WWW-Authenticate", b"Set-Cookie"} & {name for name, _ in told}
+    assert not {b"WWW-Authenticate", b"Set-Cookie"} & {name for name, _ in reported}
 
 
 async def test_a_ticket_that_cannot_be_judged_is_not_the_clients_fault(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The reason is for the log alone."""
-    scene = Scene()
-    status, _, body = rejection(await scene.admit(ticket("fail")))
+    fixture = Fixture()
+    status, _, body = rejection(await fixture.admit(ticket("fail")))
     assert status == 503
     assert b"/secret/place" not in body
     assert "/secret/place" in caplog.text
-    assert scene.terminator.stats().tickets[Ticket.FAILED] == 1
+    assert fixture.terminator.stats().tickets[TicketOutcome.FAILED] == 1
 
 
-async def test_a_good_cookie_goes_before_a_ticket_and_a_bad_one_counts_for_nothing() -> None:
+async def test_a_good_cookie_precedes_a_ticket() -> None:
     """As at a NameNode."""
-    scene = Scene()
-    good = await scene.admit(cookie("alice"), ticket("bob@EXAMPLE.COM"))
+    fixture = Fixture()
+    good = await fixture.admit(cookie("alice"), ticket("bob@EXAMPLE.COM"))
     assert isinstance(good, Admitted)
     assert (good.user, good.adds) == ("alice", ())
-    bad = await scene.admit(cookie("alice", ends_s=NOW_S - 1), ticket("bob@EXAMPLE.COM"))
+    bad = await fixture.admit(cookie("alice", ends_s=NOW_S - 1), ticket("bob@EXAMPLE.COM"))
     assert isinstance(bad, Admitted)
     assert bad.user == "bob"
     assert bad.adds
@@ -152,15 +152,15 @@ async def test_a_good_cookie_goes_before_a_ticket_and_a_bad_one_counts_for_nothi
 
 async def test_a_retired_key_is_good_for_nothing() -> None:
     """From the next request on."""
-    scene = Scene()
-    scene.keys = Keys((b"n" * 32,))
-    assert rejection(await scene.admit(cookie()))[0] == 401
+    fixture = Fixture()
+    fixture.keys = Keys((b"n" * 32,))
+    assert rejection(await fixture.admit(cookie()))[0] == 401
 
 
 async def test_a_token_is_for_the_namenode() -> None:
     """With no other credential beside it."""
     target = f"{TARGET}&delegation=abc"
-    admission = await Scene().admit(cookie("carol"), ticket("carol"), (b"Accept", b"*/*"), target=target)
+    admission = await Fixture().admit(cookie("carol"), ticket("carol"), (b"Accept", b"*/*"), target=target)
     assert admission == ByToken(((b"Accept", b"*/*"),))
 
 
@@ -181,35 +181,35 @@ async def test_a_token_is_for_the_namenode() -> None:
 async def test_doas_is_judged_here(user: str, doas: str, remote: str, status: int) -> None:
     """By the connection's address, whatever a field says; and each time."""
     fields = (cookie(user), (b"X-Forwarded-For", b"10.0.0.1"))
-    scene = Scene()
-    admission = await scene.admit(*fields, target=f"{TARGET}&doas={doas}", remote=remote)
+    fixture = Fixture()
+    admission = await fixture.admit(*fields, target=f"{TARGET}&doas={doas}", remote=remote)
     if status == 200:
         assert isinstance(admission, Admitted)
         assert admission.user == doas
         assert admission.repeatable_until is None
         return
     assert rejection(admission)[0] == status
-    assert scene.terminator.stats().doas_refused == (status == 403)
+    assert fixture.terminator.stats().doas_refused == (status == 403)
 
 
-async def test_one_who_may_not_act_for_another_has_a_cookie_all_the_same() -> None:
+async def test_a_refused_impersonator_still_gets_a_cookie() -> None:
     """They are who they are; the body is the NameNode's."""
     target = f"{TARGET}&doas=bob"
-    status, told, body = rejection(await Scene().admit(ticket("carol@EXAMPLE.COM"), target=target))
+    status, reported, body = rejection(await Fixture().admit(ticket("carol@EXAMPLE.COM"), target=target))
     assert status == 403
     assert b'"message" : "User: carol is not allowed to impersonate bob"' in body
-    assert b"Set-Cookie" in {name for name, _ in told}
+    assert b"Set-Cookie" in {name for name, _ in reported}
 
 
 async def test_a_target_that_readers_could_differ_about_is_refused() -> None:
     """Before anything else is looked at."""
-    assert rejection(await Scene().admit(cookie(), target=f"{TARGET}#x"))[0] == 400
+    assert rejection(await Fixture().admit(cookie(), target=f"{TARGET}#x"))[0] == 400
 
 
 async def test_only_a_get_asks_the_cache() -> None:
     """With the user's name."""
-    scene = Scene()
-    got, put = await scene.admit(cookie()), await scene.admit(cookie(), method="HEAD")
+    fixture = Fixture()
+    got, put = await fixture.admit(cookie()), await fixture.admit(cookie(), method="HEAD")
     assert isinstance(got, Admitted)
     assert isinstance(put, Admitted)
     assert (got.plain is not None and got.plain.user_name, put.plain) == ("alice", None)
@@ -226,7 +226,7 @@ async def test_only_a_get_asks_the_cache() -> None:
 @pytest.mark.parametrize("target", [TARGET, f"{TARGET}&delegation=abc"])
 async def test_no_body_is_a_form_at_the_namenode(said: bytes, target: str) -> None:
     """It would read parameters there, such as another doas. A ticket, a cookie or a token: the same."""
-    admitted = await Scene().admit(
+    admitted = await Fixture().admit(
         cookie(), (b"content-TYPE", said), (b"A", b"b"), method="PUT", target=target
     )
     assert not isinstance(admitted, Rejected)

@@ -61,7 +61,7 @@ async def test_raw_utf8_arrives_percent_encoded() -> None:
         assert b"X-B: \xc3\xa9\r\n" in namenode.heads[0]
 
 
-async def test_request_fields_arrive_in_order_and_without_those_of_the_hop() -> None:
+async def test_request_fields_keep_their_order_without_hop_fields() -> None:
     """Repeated fields, odd case and odd bytes survive; nothing is added but X-Forwarded-For."""
     async with RawNameNode() as namenode, proxy_to(namenode.namenode) as proxy:
         async with RawClient.connected(proxy.port, local="127.0.0.7") as client:
@@ -301,7 +301,7 @@ async def test_a_write_is_never_sent_twice(method: bytes) -> None:
         assert proxy.upstream.stats().outcome_unknown == 1
 
 
-async def test_a_write_without_an_answer_times_out_with_its_outcome_unknown() -> None:
+async def test_an_unanswered_write_has_an_unknown_outcome() -> None:
     """504, and not a second try."""
     limits = limits_of_tests(upstream_timeout_s=0.2)
     async with RawNameNode(is_silent) as namenode, proxy_to(namenode.namenode, limits=limits) as proxy:

@@ -135,7 +135,7 @@ async def test_a_request_body_streams_through() -> None:
         assert joined == b"abcde"
 
 
-async def test_an_early_reply_comes_through_while_the_body_is_still_being_sent() -> None:
+async def test_an_early_reply_passes_while_the_body_is_sent() -> None:
     """A NameNode answers CREATE with 307 and reads no body; it closes, and the reply must not be lost."""
 
     async def act(heard: Heard) -> None:
@@ -187,7 +187,7 @@ async def test_an_unasked_continue_is_not_passed_on() -> None:
         assert (await client.reply()).status == 200
 
 
-async def test_a_client_that_breaks_its_body_off_leaves_no_half_call_behind() -> None:
+async def test_a_truncated_body_leaves_no_half_call() -> None:
     """The NameNode's side is cut as well; what the write did is unknown."""
     cut = asyncio.Event()
 

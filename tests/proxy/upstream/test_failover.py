@@ -113,7 +113,7 @@ async def test_a_read_goes_on_after_a_cut_and_after_one_timeout() -> None:
 
 
 @pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
-async def test_a_namenode_that_takes_a_call_and_is_silent_costs_504_once(head: RequestHead) -> None:
+async def test_a_silent_namenode_costs_504_once(head: RequestHead) -> None:
     """As the log says, after `upstream_timeout_s`: it is not asked, and waited for, a second time."""
     async with RawNameNode(is_silent) as frozen:
         async with asking(FakePool((frozen.namenode,)), limits_of_tests(upstream_timeout_s=0.1)) as a:
@@ -123,7 +123,7 @@ async def test_a_namenode_that_takes_a_call_and_is_silent_costs_504_once(head: R
         assert len(frozen.heads) == 1
 
 
-async def test_a_standby_beside_a_silent_namenode_does_not_answer_for_it() -> None:
+async def test_a_standby_does_not_answer_for_a_silent_namenode() -> None:
     """It is asked until the call has waited long enough; then the caller learns of the silence, not of the standby."""
     async with RawNameNode(is_silent) as frozen, RawNameNode(says(STANDBY_REPLY)) as standby:
         pool = FakePool((frozen.namenode, standby.namenode))
@@ -310,7 +310,7 @@ class SlowToStop:
         return b""
 
 
-async def test_a_connection_comes_back_also_if_its_client_leaves_while_the_body_is_stopped() -> None:
+async def test_a_connection_returns_after_a_stopped_body() -> None:
     """Each one that did not would be one fewer for all others, until none is left (FailToNameNode)."""
     limits = limits_of_tests()
     connections = Connections(limits, boottime)
@@ -377,7 +377,7 @@ async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead) -> N
         assert [b"hadoop.auth=%d" % number in sent for number, sent in enumerate(one.heads)] == [True, True]
 
 
-async def test_a_login_that_is_never_accepted_is_no_challenge_to_the_client() -> None:
+async def test_a_refused_login_is_no_challenge_to_the_client() -> None:
     """It is told that the service is not available."""
     async with RawNameNode(says(UNAUTHORIZED), says(UNAUTHORIZED)) as one:
         pool = FakePool((one.namenode,))

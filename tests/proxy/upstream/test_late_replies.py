@@ -40,8 +40,8 @@ def test_each_is_told_at_its_own_time() -> None:
         late.forget(calls[2])
         late.forget(calls[2])
         await asyncio.sleep(5.0)
-        told = [[round(at - begun, 2) for at in call.told_at] for call in calls]
-        assert told == [[1.0], [1.3], [], [1.9]]
+        reported = [[round(at - begun, 2) for at in call.told_at] for call in calls]
+        assert reported == [[1.0], [1.3], [], [1.9]]
         assert len(late) == 0
         again = Call(late)
         late.expect(again, loop, 1.0)

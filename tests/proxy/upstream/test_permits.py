@@ -25,7 +25,7 @@ from tests.proxy.wire import (
 )
 
 
-class Scene:
+class Fixture:
     """Permits, and who was given one, in their order."""
 
     def __init__(self, limit: int, tasks: asyncio.TaskGroup) -> None:
@@ -46,7 +46,7 @@ class Scene:
 async def test_those_who_wait_are_served_holder_by_holder() -> None:
     """However many calls one of them has sent before."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
-        s = Scene(1, tasks)
+        s = Fixture(1, tasks)
         assert s.permits.take("a")
         for holder in ("a", "a", "a", "b", "c", "b"):
             s.come(holder)
@@ -63,7 +63,7 @@ async def test_those_who_wait_are_served_holder_by_holder() -> None:
 async def test_who_has_their_share_waits_while_others_do_not() -> None:
     """The last eighth is for others."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
-        s = Scene(8, tasks)
+        s = Fixture(8, tasks)
         assert [s.permits.take("greedy") for _ in range(8)] == [True] * 7 + [False]
         s.come("greedy")
         await turns()
@@ -81,7 +81,7 @@ async def test_who_has_their_share_waits_while_others_do_not() -> None:
 async def test_nobody_overtakes_their_own_calls_that_wait() -> None:
     """A call that comes while others of the same holder wait waits behind them."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
-        s = Scene(8, tasks)
+        s = Fixture(8, tasks)
         for _ in range(7):
             s.permits.take("a")
         s.come("a")
@@ -95,7 +95,7 @@ async def test_nobody_overtakes_their_own_calls_that_wait() -> None:
 async def test_who_leaves_takes_no_permit_along() -> None:
     """Neither while waiting, nor in the very turn in which the permit is given."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
-        s = Scene(1, tasks)
+        s = Fixture(1, tasks)
         assert s.permits.take("a")
         one, two, three = s.come("a"), s.come("a"), s.come("b")
         await turns()
@@ -111,10 +111,10 @@ async def test_who_leaves_takes_no_permit_along() -> None:
         assert three.done()
 
 
-async def test_who_is_cancelled_as_a_permit_comes_free_keeps_it_from_nobody() -> None:
+async def test_a_cancelled_waiter_does_not_lose_a_permit() -> None:
     """A time limit and a reply in one turn of the loop: the next one who waits is served."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
-        s = Scene(1, tasks)
+        s = Fixture(1, tasks)
         assert s.permits.take("a")
         alone, first, _ = s.come("b"), s.come("c"), s.come("c")
         await turns()
@@ -175,7 +175,7 @@ async def test_slow_readers_of_one_address_leave_connections_to_others() -> None
         assert proxy.upstream.stats().connections_in_use == 7
 
 
-async def test_slow_readers_of_many_addresses_are_cut_while_others_wait(
+async def test_slow_readers_are_cut_while_others_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nobody holds a connection that waits for its reader while a call waits for a connection."""

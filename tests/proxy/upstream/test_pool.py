@@ -29,7 +29,7 @@ async def test_a_connection_that_came_back_is_lent_again() -> None:
         assert (counts.in_use, counts.idle, counts.opened) == (0, 0, 2)
 
 
-async def test_an_unused_connection_is_given_up_before_the_namenode_does() -> None:
+async def test_an_idle_connection_is_closed_before_the_namenode() -> None:
     """upstream_idle_s, by the local clock."""
     clock = FakeClock()
     async with RawNameNode() as namenode:
@@ -98,7 +98,7 @@ async def test_a_wait_that_is_cancelled_takes_no_place() -> None:
         assert connections.counts().in_use == 0
 
 
-async def test_a_client_that_is_waited_for_makes_room_for_calls_that_wait() -> None:
+async def test_a_slow_client_makes_room_for_waiting_calls() -> None:
     """The greediest addresses first, no more than wait, and none that was waited for only a moment."""
     clock, cut = FakeClock(), list[int]()
     async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
@@ -156,7 +156,7 @@ async def test_a_client_is_not_cut_for_one_that_holds_more() -> None:
         give_back(connections, lent)
 
 
-async def test_a_client_that_is_waited_for_twice_is_waited_for_all_the_same() -> None:
+async def test_a_client_may_be_waited_for_twice() -> None:
     """It neither reads nor sends: that it did one of them does not make up for the other, nor does a byte."""
     clock, cut = FakeClock(), list[str]()
     async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:

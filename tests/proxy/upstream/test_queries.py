@@ -22,7 +22,7 @@ from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.remote_exception import RemoteException, Verdict
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.proxy.ports import Right
+from nncache.proxy.ports import WriteRight
 from nncache.proxy.upstream.queries import REFUSAL_REMEMBERED_S, PoolQueries
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
@@ -117,7 +117,7 @@ class Rpc:
         return 42
 
 
-class Scene:
+class Fixture:
     """Queries over a pool, at a time that the test sets."""
 
     def __init__(self, **faults: RpcError) -> None:
@@ -169,11 +169,15 @@ async def test_what_a_caller_can_make_they_are_asked_as() -> None:
     """What the service may see says nothing of what its caller can do, and the other way round."""
     pool = Pool()
     queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
-    for may_write, right in ((True, Right.GRANTED), (False, Right.DENIED), (None, Right.MISSING)):
+    for may_write, right in (
+        (True, WriteRight.GRANTED),
+        (False, WriteRight.DENIED),
+        (None, WriteRight.MISSING),
+    ):
         pool.may_write = may_write
         assert await queries.may_write("/d", ALICE) is right
-    assert await queries.may_write("/d", SERVICE) is Right.MISSING
-    assert await queries.may_write("/d", None) is Right.UNKNOWN
+    assert await queries.may_write("/d", SERVICE) is WriteRight.MISSING
+    assert await queries.may_write("/d", None) is WriteRight.UNKNOWN
     assert not await queries.exists("/d", ALICE)
     assert pool.asked_as == [ALICE, ALICE, ALICE, SERVICE, ALICE]
 
@@ -194,8 +198,8 @@ async def test_who_is_not_let_in_is_not_asked_as() -> None:
     pool = Pool()
     queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
     pool.faults = {ALICE: RpcAuthenticationError("nn:2", "no")}
-    assert await queries.may_write("/d", ALICE) is Right.UNKNOWN
-    assert await queries.may_write("/d", ALICE) is Right.UNKNOWN
+    assert await queries.may_write("/d", ALICE) is WriteRight.UNKNOWN
+    assert await queries.may_write("/d", ALICE) is WriteRight.UNKNOWN
     assert not await queries.exists("/d", ALICE)
     assert pool.asked_as == [ALICE, SERVICE, SERVICE]
 
@@ -208,27 +212,27 @@ async def test_without_an_active_there_is_no_answer() -> None:
 
 async def test_a_superuser_needs_no_caller() -> None:
     """OpenFileUncached costs one question over the one connection."""
-    scene = Scene()
-    assert await scene.ask() == ["nncache"]
-    assert await scene.ask(None) == ["nncache"]
+    fixture = Fixture()
+    assert await fixture.ask() == ["nncache"]
+    assert await fixture.ask(None) == ["nncache"]
 
 
 async def test_what_the_service_may_not_know_the_caller_is_told() -> None:
     """And the service is not tried in vain again for some minutes, whoever asks."""
-    scene = Scene(nncache=DENIED)
-    assert await scene.ask() == ["nncache", "alice"]
-    assert await scene.ask() == ["alice"]
-    assert await scene.ask(DAVE) == ["dave"]
-    scene.now = REFUSAL_REMEMBERED_S
-    assert await scene.ask() == ["nncache", "alice"], "it may have become one"
+    fixture = Fixture(nncache=DENIED)
+    assert await fixture.ask() == ["nncache", "alice"]
+    assert await fixture.ask() == ["alice"]
+    assert await fixture.ask(DAVE) == ["dave"]
+    fixture.now = REFUSAL_REMEMBERED_S
+    assert await fixture.ask() == ["nncache", "alice"], "it may have become one"
 
 
 @pytest.mark.parametrize("caller", [None, SERVICE])
 async def test_who_cannot_be_asked_as_is_asked_about_as_the_service(caller: RpcUser | None) -> None:
     """Nobody is asked twice in vain, and a file that nobody proves to be closed is not kept."""
-    scene = Scene(nncache=DENIED)
+    fixture = Fixture(nncache=DENIED)
     for _ in range(2):
-        assert await scene.ask(caller) == ["nncache", "RemoteCallError"]
+        assert await fixture.ask(caller) == ["nncache", "RemoteCallError"]
 
 
 @pytest.mark.parametrize(
@@ -236,23 +240,23 @@ async def test_who_cannot_be_asked_as_is_asked_about_as_the_service(caller: RpcU
 )
 async def test_another_fault_is_the_answer(error: RpcError) -> None:
     """Only who is refused may hope that somebody else is not."""
-    assert await Scene(nncache=error).ask() == ["nncache", type(error).__name__]
-    scene = Scene(nncache=DENIED, alice=error)
-    assert await scene.ask() == ["nncache", "alice", type(error).__name__]
-    assert await scene.ask() == ["alice", type(error).__name__]
+    assert await Fixture(nncache=error).ask() == ["nncache", type(error).__name__]
+    fixture = Fixture(nncache=DENIED, alice=error)
+    assert await fixture.ask() == ["nncache", "alice", type(error).__name__]
+    assert await fixture.ask() == ["alice", type(error).__name__]
 
 
 async def test_a_caller_who_is_refused_leaves_it_to_the_service() -> None:
     """Public directories are open to the service as well."""
-    scene = Scene(nncache=DENIED)
-    await scene.ask()
-    scene.pool.faults = {ALICE: DENIED}
-    assert await scene.ask() == ["alice", "nncache"]
-    scene.pool.faults = {ALICE: TooManyCallersError("all in use")}
-    assert await scene.ask() == ["alice", "nncache"]
+    fixture = Fixture(nncache=DENIED)
+    await fixture.ask()
+    fixture.pool.faults = {ALICE: DENIED}
+    assert await fixture.ask() == ["alice", "nncache"]
+    fixture.pool.faults = {ALICE: TooManyCallersError("all in use")}
+    assert await fixture.ask() == ["alice", "nncache"]
 
 
-async def test_a_caller_waits_while_all_connections_as_callers_are_in_use() -> None:
+async def test_a_caller_waits_while_all_connections_are_in_use() -> None:
     """HitsKept: what is not asked would be taken for not known, and cost others what is kept."""
     pool = Pool()
     pool.faults = {ALICE: TooManyCallersError("all in use")}
@@ -262,21 +266,21 @@ async def test_a_caller_waits_while_all_connections_as_callers_are_in_use() -> N
         while len(pool.asked) < 3:  # noqa: ASYNC110 - it waits by itself, too
             await asyncio.sleep(0.001)
         pool.faults = {}
-        assert await question is Right.GRANTED
+        assert await question is WriteRight.GRANTED
     assert set(pool.asked_as) == {ALICE}
 
 
-async def test_a_caller_who_is_not_let_in_is_left_alone_for_some_minutes() -> None:
+async def test_a_refused_caller_is_not_retried_for_minutes() -> None:
     """Each attempt would be a connection made and refused: a proxy user may act from other hosts only."""
-    scene = Scene(nncache=DENIED, alice=RpcAuthenticationError("nn:2", "not allowed to impersonate"))
-    assert await scene.ask() == ["nncache", "alice", "RpcAuthenticationError"]
-    assert await scene.ask() == ["nncache", "RemoteCallError"]
-    assert await scene.ask(DAVE) == ["dave"]
-    scene.pool.faults = {}
-    scene.now = REFUSAL_REMEMBERED_S
-    await scene.ask()
-    scene.pool.faults = {SERVICE: DENIED}
-    assert await scene.ask() == ["nncache", "alice"]
+    fixture = Fixture(nncache=DENIED, alice=RpcAuthenticationError("nn:2", "not allowed to impersonate"))
+    assert await fixture.ask() == ["nncache", "alice", "RpcAuthenticationError"]
+    assert await fixture.ask() == ["nncache", "RemoteCallError"]
+    assert await fixture.ask(DAVE) == ["dave"]
+    fixture.pool.faults = {}
+    fixture.now = REFUSAL_REMEMBERED_S
+    await fixture.ask()
+    fixture.pool.faults = {SERVICE: DENIED}
+    assert await fixture.ask() == ["nncache", "alice"]
 
 
 # ---- the real NameNode ------------------------------------------------------------------------------

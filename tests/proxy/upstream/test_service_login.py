@@ -19,7 +19,7 @@ from tests.proxy.doubles import FakeClock
 HEAD = RequestHead("GET", "/webhdfs/v1/?op=X", ((b"Accept", b"*/*"),), acts_for="alice")
 
 
-class Stand:
+class FakeCluster:
     """A NameNode's WebHDFS that gives cookies for tickets."""
 
     def __init__(self) -> None:
@@ -44,9 +44,9 @@ class Stand:
 
 
 @asynccontextmanager
-async def stand() -> AsyncIterator[Stand]:
+async def fake_cluster() -> AsyncIterator[FakeCluster]:
     """One that listens."""
-    made, app = Stand(), web.Application()
+    made, app = FakeCluster(), web.Application()
     app.router.add_route("*", "/{path:.*}", made.answer)
     async with TestServer(app) as server:
         address = f"127.0.0.1:{server.port}"
@@ -58,7 +58,7 @@ async def stand() -> AsyncIterator[Stand]:
 
 async def test_many_calls_log_in_once() -> None:
     """And go out with the cookie behind their own fields."""
-    async with stand() as one:
+    async with fake_cluster() as one:
         cookies = await asyncio.gather(*(one.cookie() for _ in range(20)))
         assert set(cookies) == {b'hadoop.auth="u=svc&s=1"'}
         assert one.identity.given == 1
@@ -67,7 +67,7 @@ async def test_many_calls_log_in_once() -> None:
 
 async def test_one_that_is_refused_is_got_again_once() -> None:
     """However many calls were refused with it."""
-    async with stand() as one:
+    async with fake_cluster() as one:
         head = await one.login.signed(HEAD, one.namenode)
         one.login.refused(head, one.namenode)
         assert await one.cookie() == b'hadoop.auth="u=svc&s=2"'
@@ -77,7 +77,7 @@ async def test_one_that_is_refused_is_got_again_once() -> None:
 
 async def test_what_a_namenode_says_of_it_stays_here() -> None:
     """A renewed one is kept, and goes to no client; nor does a challenge."""
-    async with stand() as one:
+    async with fake_cluster() as one:
         await one.cookie()
         fields = (
             (b"Set-Cookie", b'hadoop.auth="u=svc&i=1&s=9"; Path=/; HttpOnly'),
@@ -91,11 +91,11 @@ async def test_what_a_namenode_says_of_it_stays_here() -> None:
 
 
 @pytest.mark.parametrize("what", ["no ticket", "no cookie"])
-async def test_without_a_login_calls_fail_at_once_and_it_is_tried_again(
+async def test_without_a_login_calls_fail_and_it_is_retried(
     what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """After a pause; clients are told no more than that."""
-    async with stand() as one:
+    async with fake_cluster() as one:
         one.identity.failure = "no KDC, keytab /secret/place" if what == "no ticket" else ""
         one.gives_cookie = what != "no cookie"
         for _ in range(3):
@@ -111,7 +111,7 @@ async def test_without_a_login_calls_fail_at_once_and_it_is_tried_again(
 
 async def test_a_namenode_that_does_not_answer_is_not_asked() -> None:
     """The call may go to another."""
-    async with stand() as one:
+    async with fake_cluster() as one:
         gone = NameNode("127.0.0.1:1", "rpc:1")
         with pytest.raises(NotSentError, match=r"127\.0\.0\.1:1"):
             await one.login.signed(HEAD, gone)

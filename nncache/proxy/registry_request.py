@@ -1,0 +1,163 @@
+"""What a request for the service registry asks for.
+
+Pure.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.hadoop.paths import InvalidPathError, percent_decode
+from nncache.proxy.errors import ClientError, EntryNotFoundError
+from nncache.proxy.messages import Headers
+from nncache.proxy.preferred_type import prefers_html
+
+REGISTRY: Final = "/v1/registry"
+"""The path of the resource; `/webhdfs/v1` is all that a NameNode has below a `v1`."""
+
+KNOWN: Final = ("list", "recursive", "find", "limit", "after", "format", "user.name")
+"""The parameters that are understood; `user.name` means nothing, since every client may read."""
+
+JSON: Final = "json"
+PROMETHEUS: Final = "prometheus"
+HTML: Final = "html"
+FORMATS: Final = (JSON, PROMETHEUS, HTML)
+
+MOST_ENTRIES: Final = 1_000
+"""Entries of one reply, and the default of `limit`."""
+
+ON_A_PAGE: Final = 200
+"""The default of `limit` for a browser."""
+
+MAX_PATH: Final = 1_024
+"""Characters of a path that is asked for: no entry that is made here has more."""
+
+MAX_ELEMENTS: Final = 64
+"""Elements of one: likewise."""
+
+MAX_VALUE: Final = 1_024
+"""Characters of the value of a parameter."""
+
+_MAX_DIGITS: Final = 6
+_MAX_RAW_PATH: Final = 16 * MAX_PATH
+"""As it is sent: each character has up to four bytes, each of them escaped."""
+_MAX_QUOTED: Final = 64
+"""Characters of a wrong value that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryRequest:
+    """A request for what is registered.
+
+    Attributes:
+        path: below the registry's root, in its one spelling.
+        is_list: entries below it, rather than its record.
+        is_recursive: all of them.
+        find: FIELD=VALUE of an endpoint; None: all.
+        limit: entries at most.
+        after: begin behind this path; "": with the first.
+        is_prometheus: as targets for Prometheus, rather than records.
+        is_html: as a page for a browser.
+        depth: of the directory below the resource to which links of a page are relative (RFC 3986, section 5.2); -1:
+            the resource is in it.
+    """
+
+    path: str
+    is_list: bool
+    is_recursive: bool
+    find: str | None
+    limit: int
+    after: str
+    is_prometheus: bool
+    is_html: bool
+    depth: int
+
+    @property
+    def reads_many(self) -> bool:
+        """Whether a whole subtree is read for it."""
+        return self.is_recursive or self.find is not None or self.is_prometheus
+
+
+def is_registry(target: str) -> bool:
+    """Whether a raw target is the resource or below it, in origin-form (RFC 9112, section 3.2.1)."""
+    return target.startswith(REGISTRY) and target[len(REGISTRY) : len(REGISTRY) + 1] in {"", "?", "/"}
+
+
+def read_registry_request(target: str, headers: Headers) -> RegistryRequest:
+    """Read a request.
+
+    Raises:
+        ClientError: what is wrong with it, and what would be right.
+        EntryNotFoundError: no entry has such a path.
+    """
+    path, _, query = target.partition("?")
+    said = _parameters(query)
+    form = said.get("format") or (HTML if prefers_html(headers) else JSON)
+    if form not in FORMATS:
+        raise ClientError(f"format: {_quoted(form)}: must be one of {', '.join(FORMATS)}")
+    limit = said.get("limit", str(ON_A_PAGE if form == HTML else MOST_ENTRIES))
+    if not (
+        limit.isascii() and limit.isdigit() and len(limit) <= _MAX_DIGITS and 0 < int(limit) <= MOST_ENTRIES
+    ):
+        raise ClientError(f"limit: {_quoted(limit)}: must be a number from 1 to {MOST_ENTRIES}")
+    is_record = not (
+        form in {HTML, PROMETHEUS} or "find" in said or _is_on(said, "list") or _is_on(said, "recursive")
+    )
+    return RegistryRequest(
+        path=_path(path[len(REGISTRY) :]),
+        is_list=_is_on(said, "list") or _is_on(said, "recursive"),
+        is_recursive=_is_on(said, "recursive"),
+        find=said.get("find"),
+        limit=MOST_ENTRIES
+        if is_record
+        else int(limit),  # a record has none: all who wait for it wait for the same
+        after="" if is_record else said.get("after", ""),
+        is_prometheus=form == PROMETHEUS,
+        is_html=form == HTML,
+        depth=path[len(REGISTRY) :].count("/") - 1,
+    )
+
+
+def _path(raw: str) -> str:
+    """Return the path in its one spelling; what it costs does not grow with what is sent."""
+    if len(raw) <= _MAX_RAW_PATH and raw.count("/") <= 2 * MAX_ELEMENTS:
+        path = _decoded(raw)
+        elements = [element for element in path.split("/") if element]
+        spelled = f"/{'/'.join(elements)}"
+        if len(spelled) <= MAX_PATH and len(elements) <= MAX_ELEMENTS:
+            return spelled
+    raise EntryNotFoundError(
+        f"there is no such entry: a path has {MAX_PATH:,} characters and {MAX_ELEMENTS} elements at most"
+    )
+
+
+def _is_on(said: dict[str, str], name: str) -> bool:
+    """Whether a switch is given: `?list`, `?list=true`."""
+    value = said.get(name, "false")
+    if value not in {"", "true", "false"}:
+        raise ClientError(f"{name}: {_quoted(value)}: must be true or false")
+    return value != "false"
+
+
+def _parameters(query: str) -> dict[str, str]:
+    said: dict[str, str] = {}
+    for parameter in filter(None, query.split("&")):
+        key, _, value = (_decoded(part.replace("+", " ")) for part in parameter.partition("="))
+        if key not in KNOWN:
+            raise ClientError(f"{_quoted(key)} is no parameter here: there are {', '.join(KNOWN)}")
+        if key in said:
+            raise ClientError(f"{key} is given more than once")
+        if len(value) > MAX_VALUE:
+            raise ClientError(f"{key} has {len(value):,} characters; at most {MAX_VALUE:,} are allowed")
+        said[key] = value
+    return said
+
+
+def _decoded(text: str) -> str:
+    try:
+        return percent_decode(text)
+    except InvalidPathError as exc:
+        raise ClientError(f"the request cannot be read: {exc}") from exc
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}...")

@@ -1,0 +1,133 @@
+"""Two-step writes without a window, against a plain list of them."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.cache.deferred_writes import DeferredWrites, TwoStepWrite, Writer
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ancestors
+
+PATHS = st.sampled_from(["/a", "/a/b", "/a/b/c", "/a-b", "/a0", "/a/b0", "/b", "/b/c"])
+CHANGES = st.one_of(PATHS, st.just("/"))
+ACTS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["add", "late"]), PATHS, st.booleans(), st.sampled_from(["x", "y", "z"])),
+        st.tuples(st.just("change"), CHANGES, st.booleans(), st.just("")),
+        st.tuples(st.just("pass"), PATHS, st.booleans(), st.just("")),
+    ),
+    max_size=30,
+)
+SHARE, MAX = 3, 6
+
+
+def write(path: str, ends_at: float, *owners: str, has_right: bool = True) -> TwoStepWrite:
+    """A write to the path."""
+    return TwoStepWrite(path, 5, ends_at, None, Writer(owners=owners, has_right=has_right))
+
+
+@given(ACTS)
+def test_what_is_set_aside_is_bounded_and_found_by_its_path(acts: list[tuple[str, str, bool, str]]) -> None:
+    """The oldest goes, of an owner and of all; a change finds those at and below it whose caller lacked a right."""
+    aside, plain, now = DeferredWrites(max_writes=MAX, share=SHARE), list[TwoStepWrite](), 0.0
+    for act, path, has_right, owner in acts:
+        now += 1.0
+        match act:
+            case "add" | "late":
+                new = write(path, now + (10 if act == "add" else 7.5), owner, has_right=has_right)
+                aside.add(new)
+                plain = sorted([*plain, new], key=lambda each: each.ends_at)
+                theirs = [each for each in plain if each.writer.owners == (owner,)]
+                if len(theirs) > SHARE:
+                    plain.remove(theirs[0])
+                if len(plain) > MAX:
+                    del plain[0]
+            case "change":
+                found = aside.denied_at(path)
+                expected = [
+                    each
+                    for each in plain
+                    if not each.writer.has_right and path in (each.path, *ancestors(each.path))
+                ]
+                assert sorted(map(id, found)) == sorted(map(id, expected))
+            case _:
+                now += 4.0
+                aside.expire(now)
+                plain = [each for each in plain if each.ends_at > now]
+        aside.check()
+        assert list(aside) == plain
+        assert len(aside) == len(plain)
+        assert all(each in aside for each in plain)
+
+
+def test_the_oldest_of_all_goes_where_there_is_no_room() -> None:
+    """Whoever sent it."""
+    aside = DeferredWrites(max_writes=2, share=2)
+    writes = [write(f"/{n}", 10.0 + n, str(n), has_right=False) for n in range(3)]
+    for each in writes:
+        aside.add(each)
+    assert list(aside) == writes[1:]
+    aside.check()
+
+
+def test_a_write_has_its_place_where_the_filters_look() -> None:
+    """Its own path counts most, then the ancestors that it may have to make."""
+    filters = GlobSet({"f": "/w/*/x"})
+    assert write("/w/a/x", 1.0).place(filters) == "/w/a/x"
+    assert write("/q/a", 1.0).place(filters) is None
+    assert TwoStepWrite("/w/a/b/c/d", None, 1.0, "/w/a").place(filters) is not None
+    assert TwoStepWrite("/w/a/b/c/d", None, 1.0, "/w/a/b/c").place(filters) is None
+
+
+def test_the_topmost_path_is_a_missing_ancestor_or_its_own() -> None:
+    """What it makes is at or below that."""
+    assert write("/a/b/c", 9.0).topmost == "/a/b/c"
+    assert TwoStepWrite("/a/b/c", 5, 9.0, "/a/b", Writer()).topmost == "/a/b"
+
+
+def test_a_namenodes_view_of_a_write_is_added_to_ours() -> None:
+    """Path, owners and end stay."""
+    recheck_queue = TwoStepWrite("/a/b/c", 5, 9.0, "/a", Writer(owners=("x",), is_known=False))
+    known = recheck_queue.known("/a/b", has_right=False)
+    assert (known.path, known.after_txid, known.ends_at, known.topmost) == ("/a/b/c", 5, 9.0, "/a/b")
+    assert known.writer == Writer(owners=("x",), has_right=False)
+
+
+def test_an_owners_newest_costs_their_own_oldest() -> None:
+    """And nobody else's."""
+    aside = DeferredWrites(max_writes=9, share=2)
+    hers = write("/hers", 9.0, "she")
+    writes = [write(f"/{n}", 10.0 + n, "he") for n in range(3)]
+    for each in (hers, *writes):
+        aside.add(each)
+    assert list(aside) == [hers, *writes[1:]]
+    aside.check()
+
+
+def test_asking_again_about_a_write_costs_no_later_one() -> None:
+    """It keeps its age: it is forgotten where there is no room, and is the next to go where there is."""
+    aside = DeferredWrites(max_writes=9, share=2)
+    early, first, second = (write(f"/{n}", 10.0 + n, "he") for n in range(3))
+    aside.add(first)
+    aside.add(early)
+    assert list(aside) == [early, first]
+    aside.add(second)
+    assert list(aside) == [first, second]
+    aside.add(early)
+    assert list(aside) == [first, second]
+    aside.check()
+
+
+def test_writes_without_a_right_are_found_below_a_change() -> None:
+    """A change finds the denied writes at its path and below it, until they expire."""
+    aside = DeferredWrites(max_writes=9, share=9)
+    assert aside.denied_at("/") == []
+    denied = [write(path, 10.0, "x", has_right=False) for path in ("/a", "/a/b", "/a-b", "/b")]
+    for each in (*denied, write("/a/c", 10.0, "x")):
+        aside.add(each)
+    assert aside.denied_at("/a") == denied[:2]
+    assert {each.path for each in aside.denied_at("/")} == {"/a", "/a/b", "/a-b", "/b"}
+    assert denied[0] in aside
+    aside.check()
+    aside.expire(10.0)
+    assert len(aside) == 0
+    assert aside.denied_at("/a") == []

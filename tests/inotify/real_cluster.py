@@ -1,0 +1,259 @@
+"""An inotify service whose every part can be broken by itself.
+
+Each publisher reaches ZooKeeper and the NameNode through relays of its own, and so does the proxy ZooKeeper, and those
+who follow a filter over HTTP the proxy; the other subscribers and the observer go straight.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.protocol.states import ZnodeStat
+
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.publisher.identity import parse_identity
+from nncache.testbed import Cluster, Relay, ZooKeeper
+from nncache.testbed.daemon import Proxy, Publisher, Subscriber
+from tests.inotify.over_http import HttpSubscriber
+from tests.patience import HANG_S
+from tests.service import NAMESERVICE, Service
+
+PUBLISHERS: Final = 3
+SESSION_S: Final = 2.0
+RECORDS_KEPT: Final = 24
+"""For each filter: a subscriber that is stopped for long falls behind."""
+
+FILTERS: Final = {"f0": ("{below}/a/*",), "f1": ("{below}/*/x*",), "f2": ("{below}/b/*", "{below}/c/*")}
+"""Names and globs, which are in force in turn; `below` is the history's own directory."""
+
+
+class ZooKeeperServers(Protocol):
+    """An ensemble; `tests.zookeepers.ZooKeeperEnsemble` has this shape."""
+
+    @property
+    def servers(self) -> tuple[ZooKeeper, ...]:
+        """Its servers."""
+
+    @property
+    def address(self) -> str:
+        """All client ports."""
+
+    def leader(self) -> ZooKeeper:
+        """Return the server that leads. Raises StartError: none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A change of a znode, as an observer heard of it."""
+
+    at_s: float  # time.monotonic()
+    zxid: int  # of the transaction that made it: these are in order over all znodes
+
+
+class Observer:
+    """A client of ZooKeeper that writes down each election, and each record for the caches."""
+
+    def __init__(self, hosts: str, znodes: Znodes) -> None:
+        self._kazoo = KazooClient(hosts=hosts, timeout=10.0)
+        self._znodes = znodes
+        self.elections: list[Written] = []
+        self.records: list[Written] = []
+
+    def start(self) -> None:
+        """Connect and begin to watch."""
+        self._kazoo.start(timeout=2 * HANG_S)
+        self._kazoo.DataWatch(self._znodes.epoch)(self._into(self.elections))
+        self._kazoo.DataWatch(self._znodes.cache)(self._into(self.records))
+
+    def stop(self) -> None:
+        """Disconnect."""
+        self._kazoo.stop()
+        self._kazoo.close()
+
+    def leader(self) -> str | None:
+        """Return the address of the leader's pages; None: nobody leads, or it can't be known now."""
+        try:
+            identity = parse_identity(self._kazoo.get(self._znodes.publisher)[0])
+        except KazooException:
+            return None
+        return None if identity is None else identity.admin
+
+    def depose(self) -> None:
+        """Delete the leader's lock."""
+        try:
+            self._kazoo.delete(self._znodes.publisher)
+        except NoNodeError:
+            return
+
+    def _into(self, written: list[Written]) -> Callable[[bytes | None, ZnodeStat | None], None]:
+        def note(_data: bytes | None, stat: ZnodeStat | None) -> None:
+            if stat is not None:
+                written.append(Written(time.monotonic(), stat.last_modified_transaction_id))
+
+        return note
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A publisher and what leads to it."""
+
+    publisher: Publisher
+    to_zookeeper: tuple[Relay, ...]
+    to_namenode: tuple[Relay, ...]
+
+
+class Follower(Protocol):
+    """A subscriber, of whichever kind."""
+
+    def lines(self) -> tuple[dict[str, Any], ...]:
+        """Return what it was told so far."""
+
+    def last_words(self) -> str:
+        """Return what it said last of itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """What runs the daemons; nothing: nncache itself."""
+
+    publisher: tuple[str, ...] = ()
+    proxy: tuple[str, ...] = ()
+
+
+AS_IT_IS: Final = Programs()
+
+
+class RealCluster:
+    """The service of one history: filters, publishers, a proxy, subscribers of both kinds, an observer."""
+
+    def __init__(
+        self, cluster: Cluster, zookeeper: ZooKeeperServers, name: str, programs: Programs = AS_IT_IS
+    ) -> None:
+        """Lay it out in a directory of its own."""
+        self.cluster = cluster
+        self.zookeeper = zookeeper
+        self.below = f"/inotify-{name}"
+        self.service = Service.of(cluster, zookeeper.address)
+        self._close = ExitStack()
+        self.members = tuple(self._member(programs.publisher) for _ in range(PUBLISHERS))
+        self.proxy_to_zookeeper = self._to_zookeeper()
+        self.proxy = Proxy(
+            *self.service.namenode_flags,
+            *("--zookeeper", _addresses(self.proxy_to_zookeeper)),
+            *("--zookeeper-root", self.service.root, "--zookeeper-session-timeout-s", str(SESSION_S)),
+            program=programs.proxy,
+        )
+        self._close.callback(self.proxy.close)
+        self.to_proxy = self._close.enter_context(Relay(self.proxy.address))
+        self.subscribers: dict[str, Subscriber] = {}
+        self.streams: dict[str, HttpSubscriber] = {}
+        self.globs: dict[str, str] = {}  # as HDFS has them, by name of their filter
+        znodes = Znodes(self.service.root, NAMESERVICE)
+        self.namespace = znodes.namespace
+        self.observer = Observer(zookeeper.address, znodes)
+
+    def _member(self, program: tuple[str, ...]) -> Member:
+        namenode = self.cluster.namenodes[0]
+        to_zookeeper = self._to_zookeeper()
+        to_namenode = tuple(
+            self._close.enter_context(Relay(address)) for address in (namenode.http, namenode.rpc)
+        )
+        http, rpc = (relay.address for relay in to_namenode)
+        publisher = Publisher(
+            *("--nameservice", NAMESERVICE, "--namenode-http", http, "--namenode-rpc", rpc),
+            *("--zookeeper", _addresses(to_zookeeper)),
+            *("--zookeeper-root", self.service.root, "--filters-path", self.service.filters_path),
+            *("--zookeeper-session-timeout-s", str(SESSION_S), "--max-records-per-filter", str(RECORDS_KEPT)),
+            program=program,
+        )
+        self._close.callback(publisher.close)
+        return Member(publisher, to_zookeeper, to_namenode)
+
+    def _to_zookeeper(self) -> tuple[Relay, ...]:
+        return tuple(self._close.enter_context(Relay(each.address)) for each in self.zookeeper.servers)
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._close.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close.close()
+
+    def _start(self) -> None:
+        self.on_hdfs(self._make_directories)
+        for name, (glob, *_) in FILTERS.items():
+            self.globs[name] = glob.format(below=self.below)
+            self.service.add(name, self.globs[name])
+        for member in self.members:
+            member.publisher.process.launch()
+        self.proxy.process.launch()
+        for member in self.members:
+            member.publisher.process.await_up()
+        self.members[0].publisher.process.await_that(
+            lambda: any(each.publisher.readiness().get("ready") is True for each in self.members),
+            "and no other publisher publishes",
+        )
+        self._close.callback(self.observer.stop)
+        self.observer.start()
+        for name in FILTERS:
+            self.subscribers[name] = self._close.enter_context(self._subscriber(name))
+        self.proxy.process.await_up()
+        for name in FILTERS:
+            self.streams[name] = self._close.enter_context(HttpSubscriber(self.to_proxy.address, name))
+
+    def followers(self) -> Iterator[tuple[str, str, Follower]]:
+        """Yield all subscribers: what to call each, its filter, and itself."""
+        for name, subscriber in self.subscribers.items():
+            yield name, name, subscriber
+        for name, stream in self.streams.items():
+            yield f"{name} over HTTP", name, stream
+
+    def _subscriber(self, name: str) -> Subscriber:
+        return self.service.subscriber(name, "--zookeeper-session-timeout-s", str(SESSION_S))
+
+    async def _make_directories(self, hdfs: WebHdfs) -> None:
+        for part in ("a", "b", "c"):
+            await hdfs.mkdirs(f"{self.below}/{part}")
+
+    def on_hdfs(self, act: Callable[[WebHdfs], Awaitable[Any]]) -> None:
+        """Carry something out at the NameNode."""
+
+        async def carry_out() -> None:
+            async with WebHdfs(f"http://{self.cluster.namenodes[0].http}", self.cluster.superuser) as hdfs:
+                await act(hdfs)
+
+        asyncio.run(carry_out())
+
+    def modify(self, name: str) -> None:
+        """Give a filter the next of its globs."""
+        globs = [glob.format(below=self.below) for glob in FILTERS[name]]
+        self.globs[name] = globs[(globs.index(self.globs[name]) + 1) % len(globs)]
+        self.service.modify(name, glob=self.globs[name])
+
+    def leader(self) -> Member | None:
+        """Return the publisher that leads; None: none does, as far as can be known."""
+        admin = self.observer.leader()
+        return next((each for each in self.members if each.publisher.admin == admin), None)
+
+    def standby(self) -> Member | None:
+        """Return a publisher that runs and does not lead."""
+        leader = self.leader()
+        running = (each for each in self.members if each.publisher.process.pid is not None)
+        return next((each for each in running if each is not leader), None)
+
+
+def _addresses(relays: tuple[Relay, ...]) -> str:
+    return ",".join(relay.address for relay in relays)

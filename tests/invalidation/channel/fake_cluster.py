@@ -1,0 +1,105 @@
+"""A NameNode, its pool, a publisher's hand and a reader's session over a ZooKeeper, in virtual time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
+from nncache.invalidation.stream import Changes, Covered, Filters, StreamItem
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.invalidation import virtual_time
+from tests.invalidation.channel.press import Press
+from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.virtual_time import clock
+from tests.setup import channel_setup
+
+JOE = {"joe": "/joe/*"}
+"""The filter that is there when a story begins."""
+
+
+@dataclass
+class FakeCluster:
+    """All of them, and the stream under test."""
+
+    namenode: FakeNameNode
+    pool: FakePool
+    server: FakeZooKeeper
+    session: FakeSession  # the stream's own
+    press: Press
+    stream: ZooKeeperInotifyEventInputStream
+
+    def unlink(self, *paths: str) -> int:
+        """Delete these paths and publish that in one record; return its transaction."""
+        for path in paths:
+            self.namenode.unlink(path)
+        return self.press.publish()
+
+    async def next_of(self, *kinds: type[StreamItem]) -> StreamItem:
+        """Return the next item of these kinds, and drop the others."""
+        while True:
+            item = await anext(self.stream)
+            if isinstance(item, kinds):
+                return item
+
+    async def next_changes(self) -> tuple[tuple[str, ...], int]:
+        """Return the paths of the next changes, and through where they go."""
+        item = await self.next_of(Changes)
+        assert isinstance(item, Changes)
+        return tuple(getattr(change, "path", "") for _, change in item.changes), item.through_txid
+
+    async def next_covered(self, since: float) -> Covered:
+        """Return the first coverage as of then or later."""
+        while True:
+            item = await self.next_of(Covered)
+            if isinstance(item, Covered) and item.as_of >= since:
+                return item
+
+    async def next_filters(self) -> set[str]:
+        """Return the globs of the next filters."""
+        item = await self.next_of(Filters)
+        assert isinstance(item, Filters)
+        return set(item.globs.values())
+
+
+def fake_cluster(**filters: str) -> FakeCluster:
+    """Set the stage: 10 transactions have happened, and these filters are published."""
+    namenode = FakeNameNode()
+    for number in range(10):
+        namenode.unlink(f"/before/{number}")
+    pool = FakePool(clock, namenode)
+    server = FakeZooKeeper(clock)
+    press = Press(server, namenode)
+    press.begin()
+    press.change_filters(filters or JOE)
+    session = server.session()
+    stream = ZooKeeperInotifyEventInputStream(
+        channel_setup(pool, clock), connect=lambda settings, clock: session
+    )
+    return FakeCluster(namenode, pool, server, session, press, stream)
+
+
+@asynccontextmanager
+async def staged(**filters: str) -> AsyncIterator[FakeCluster]:
+    """Set the stage in virtual time, where the NameNodes are probed each second."""
+    fixture = fake_cluster(**filters)
+    async with asyncio.TaskGroup() as tasks:
+        probing = tasks.create_task(_probe(fixture.pool))
+        yield fixture
+        probing.cancel()
+
+
+def play(story: Callable[[FakeCluster], Awaitable[None]], **filters: str) -> None:
+    """Play a story in virtual time, for a test that has no event loop."""
+
+    async def on_stage() -> None:
+        async with staged(**filters) as fixture:
+            await story(fixture)
+
+    virtual_time.run(on_stage())
+
+
+async def _probe(pool: FakePool) -> None:
+    while True:
+        pool.probe()
+        await asyncio.sleep(1)

@@ -1,0 +1,51 @@
+"""One NameNode, or a pair, with a source of edits over it, in virtual time."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.settings import PollingSettings
+from tests.invalidation import virtual_time
+from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.virtual_time import clock
+
+
+@dataclass
+class FakeCluster:
+    """One or two NameNodes, the pool, and the source under test."""
+
+    namenode: FakeNameNode
+    pool: FakePool
+    source: PolledEdits
+
+    async def read_until(self, true: Callable[[EditsRead], bool]) -> list[EditsRead]:
+        """Read until something is read."""
+        reads = [await self.source.read()]
+        while not true(reads[-1]):
+            reads.append(await self.source.read())
+        return reads
+
+
+def fake_cluster(*peers: FakeNameNode, **settings: float) -> FakeCluster:
+    """Set the stage: 10 transactions have happened."""
+    namenode = FakeNameNode()
+    for number in range(10):
+        namenode.unlink(f"/before/{number}")
+    pool = FakePool(clock, namenode, *peers)
+    chosen = PollingSettings(**settings)  # type: ignore[arg-type]  # integers among the floats
+    return FakeCluster(namenode, pool, PolledEdits(pool, chosen, clock, chance=lambda: 1.0))
+
+
+def play(story: Callable[[FakeCluster], Awaitable[None]], *peers: FakeNameNode, **settings: float) -> None:
+    """Play a story in virtual time, for a test that has no event loop."""
+
+    async def on_stage() -> None:
+        await story(fake_cluster(*peers, **settings))
+
+    virtual_time.run(on_stage())
+
+
+def txids(reads: list[EditsRead]) -> list[int]:
+    """Return the transactions with events of these reads."""
+    return [batch.txid for read in reads for batch in read.batches]

@@ -1,0 +1,208 @@
+"""Somebody tries to be another, or to stay who they no longer are.
+
+In each of them alice has what she may see answered from memory, by a credential; then another one is tried. What a
+NameNode would say to that is known from `tests/model/known_credentials.py`; from memory nothing else may come.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.proxy.messages import Header
+from tests.invalidation.virtual_time import clock
+from tests.model import operations
+from tests.model.acts import Simulation
+from tests.model.draws import Draw
+from tests.model.judge import MAX_STALENESS_S
+from tests.model.known_credentials import KnownCredentials
+from tests.model.namespace import NameNodeReply
+from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
+from tests.model.system import System
+
+DIRECTORY: Final = "/a/b"
+PATH: Final = "/a/b/f"
+OTHER: Final = "/a/b/g"
+_DONE: Final = NameNodeReply(200, b"")
+
+
+@dataclass
+class FakeCluster:
+    """Where all of them play: alice alone may come to the path."""
+
+    system: System
+    gap_s: float
+
+    @property
+    def known_credentials(self) -> KnownCredentials:
+        """Who is who."""
+        return self.system.upstream.known_credentials
+
+    async def ask(self, user: str | None, *fields: Header, query: str = "", path: str = PATH) -> None:
+        """Ask as whom a NameNode sees; None: as nobody it knows."""
+        await self.system.read_with(path, query, fields, user=user)
+
+    async def settle(self) -> None:
+        """Wait until what was kept may be served to all who have a right."""
+        await asyncio.sleep(SETTLED_S)
+
+
+def _field(*cookies: bytes) -> Header:
+    return b"Cookie", b"; ".join(cookies)
+
+
+async def forge(s: FakeCluster) -> None:
+    """Send a cookie in alice's name, and another's beside hers."""
+    alice, bob = s.known_credentials.cookie("alice"), s.known_credentials.cookie("bob")
+    for _ in range(2):
+        await s.ask("alice", _field(alice))
+    await s.ask(None, _field(s.known_credentials.forged("alice")))
+    await s.ask("bob", _field(bob))
+    await s.ask("bob", _field(bob), query="&user.name=alice")
+    await s.ask("bob", _field(bob, alice))
+    await s.ask("bob", _field(bob), _field(alice))
+    await s.ask("", query="&user.name=")
+    await s.ask("")
+
+
+async def name_alice(s: FakeCluster) -> None:
+    """Ask by name, as which alice has a right, with what says that another one asks."""
+    bob = s.known_credentials.cookie("bob")
+    for _ in range(2):
+        await s.ask("alice", query="&user.name=alice")
+    await s.ask("bob", _field(bob), query="&user.name=alice")
+    await s.ask(None, _field(s.known_credentials.forged("alice")), query="&user.name=alice")
+    await s.ask("bob", query=f"&user.name=alice&delegation={s.known_credentials.token('bob')}")
+    await s.ask(None, query="&delegation=zzz&user.name=alice")
+
+
+async def negotiate(s: FakeCluster) -> None:
+    """Send a forged cookie beside a ticket: the NameNode goes by the ticket, and the cookie proves nothing."""
+    forged, ticket = s.known_credentials.forged("bob"), (b"Authorization", b"Negotiate alice")
+    for _ in range(2):
+        await s.ask("alice", _field(forged), ticket)
+    await s.ask(None, _field(forged))
+
+
+async def bring_another_cookie(s: FakeCluster) -> None:
+    """Be authenticated by what is not known here; who brings nothing is somebody else."""
+    for _ in range(2):
+        await s.ask("alice", _field(b"hadoop-jwt=alice"))
+    await s.ask("")
+
+
+async def outlive(s: FakeCluster) -> None:
+    """Use a cookie after its end."""
+    alice = s.known_credentials.cookie("alice", lives_s=8.0)
+    for _ in range(3):
+        await s.ask("alice", _field(alice))
+        await asyncio.sleep(s.gap_s)
+    await asyncio.sleep(8.0)
+    await s.ask(None, _field(alice))
+
+
+async def be_renewed(s: FakeCluster) -> None:
+    """Use a cookie that each reply renews: one that does not reach the client is one that it misses."""
+    alice = s.known_credentials.cookie("alice", is_renewed=True)
+    for _ in range(3):
+        reported = await s.system.read_with(PATH, "", (_field(alice),), user="alice")
+        if reported is not None and reported.is_from_memory:
+            s.system.judge.failed(PATH, "a reply without the cookie that would renew the client's")
+
+
+async def cancel(s: FakeCluster) -> None:
+    """Use a token after it was cancelled through the proxy, in all its directories."""
+    token = s.known_credentials.token("alice")
+    for path in (PATH, OTHER, PATH, OTHER):
+        await s.ask("alice", query=f"&delegation={token}", path=path)
+    await s.settle()
+    await s.ask("alice", query=f"&delegation={token}")
+    s.known_credentials.cancel(token)
+    await s.system.call_that_changes_nothing("PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", _DONE)
+    for path in (PATH, OTHER):
+        await s.ask(None, query=f"&delegation={token}", path=path)
+
+
+async def cancel_meanwhile(s: FakeCluster) -> None:
+    """Cancel a token while the answer to its first question is on its way."""
+    token, before_s = s.known_credentials.token("alice"), s.system.call_takes_s
+    s.system.call_takes_s = 2.0
+    first = s.system.come(s.ask("alice", query=f"&delegation={token}"))
+    await asyncio.sleep(1.2)
+    s.system.call_takes_s = before_s
+    s.known_credentials.cancel(token)
+    await s.system.call_that_changes_nothing("PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", _DONE)
+    await s.ask(None, query=f"&delegation={token}")
+    await asyncio.wait((first,))
+    await s.ask(None, query=f"&delegation={token}")
+
+
+async def change_secret(s: FakeCluster) -> None:
+    """Let no cookie be good any more; once one was refused, it is refused wherever it was good."""
+    alice = s.known_credentials.cookie("alice")
+    for _ in range(2):
+        await s.ask("alice", _field(alice))
+    s.known_credentials.change_secret()
+    if s.system.cache.why_no_trace(OTHER, clock()) is not None:
+        return  # what passes through is not looked at
+    reported = await s.system.read_with(
+        OTHER, "", (_field(alice), (b"Cache-Control", b"no-cache")), user="alice"
+    )
+    if reported is not None and reported.answer.status == 401:
+        await s.ask(None, _field(alice))
+
+
+async def act_for_others(s: FakeCluster) -> None:
+    """Let a proxy user ask for alice, then for bob and for itself."""
+    knox = s.known_credentials.cookie("knox")
+    for _ in range(2):
+        await s.ask("alice", _field(knox), query="&doas=alice")
+    await s.ask("bob", _field(knox), query="&doas=bob")
+    await s.ask("knox", _field(knox))
+    await s.ask(None, _field(s.known_credentials.cookie("mallory")), query="&doas=alice")
+
+
+async def act_as_knox(s: FakeCluster) -> None:
+    """Say in `doAs`, as Apache Knox does, whom a proxy user asks for: some releases answer for the proxy user."""
+    is_asked_as = "alice" if s.known_credentials.reads_any_doas else "knox"
+    await asyncio.sleep(MAX_STALENESS_S)  # no answer is explained any more by that the directory was open
+    for _ in range(2):
+        await s.ask("alice", query="&user.name=knox&doas=alice")
+        for name in ("doAs", "DOAS"):
+            await s.ask(is_asked_as, query=f"&user.name=knox&{name}=alice")
+    await s.ask("knox", query="&user.name=knox")
+    await s.ask("alice", query="&user.name=alice")
+
+
+SCENES: Final[tuple[Callable[[FakeCluster], Awaitable[None]], ...]] = (
+    forge,
+    name_alice,
+    negotiate,
+    bring_another_cookie,
+    outlive,
+    be_renewed,
+    cancel,
+    cancel_meanwhile,
+    change_secret,
+    act_for_others,
+    act_as_knox,
+)
+
+
+def steal(simulation: Simulation, number: int) -> None:
+    """Try one of them."""
+    draw, system = Draw(number), simulation.system
+    fixture, fake_cluster = SCENES[draw.of(len(SCENES))], FakeCluster(system, GAPS_S[draw.of(4)])
+
+    async def story() -> None:
+        in_sight(system, DIRECTORY, 0o700)
+        behind(system, operations.set_permission, DIRECTORY, 0o700)
+        await fake_cluster.settle()
+        await fixture(fake_cluster)
+
+    simulation.features.add("credential")
+    system.come(story())
+
+
+CREDENTIAL_PLOTS: Final[Mapping[str, Callable[[Simulation, int], None]]] = {"steal": steal}
+"""By name."""

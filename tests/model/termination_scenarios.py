@@ -1,0 +1,276 @@
+"""Somebody tries to be another at a proxy that authenticates its clients itself.
+
+In each of them alice has what she alone may see answered from memory; then another one is tried.
+"""
+
+import asyncio
+import json
+from asyncio import sleep
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Final
+
+from nncache.hadoop.calls import PREFIX
+from nncache.proxy.cache_status import NOT_ADMITTED
+from nncache.proxy.messages import Header, Headers
+from tests.invalidation.virtual_time import clock
+from tests.model import operations
+from tests.model.acts import Simulation
+from tests.model.draws import Draw
+from tests.model.guarantee import Guarantee
+from tests.model.judge import Reported
+from tests.model.keeping import KeepingConnection
+from tests.model.known_credentials import INVALID_TOKEN
+from tests.model.namespace import NameNodeReply
+from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
+from tests.model.system import System
+from tests.model.terminated import FOREIGN_KEY, GATE, KEY, OLD_KEY, Terminated
+from tests.model.upstream import ClientRequest
+
+DIRECTORY: Final = "/a/b"
+PATH: Final = "/a/b/f"
+CLOSED_S: Final = 5.0
+"""So long after the directory was closed to others, none of them may see anything of before."""
+COOKIE_S: Final = 8.0
+TICK_S: Final = 0.002
+"""What a cookie's end, which is in milliseconds, is not certain by."""
+
+
+@dataclass
+class FakeCluster:
+    """Where all of them play."""
+
+    system: System
+    door: Terminated
+    gap_s: float
+    is_kept: bool
+
+    async def ask(self, user: str | None, *fields: Header, query: str = "", remote: str = "10.0.0.9") -> None:
+        """Ask as whom the proxy must take the client for; None: for nobody."""
+        target = f"{PREFIX}{PATH}?op=GETFILESTATUS{query}"
+        request = ClientRequest("GET", target, fields, remote, door=self.door)
+        reported = await self.system.told_to(request, PATH, user or "", PATH)
+        if reported is None:
+            return
+        judge = self.system.judge
+        if reported.made == NOT_ADMITTED[1]:
+            if user is not None:
+                judge.failed(PATH, f"{user} was not let in: {reported}")
+        elif user is None and (
+            reported.is_from_memory or "delegation=" not in query
+        ):  # a token is for the NameNode
+            judge.say(Guarantee.PROVEN_GRANT, f"nobody was let in with {fields}: {reported}")
+        elif user is not None and reported.is_from_memory:
+            judge.read(
+                replace(reported, fields=tuple(field for field in reported.fields if not _is_ours(field)))
+            )
+        if any(name == b"Set-Cookie" and b"u=nncache&" in value for name, value in reported.fields):
+            judge.say(Guarantee.PROVEN_GRANT, f"a client has the service's own cookie: {reported}")
+
+    async def see(
+        self, *fields: Header, query: str = "", remote: str = "10.0.0.9", ends_at: float = inf
+    ) -> None:
+        """Have alice's answer kept, and answered from memory; who waits for a slow NameNode may see a cookie's end."""
+        for _ in range(3):
+            if clock() < ends_at - TICK_S:
+                await self.ask("alice", *fields, query=query, remote=remote)
+            await sleep(self.gap_s)
+
+    async def wait(self, *fields: Header, query: str = "", wait_s: int) -> Reported | None:
+        """Wait as alice for another answer than the present one; half of the connections let go meanwhile."""
+        target = f"{PREFIX}{PATH}?op=GETFILESTATUS{query}"
+        inode = self.system.cluster.present.namespace.get(PATH)
+        known: Headers = () if inode is None else ((b"If-None-Match", b"*"),)
+        extra_fields = (*fields, (b"Prefer", b"wait=%d" % wait_s), *known)
+        keeping = KeepingConnection() if self.is_kept else None
+        request = ClientRequest("GET", target, extra_fields, door=self.door, protocol=keeping)
+        return await self.system.told_to(request, PATH, "alice", PATH)
+
+    async def end_a_wait(
+        self, end: Callable[[], Awaitable[None]], *fields: Header, query: str = "", wait_s: int = 20
+    ) -> None:
+        """Have what lets alice in end while she waits: nothing comes from memory then."""
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(self.wait(*fields, query=query, wait_s=wait_s))
+            await sleep(self.gap_s + SETTLED_S)
+            was_held = self.door.front_end.waits.waiting > 0
+            await end()
+            reported = await waiting
+        if reported is None or not was_held or reported.made == NOT_ADMITTED[1]:
+            return
+        if reported.is_from_memory or not query:
+            self.system.judge.say(
+                Guarantee.PROVEN_GRANT, f"a wait was answered whose credential had ended: {reported}"
+            )
+
+
+def _is_ours(field: Header) -> bool:
+    """Whether it is what the proxy tells a client of their ticket."""
+    name, value = field
+    return name == b"WWW-Authenticate" or (name == b"Set-Cookie" and b"&t=nncache&" in value)
+
+
+async def forge(s: FakeCluster) -> None:
+    """Send cookies that others have signed, or none."""
+    await s.see(s.door.cookie("alice"))
+    await s.ask(None, s.door.cookie("alice", key=FOREIGN_KEY))
+    await s.ask("bob", s.door.cookie("bob"), query="&user.name=alice")
+    await s.ask(None)
+    await s.ask(None, query="&user.name=alice")
+
+
+async def outlive(s: FakeCluster) -> None:
+    """Use a cookie after its end: what is remembered of its request ends with it."""
+    ends_at = clock() + COOKIE_S
+    alice = s.door.cookie("alice", lives_s=COOKIE_S)
+    await s.see(alice, ends_at=ends_at)
+    await sleep(max(TICK_S, ends_at + TICK_S - clock()))
+    await s.ask(None, alice)
+
+
+async def retire_a_key(s: FakeCluster) -> None:
+    """Use a cookie whose key is retired."""
+    alice = s.door.cookie("alice", key=OLD_KEY)
+    await s.see(alice)
+    s.door.write_keys(KEY)
+    s.door.keys.look()
+    await s.ask(None, alice)
+    await s.ask("alice", s.door.cookie("alice"))
+
+
+async def act_for_alice(s: FakeCluster) -> None:
+    """Let one without a rule act for her, and one with a rule from another host, whatever they say of theirs."""
+    await s.see(s.door.cookie("alice"))
+    await s.ask(None, s.door.cookie("mallory"), query="&doas=alice")
+    await s.ask("alice", s.door.cookie("knox"), query="&doas=alice", remote=GATE)
+    await s.ask(None, s.door.cookie("knox"), query="&doas=alice")
+    await s.ask(None, s.door.cookie("knox"), (b"X-Forwarded-For", GATE.encode()), query="&doas=alice")
+
+
+async def act_from_another_host(s: FakeCluster) -> None:
+    """Let a proxy user repeat a request from a host of which the rule says nothing."""
+    knox = s.door.cookie("knox")
+    await s.see(knox, query="&doas=alice", remote=GATE)
+    await s.ask(None, knox, query="&doas=alice")
+
+
+async def negotiate(s: FakeCluster) -> None:
+    """Send a ticket beside a cookie in another's name, and a ticket again."""
+    await s.see(s.door.cookie("alice"))
+    await s.ask("bob", s.door.cookie("alice", key=FOREIGN_KEY), s.door.ticket("bob"))
+    await s.ask("alice", s.door.cookie("alice"), s.door.ticket("bob"))
+    used = s.door.ticket("alice")
+    await s.ask("alice", used)
+    await s.ask(None, used)
+
+
+async def take_a_token(s: FakeCluster) -> None:
+    """Ask by a token of one's own at once; then cancel it."""
+    await s.see(s.door.cookie("alice"))
+    token = await _token(s)
+    for _ in range(2):
+        await s.ask("alice", query=f"&delegation={token}")
+    s.system.upstream.known_credentials.cancel(token)
+    await _call(s, "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", NameNodeReply(200, b""))
+    await s.ask(None, query=f"&delegation={token}")
+
+
+async def wait_past_a_key(s: FakeCluster) -> None:
+    """Wait by a cookie whose key is retired meanwhile."""
+    alice = s.door.cookie("alice", key=OLD_KEY)
+    await s.see(alice)
+
+    async def retire() -> None:
+        s.door.write_keys(KEY)
+        s.door.keys.look()
+
+    await s.end_a_wait(retire, alice)
+
+
+async def wait_past_a_cookie(s: FakeCluster) -> None:
+    """Wait for longer than a cookie lives."""
+    await s.see(s.door.cookie("alice"))
+    lives_s = s.gap_s + SETTLED_S + 1.0
+
+    async def outlived() -> None:
+        await sleep(1.0 + TICK_S)
+
+    await s.end_a_wait(outlived, s.door.cookie("alice", lives_s=lives_s))
+
+
+async def _token(s: FakeCluster) -> str:
+    """Give alice a token, through the proxy."""
+    token = s.system.upstream.known_credentials.token("alice")
+    body = json.dumps({"Token": {"urlString": token}}).encode()
+    await _call(s, "GET", "/?op=GETDELEGATIONTOKEN", NameNodeReply(200, body))
+    return token
+
+
+async def wait_past_a_token(s: FakeCluster) -> None:
+    """Wait by a token that is cancelled meanwhile."""
+    await s.see(s.door.cookie("alice"))
+    token = await _token(s)
+
+    async def cancel() -> None:
+        s.system.upstream.known_credentials.cancel(token)
+        await _call(s, "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", NameNodeReply(200, b""))
+
+    await s.end_a_wait(cancel, query=f"&delegation={token}", wait_s=5)
+
+
+async def wait_beside_a_token(s: FakeCluster) -> None:
+    """Wait by a cookie, and by a token that another proxy cancels: its refusal is not for the cookie."""
+    await s.see(s.door.cookie("alice"))
+    token = await _token(s)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(s.wait(query=f"&delegation={token}", wait_s=5))
+        await sleep(TICK_S)
+        by_cookie = tasks.create_task(s.wait(s.door.cookie("alice"), wait_s=5))
+        await sleep(s.gap_s)
+        s.system.upstream.known_credentials.cancel(token)
+        behind(s.system, operations.set_permission, DIRECTORY, 0o700)
+        reported = await by_cookie
+    if reported is not None and reported.answer == INVALID_TOKEN:
+        s.system.judge.failed(PATH, f"a cookie was refused for a token: {reported}")
+
+
+async def _call(s: FakeCluster, method: str, target: str, answer: NameNodeReply) -> None:
+    fields = (s.door.cookie("alice"),)
+    request = ClientRequest(method, f"{PREFIX}{target}", fields, answer=answer, door=s.door)
+    await s.system.call(request, target)
+
+
+SCENES: Final[tuple[Callable[[FakeCluster], Awaitable[None]], ...]] = (
+    forge,
+    outlive,
+    retire_a_key,
+    act_for_alice,
+    act_from_another_host,
+    negotiate,
+    take_a_token,
+    wait_past_a_key,
+    wait_past_a_cookie,
+    wait_past_a_token,
+    wait_beside_a_token,
+)
+
+
+def terminate(simulation: Simulation, number: int) -> None:
+    """Try one of them."""
+    draw, system = Draw(number), simulation.system
+    fixture, gap_s, is_kept = SCENES[draw.of(len(SCENES))], GAPS_S[draw.of(4)], bool(draw.of(2))
+
+    async def story() -> None:
+        in_sight(system, DIRECTORY, 0o700)
+        behind(system, operations.set_permission, DIRECTORY, 0o700)
+        await sleep(CLOSED_S)
+        async with Terminated(system) as door:
+            await fixture(FakeCluster(system, door, gap_s, is_kept))
+
+    simulation.features.add("termination")
+    system.come(story())
+
+
+TERMINATION_PLOTS: Final[Mapping[str, Callable[[Simulation, int], None]]] = {"terminate": terminate}
+"""By name."""

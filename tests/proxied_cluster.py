@@ -1,0 +1,238 @@
+"""A real cluster with a real proxy in front, and three users: what whole stories are told in.
+
+The superuser sees everything and proves nothing, so stories are about alice, bob and carol.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import quote
+
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker, RawReply
+from nncache.testbed.daemon import Proxy, Publisher
+from tests.auth_methods import USER_NAME, AuthMethod
+from tests.datanode import led_to
+from tests.patience import HANG_S
+from tests.service import Service
+
+USERS: Final = ("alice", "bob", "carol")
+MAX_STALENESS_S: Final = 3.0  # the proxy's default
+
+# What may differ between a reply from memory and the NameNode's own, see the guarantee Verbatim.
+_OWN_TO_EACH: Final = frozenset(
+    {
+        "age",
+        "cache-status",
+        "connection",
+        "content-length",
+        "date",
+        "expires",
+        "keep-alive",
+        "set-cookie",
+        "transfer-encoding",
+    }
+)
+
+
+class Where(Enum):
+    """The side on which a call is made."""
+
+    PROXY = "through the proxy"
+    NAMENODE = "behind the proxy's back"
+
+
+def differences(seen: RawReply, expected: RawReply) -> list[str]:
+    """Compare two replies as the guarantee Verbatim demands; empty when they are the same."""
+    found = []
+    if seen.status != expected.status:
+        found.append(f"status {seen.status} instead of {expected.status}")
+    if seen.body != expected.body:
+        found.append(f"body {seen.body!r} instead of {expected.body!r}")
+    if (ours := _comparable(seen)) != (theirs := _comparable(expected)):
+        found.append(f"headers {ours} instead of {theirs}")
+    return found
+
+
+def _comparable(reply: RawReply) -> list[tuple[str, str]]:
+    return sorted(
+        (name.lower(), _without_token(name, value))
+        for name, value in reply.headers
+        if name.lower() not in _OWN_TO_EACH
+    )
+
+
+def _without_token(name: str, value: str) -> str:
+    """Return the value; without the token that answers one client's own ticket (RFC 4559, section 4.2)."""
+    scheme, blank, _ = value.partition(" ")
+    is_own = name.lower() == "www-authenticate" and scheme == "Negotiate"
+    return scheme + blank if is_own else value
+
+
+def was_forwarded(reply: RawReply) -> bool:
+    """Whether the proxy has this answer from the NameNode, for this very request."""
+    how = reply.header("Cache-Status")
+    return "fwd=" in how and "collapsed" not in how
+
+
+@dataclass(frozen=True, slots=True)
+class RequestsSeen:
+    """How long a change took to be seen: from its acknowledgement to the start of the first right read."""
+
+    path: str
+    user: str
+    seconds: float
+    was_hit: bool  # answered from memory less than a second before the change
+
+
+@dataclass
+class ProxiedCluster:
+    """One cluster, one proxy, and a connection to each.
+
+    `way` says how every request shows whose it is.
+    """
+
+    cluster: Cluster
+    proxy: Proxy
+    publisher: Publisher | None = None
+    service: Service | None = None
+    way: AuthMethod = USER_NAME
+    through: Asker = field(init=False)
+    direct: Asker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.through = Asker(self.proxy.address)
+        self.direct = Asker(self.cluster.namenodes[0].http)
+
+    def close(self) -> None:
+        """Close the connections; cluster and proxy are their owners' to stop."""
+        self.through.close()
+        self.direct.close()
+
+    # -- reads
+
+    def ask(self, path: str, user: str) -> RawReply:
+        """Ask the proxy for a status."""
+        return self._status(self.through, path, user)
+
+    def truth(self, path: str, user: str) -> RawReply:
+        """Ask the NameNode for a status."""
+        return self._status(self.direct, path, user)
+
+    def _status(self, asker: Asker, path: str, user: str) -> RawReply:
+        signature = self.way.of(user)
+        return asker.ask("GET", signature.target(path), headers=signature.headers)
+
+    def disagreement(self, path: str, user: str) -> list[str]:
+        """Ask both, the proxy first, and say in what they differ.
+
+        A reply that was forwarded is the NameNode's own, so one that differs may only mean that the
+        truth has moved in between (a truncated file's last block is cut by and by): it is asked again.
+        """
+        wrong: list[str] = []
+        for _ in range(3):
+            seen = self.ask(path, user)
+            wrong = differences(seen, self.truth(path, user))
+            if not wrong or not was_forwarded(seen):
+                break
+        return wrong
+
+    def make_hit(self, path: str, user: str) -> RawReply:
+        """Ask until the proxy answers from memory what the NameNode says, and return that answer.
+
+        The truth may have moved by itself just before (a truncated file's last block is cut by and by, a
+        directory was made for this test), so a hit may be old for as long as the guarantee Bounded allows.
+
+        Raises:
+            AssertionError: it does not come, or stays wrong.
+        """
+        began = time.monotonic()
+        first_wrong: float | None = None
+        while True:
+            reply = self.ask(path, user)
+            wrong = differences(reply, self.truth(path, user)) if reply.is_hit else ["it is no hit"]
+            if not wrong:
+                return reply
+            if reply.is_hit:
+                first_wrong = first_wrong or reply.started_at
+                assert reply.started_at - first_wrong <= MAX_STALENESS_S, wrong
+            assert reply.started_at - began < HANG_S, f"{path} for {user}: {wrong}: {reply}"
+
+    def settle(self) -> None:
+        """Wait until the proxy has applied everything that the NameNode has acknowledged so far."""
+        asked = next(each for each in self.cluster.namenodes if each.http == self.direct.address)
+        headers = asked.access.headers(self.cluster.superuser)
+        last = parse_last_txid(self.direct.ask("GET", JOURNAL_QUERY, headers=headers).body)
+        self.proxy.process.await_that(
+            lambda: self.proxy.metrics()["nncache_cache_covered_txid"] >= last, f"has not applied {last}"
+        )
+
+    def await_agreement(self, path: str, user: str, *, since: float, was_hit: bool = False) -> RequestsSeen:
+        """Ask until the proxy says what the NameNode says, and return how long that took.
+
+        Raises:
+            AssertionError: it took longer than the guarantee Bounded allows.
+        """
+        while True:
+            seen = self.ask(path, user)
+            wrong = differences(seen, self.truth(path, user))
+            if not wrong:
+                return RequestsSeen(path, user, seen.started_at - since, was_hit)
+            age = seen.started_at - since
+            assert age <= MAX_STALENESS_S, f"{path} for {user}, {age:.3f} s after the change: {wrong}"
+
+    # -- writes
+
+    def call(
+        self, where: Where, method: str, op: str, path: str, user: str | None = None, **parameters: str
+    ) -> RawReply:
+        """Make a call of one step, as `user` (the superuser when None)."""
+        asker = self.through if where is Where.PROXY else self.direct
+        query = "".join(f"&{name}={quote(value, safe='/:,')}" for name, value in parameters.items())
+        signature = self.way.of(user or self.cluster.superuser)
+        return asker.ask(method, signature.target(path, op) + query, headers=signature.headers)
+
+    def write(
+        self,
+        where: Where,
+        path: str,
+        data: bytes = b"",
+        user: str | None = None,
+        *,
+        op: str = "CREATE",
+        between: Callable[[], None] | None = None,
+        parameters: Mapping[str, str] = MappingProxyType({}),
+        is_redirected: bool = False,
+    ) -> RawReply:
+        """Create or append to a file in two steps, the second one at the DataNode; return the last reply.
+
+        `between` is called after the redirect, before the second step. `is_redirected`: the Location is followed, and
+        not the URL in the JSON, which may name the path in another form.
+        """
+        method, how = "POST" if op == "APPEND" else "PUT", {} if is_redirected else {"noredirect": "true"}
+        first = self.call(where, method, op, path, user, **how, **parameters)
+        if first.status not in {200, 307}:
+            return first
+        if between is not None:
+            between()
+        address, _, target = led_to(first).removeprefix("http://").partition("/")
+        with Asker(address) as datanode:
+            return datanode.ask(method, "/" + target, body=data)
+
+    def must(self, reply: RawReply) -> RawReply:
+        """Return the reply of a call that a story depends on.
+
+        Raises:
+            AssertionError: the call was refused.
+        """
+        assert reply.status < 300, f"{reply.status} {reply.body!r}"
+        return reply
+
+    def mkdirs(self, path: str, owner: str | None = None, permission: str = "755") -> None:
+        """Make a directory, and missing ones above it, straight at the NameNode as their owner."""
+        self.must(self.call(Where.NAMENODE, "PUT", "MKDIRS", path, owner))
+        self.must(self.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, owner, permission=permission))

@@ -1,0 +1,239 @@
+"""A front end that listens, with a NameNode made of a dict behind it, and a client that shows what came."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from nncache.cache import Hit, MetadataCache
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.filestatus import render_missing
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from nncache.proxy.errors import ProxyError
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
+from nncache.proxy.ports import WriteRight
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.plain_exchange import Begun
+from tests.patience import HANG_S
+from tests.proxy.doubles import (
+    DENIED,
+    DIRECTORY,
+    FILE,
+    HEADERS,
+    NAMENODE,
+    TERM,
+    FakeClock,
+    make_cache,
+    settled,
+)
+
+
+@dataclass
+class DictNameNode:
+    """Knows a few paths; answers GETFILESTATUS as a NameNode does, and anything else with `{}`."""
+
+    clock: FakeClock
+    statuses: dict[str, bytes] = field(default_factory=dict)
+    open_files: set[str] = field(default_factory=set)  # being written
+    locked_out: set[str] = field(default_factory=set)  # users who may traverse nothing
+    fetched: list[RequestHead] = field(default_factory=list)
+    streamed: list[RequestHead] = field(default_factory=list)
+    error: ProxyError | None = None
+
+    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+        """Answer a read."""
+        self.fetched.append(head)
+        if self.error is not None:
+            raise self.error
+        path = unquote(head.target.partition("?")[0].removeprefix(PREFIX))
+        body = self.statuses.get(path)
+        if _user_of(head) in self.locked_out:
+            status, body = 403, DENIED
+        elif body is None:
+            status, body = 404, render_missing(path)
+        else:
+            status = 200
+        now = self.clock()
+        return UpstreamReply(
+            status=status,
+            reason="Not Found" if status == 404 else "OK",
+            headers=HEADERS,
+            body=body,
+            namenode=NAMENODE,
+            term=TERM,
+            replied_at=now,
+        )
+
+    async def stream(
+        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> web.StreamResponse:
+        """Answer anything else."""
+        self.streamed.append(head)
+        if self.error is not None:
+            raise self.error
+        is_refused = head.method == "GET" and _user_of(head) in self.locked_out
+        reply = settled(403, DENIED) if is_refused else settled(200)
+        await settle(reply)
+        return RawResponse(reply.status, "", (*reply.headers, *decorate(reply)), body=reply.body)
+
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
+        """Whether nothing says that it is being written."""
+        return path not in self.open_files
+
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Whether it is among the known."""
+        return path in self.statuses
+
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Nothing is known as one."""
+        return False
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
+        """Nobody can be asked about."""
+        return WriteRight.UNKNOWN
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """A number."""
+        return 500
+
+
+def _user_of(head: RequestHead) -> str:
+    """Return who asks: whom the service asks for, the token, or the name."""
+    if head.acts_for or "delegation=" in head.target:
+        return head.acts_for or head.target.partition("delegation=")[2].partition("&")[0]
+    return head.target.partition("user.name=")[2].partition("&")[0]
+
+
+class NoSignal:
+    """Coverage never comes."""
+
+    def request_probe(self) -> None:
+        """Ignore."""
+
+    async def wait_covered(self, timeout_s: float) -> bool:
+        """Say so."""
+        return False
+
+
+class Remembered:
+    """A HitMemory that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
+        """Keep it."""
+        self.bodies.append(body)
+
+
+@dataclass(frozen=True)
+class WireReply:
+    """A reply as it came over the wire."""
+
+    status: int
+    reason: str
+    fields: tuple[tuple[str, str], ...]
+    body: bytes
+
+    def __getitem__(self, name: str) -> str:
+        """Return the value of the only field of that name."""
+        (value,) = [value for key, value in self.fields if key.lower() == name.lower()]
+        return value
+
+    @property
+    def made(self) -> str:
+        """How it was made."""
+        return self["Cache-Status"]
+
+
+async def ask(port: int, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
+    """Send one request on a connection of its own and read its reply."""
+    head = "\r\n".join((f"{method} {target} HTTP/1.1", "Host: nn", *fields))
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(f"{head}\r\n\r\n{body}".encode())
+        async with asyncio.timeout(HANG_S):
+            start = await reader.readuntil(b"\r\n\r\n")
+            line, *rest = start.decode().removesuffix("\r\n\r\n").split("\r\n")
+            _, status, reason = line.split(" ", 2)
+            pairs = [text.partition(": ") for text in rest]
+            reply_fields = tuple((name, value) for name, _, value in pairs)
+            if status == "304":  # RFC 9110, section 15.4.5: it ends with its head
+                return WireReply(304, reason, reply_fields, b"")
+            (length,) = (int(value) for name, value in reply_fields if name == "Content-Length")
+            length *= method != "HEAD"
+            return WireReply(int(status), reason, reply_fields, await reader.readexactly(length))
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+@dataclass
+class Fixture:
+    """A front end that listens."""
+
+    clock: FakeClock
+    cache: MetadataCache
+    namenode: DictNameNode
+    front_end: FrontEnd
+    memory: Remembered
+    server: Server
+    tasks: asyncio.TaskGroup  # of the clients
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self.server.port
+
+    async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
+        """Send one request."""
+        return await ask(self.port, target, *fields, method=method, body=body)
+
+    async def status(self, path: str, *fields: str, user: str = "alice") -> WireReply:
+        """Ask for a status."""
+        return await self.ask(f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}", *fields)
+
+
+@asynccontextmanager
+async def fixture(
+    limits: LimitSettings | None = None, *, proxy: ProxySettings | None = None
+) -> AsyncIterator[Fixture]:
+    """Start a front end on a port of its own."""
+    clock, memory = FakeClock(), Remembered()
+    cache = make_cache(clock)
+    namenode = DictNameNode(clock, {"/w": DIRECTORY, "/w/f": FILE})
+    limits = limits or LimitSettings()
+    async with (
+        FrontEnd(
+            cache,
+            namenode,
+            namenode,
+            NoSignal(),
+            proxy or ProxySettings(join_wait_s=0.5, max_wait_s=60),
+            clock,
+            limits,
+        ) as front,
+        asyncio.TaskGroup() as tasks,
+    ):
+        front.hit_memory = memory
+        server = Server(
+            front.handle,
+            FastPath(cache.is_good, cache.store, clock, limits),
+            limits,
+            traffic=front.traffic,
+        )
+        await server.start("127.0.0.1", 0)
+        try:
+            yield Fixture(clock, cache, namenode, front, memory, server, tasks)
+        finally:
+            front.waits.stop()
+            await server.stop()

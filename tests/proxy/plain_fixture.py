@@ -1,0 +1,133 @@
+"""A whole proxy in front of NameNodes of bytes, with or without the way for plain calls."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from nncache.cache import MetadataCache
+from nncache.clock import boottime
+from nncache.proxy.clients.quick_connection import QuickConnection
+from nncache.proxy.clients.server import Server
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.plain_calls import PlainCalls
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.client import Upstream
+from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, make_cache
+from tests.proxy.kept_hits import fast_path_alone
+from tests.proxy.wire import FakePool, Heard, RawClient, RawNameNode, limits_of_tests, until
+
+LIST = b"GET /webhdfs/v1/d?op=LISTSTATUS&user.name=joe HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
+BODY = b'{"FileStatuses":{"FileStatus":[]}}'
+HEAD = (
+    b"HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\nX-FRAME-OPTIONS: SAMEORIGIN\r\n"
+    b'Set-Cookie: hadoop.auth="u=joe&p=joe&t=simple&e=1795300000000&s=c2ln"; Path=/; HttpOnly\r\n'
+    b"Content-Type: application/json\r\n"
+)
+STATUS = LIST.replace(b"LISTSTATUS", b"GETFILESTATUS")
+MISSING = (
+    b'{"RemoteException":{"exception":"FileNotFoundException",'
+    b'"javaClassName":"java.io.FileNotFoundException","message":"File does not exist: /d"}}'
+)
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
+    len(MISSING),
+    MISSING,
+)
+LISTED = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
+
+
+@dataclass
+class PlainScene:
+    """The parts, and what they have done."""
+
+    server: Server
+    upstream: Upstream
+    front_end: FrontEnd
+    calls: PlainCalls
+    pool: FakePool
+    cache: MetadataCache
+    queries: HeldNameNode
+
+    async def learn(self, request: bytes = LIST) -> None:
+        """Have the ordinary path take a request, so that the next one like it need not."""
+        async with self.client() as client:
+            client.send(request)
+            await client.reply()
+        await until(lambda: not self.server.stats().connections_open)
+
+    def client(self) -> AbstractAsyncContextManager[RawClient]:
+        """Connect."""
+        return RawClient.connected(self.server.port)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing of any call is left."""
+        return (
+            not self.calls.under_way
+            and not self.front_end.call_limits.under_way
+            and not self.upstream.stats().connections_in_use
+            and not self.cache.store.tickets
+            and not len(self.front_end.flights)
+            and not self.server.stats().requests_in_progress
+        )
+
+
+@asynccontextmanager
+async def plain_fixture(
+    *namenodes: RawNameNode,
+    limits: LimitSettings | None = None,
+    is_plain: bool = True,
+    join_wait_s: float = 0.5,
+) -> AsyncIterator[PlainScene]:
+    """Run it; the first NameNode is active, and only paths below /kept may be kept."""
+    limits = limits or limits_of_tests()
+    pool = FakePool(tuple(each.namenode for each in namenodes))
+    pool.make_active(namenodes[0].namenode, TERM)
+    clock = FakeClock()
+    cache, queries = make_cache(clock, glob=("/kept/*",)), HeldNameNode()
+    proxy = ProxySettings(join_wait_s=join_wait_s)
+    async with (
+        Upstream(pool, limits, boottime) as upstream,
+        FrontEnd(cache, upstream, queries, ManualSignal(), proxy, clock, limits) as front,
+    ):
+        front.cookies = upstream.cookies
+        calls = PlainCalls(front, cache, upstream, clock, limits)
+        fast_path = fast_path_alone(boottime)
+        fast_path.whole_blocks = calls.blocks.without_credential
+        server = Server(front.handle, fast_path, limits, calls if is_plain else None)
+        await server.start("127.0.0.1", 0)
+        try:
+            yield PlainScene(server, upstream, front, calls, pool, cache, queries)
+        finally:
+            await server.stop()
+
+
+class Held:
+    """An act that waits until it is told what to say."""
+
+    def __init__(self) -> None:
+        self.came = asyncio.Event()
+        self.goes_on = asyncio.Event()
+        self.parts: tuple[bytes, ...] = (LISTED,)
+
+    async def __call__(self, heard: Heard) -> None:
+        """Answer later."""
+        self.came.set()
+        await self.goes_on.wait()
+        for part in self.parts:
+            await heard.say(part)
+
+
+async def under_way(s: PlainScene, held: Held, client: RawClient, request: bytes = LIST) -> None:
+    """Send a call and have it wait at the NameNode."""
+    client.send(request)
+    await held.came.wait()
+    assert s.calls.under_way == 1
+    assert s.server.stats().requests_in_progress == 1
+
+
+def quick_of(s: PlainScene) -> QuickConnection:
+    """Return the one connection that is served without aiohttp."""
+    (quick,) = s.server._quick  # noqa: SLF001 - nothing outside shows which way a connection is served
+    return quick

@@ -1,0 +1,63 @@
+"""A bounded part of the work is done in each turn of the loop, and what comes between goes first."""
+
+import asyncio
+
+from nncache.proxy.paced_work import PacedWork
+
+
+async def _turn() -> None:
+    await asyncio.sleep(0)
+
+
+async def test_one_with_much_to_do_is_worked_on_over_some_turns() -> None:
+    """No turn does more than it may."""
+    left, done = {"a": 25}, list[int]()
+
+    def work(one: str, most: int) -> int:
+        part = min(most, left[one])
+        done.append(part)
+        left[one] -= part
+        if left[one]:
+            turns.add(one)
+        return part
+
+    turns = PacedWork(work, 10)
+    turns.add("a")
+    assert not done, "it waits for its turn"
+    for seen in ([10], [10, 10], [10, 10, 5], [10, 10, 5]):
+        await _turn()
+        assert done == seen
+
+
+async def test_many_share_a_turn_in_their_order() -> None:
+    """And one that is added twice is worked on once."""
+    order = list[str]()
+
+    def work(one: str, _: int) -> int:
+        order.append(one)
+        return 4
+
+    turns = PacedWork(work, 10)
+    for one in ("a", "b", "a", "c", "d"):
+        turns.add(one)
+    await _turn()
+    assert order == ["a", "b", "c"]
+    await _turn()
+    assert order == ["a", "b", "c", "d"]
+
+
+async def test_what_comes_between_two_turns_goes_first() -> None:
+    """A crowd does not stop another callback of the loop."""
+    order = list[str]()
+
+    def work(one: str, _: int) -> int:
+        order.append(one)
+        return 10
+
+    turns = PacedWork(work, 10)
+    for one in ("a", "b"):
+        turns.add(one)
+    asyncio.get_running_loop().call_soon(order.append, "other")
+    await _turn()
+    await _turn()
+    assert order == ["a", "other", "b"]

@@ -1,0 +1,93 @@
+"""Writes above a real cache, with a NameNode that waits for the test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp.test_utils import make_mocked_request
+
+from nncache.cache import EntryKind, Fetch, Known, MetadataCache, Reply, Serve
+from nncache.hadoop.calls import parse_call
+from nncache.proxy.cache_status import Bypass, forwarded
+from nncache.proxy.messages import RequestHead
+from nncache.proxy.ports import Streamer, WriteRight
+from nncache.proxy.writes import Writes
+from tests.patience import HANG_S
+from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, caller, make_cache, turns
+
+METHOD = forwarded(Bypass.METHOD, is_shown=False)
+"""What these writes say of themselves."""
+
+
+@dataclass
+class Fixture:
+    """Writes above a real cache that holds a few paths."""
+
+    clock: FakeClock
+    cache: MetadataCache
+    namenode: HeldNameNode
+    signal: ManualSignal
+    tasks: asyncio.TaskGroup
+    query_timeout_s: float
+    writes: Writes | None = None
+
+    def fill(self, *paths: str, kind: EntryKind = EntryKind.MISSING) -> None:
+        """Let the cache know these paths."""
+        for path in paths:
+            decision = self.cache.lookup(path, caller(), self.clock(), may_wait=False)
+            assert isinstance(decision, Fetch)
+            reply = Reply(404 if kind is EntryKind.MISSING else 200, (), b"kept")
+            known = Known(reply=reply, kind=kind, replied_at=self.clock(), term=TERM)
+            self.cache.conclude(decision.ticket, known)
+            assert self.is_hit(path)
+
+    def is_hit(self, path: str) -> bool:
+        """Whether the path would be served."""
+        return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
+
+    async def cover(self) -> None:
+        """Let all that has been acknowledged by now be applied, once somebody waits for that."""
+        await turns()
+        assert self.signal.waiting
+        self.cache.cover(self.clock(), 101)
+        self.signal.moved()
+
+    def write(self, method: str, target: str, streamer: Streamer) -> asyncio.Task[object]:
+        """Let a client write."""
+        return self.tasks.create_task(self.writing(method, target, streamer))
+
+    def writing(self, method: str, target: str, streamer: Streamer) -> Coroutine[Any, Any, object]:
+        """Return what a client does that writes."""
+        return self.passing(RequestHead(method, f"/webhdfs/v1{target}", ()), streamer)
+
+    def passing(self, head: RequestHead, streamer: Streamer) -> Coroutine[Any, Any, object]:
+        """Return what is done with a request whose head this is."""
+        self.writes = Writes(
+            self.cache,
+            streamer,
+            self.namenode,
+            self.signal,
+            self.clock,
+            tasks=self.tasks,
+            query_timeout_s=self.query_timeout_s,
+            two_step_timeout_s=self.query_timeout_s,
+        )
+        request, call = make_mocked_request(head.method, head.target), parse_call(head.method, head.target)
+        return self.writes.pass_through(request, head, call, lambda _: (METHOD,))
+
+
+@asynccontextmanager
+async def fixture(query_timeout_s: float = 5.0) -> AsyncIterator[Fixture]:
+    """Make a scene; leaving it waits for its writes."""
+    clock = FakeClock()
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        yield Fixture(
+            clock,
+            make_cache(clock),
+            HeldNameNode(rights={"/w": WriteRight.GRANTED}),
+            ManualSignal(),
+            tasks,
+            query_timeout_s,
+        )

@@ -1,0 +1,353 @@
+"""One world of the model: rounds of races in lanes side by side, each brought to rest and judged.
+
+(tests/races/model_simulation.py)
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Self
+
+from nncache.cache import Conclusion
+from nncache.hadoop.election_view import HaState
+from nncache.proxy.wait_groups import Group
+from tests.invalidation.virtual_time import clock
+from tests.model.channels import ChannelName
+from tests.model.guarantee import Guarantee
+from tests.model.system import System
+from tests.races.figures import Figures
+from tests.races.model_changes import behind
+from tests.races.model_ground import GLOBS, LAYOUT, USERS, Lane, anew
+from tests.races.model_plan import Client, Race
+from tests.races.model_round import Applying, Running
+from tests.races.steering import LABEL, FakeCluster
+
+HANGS_S: Final = 60.0
+"""Of virtual time: what has not ended by then never will."""
+
+_CHECKED_EVERY: Final = 4
+"""The cache's own invariants, in rounds: it takes as long as some races."""
+
+_WINDOW_S: Final = 6.0
+_CLOSED_AFTER_S: Final = 3.2
+_SILENT_S: Final = 1.0
+_STAYS_S: Final = 0.3
+"""How long a held task stays for what may itself wait for it."""
+
+
+class Simulation:
+    """A system with its lanes. Use it as an async context, on a steered loop."""
+
+    def __init__(self, seed: str, channel: ChannelName, *, lanes: int, name: str) -> None:
+        self.chance = random.Random(seed)
+        self.channel = channel
+        self.lanes = tuple(map(Lane.of, range(lanes)))
+        self.figures = Figures(name)
+        self.stands: Counter[FakeCluster] = Counter()  # of races that were held there
+        self.applying = Applying()
+        self.system = System(
+            self.chance,
+            channel,
+            layout=LAYOUT,
+            globs=GLOBS,
+            poll_interval_s=self.chance.choice((1.0, 2.0)),
+            grants=self.chance.choice(("per_directory", "per_path")),
+            two_step_window_s=_WINDOW_S,
+            two_step_query_timeout_s=_SILENT_S / 3,
+        )
+        self._name = name
+        self._cache, self._judge = self.system.cache, self.system.judge
+        self._cluster = self.system.cluster
+        self._cache.on_fetch = _told_to_ask
+        self._label_turns()
+        self._cache.on_conclude = _told_conclusion
+        self._running: list[Running] = []
+        self._rounds = 0
+        self._lost_tickets = 0  # of conclusions that failed because the race wanted it
+        self._failed = 0  # how often the cache did so
+
+    def _label_turns(self) -> None:
+        """Have each group of kept requests served in the name of its own lane: one turn serves those of all."""
+        turns = self.system.front_end.waits._turns  # noqa: SLF001 - as whom a turn works is known nowhere else
+        work = turns._work  # noqa: SLF001 - as above
+
+        def serve(group: Group, most: int) -> int:
+            paths = (wait.read.plain.path for wait in group.kept)
+            path = next(paths, "")
+            label = LABEL.set(
+                next((each for each in self._running if path.startswith(f"{each.lane.top}/")), None)
+            )
+            try:
+                return work(group, most)
+            finally:
+                LABEL.reset(label)
+
+        turns._work = serve  # noqa: SLF001 - as above
+
+    async def __aenter__(self) -> Self:
+        self._cluster.write_nothing()  # an empty log can't be read
+        LABEL.set(self.applying)
+        await self.system.__aenter__()
+        LABEL.set(None)
+        await self._covered()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.applying.is_looked_at = False
+        for hold in (self.applying.hold, *(each.hold for each in self._running)):
+            if hold is not None:
+                hold.release()
+        await self.system.__aexit__(*error)
+
+    # -- rounds --------------------------------------------------------------------------------------------------------
+
+    async def race(self, races: Sequence[Race], *, is_meant: bool = True) -> list[Running]:
+        """Run one round of races whose tasks are held as they work for a client; return how each went."""
+        running = await self._set_up(races, is_meant=is_meant)
+        for each in running:
+            each.begin()
+        await self._until_settled(running)
+        self._judge.sweep()
+        troubles = {each.race.meanwhile.trouble for each in running} - {None}
+        for trouble in troubles:
+            assert trouble is not None
+            await trouble(self.system, self.chance)
+        await self._wait(_STAYS_S, (each.then for each in running))
+        if any(each.race.meanwhile.is_covered for each in running):
+            await self._heal()
+            await self._covered()
+        for each in running:
+            each.release()
+        await self._rest(running)
+        for each in running:
+            if each.fake_cluster is not None and (each.is_anything or troubles):
+                self._count(each, each.fake_cluster)
+        self._tell(running)
+        return running
+
+    async def race_applying(self, races: Sequence[Race]) -> list[Running]:
+        """Run one round in which the way of a change into the cache is held."""
+        chance, applying = self.chance, self.applying
+        running = await self._set_up(races, is_meant=False)
+        applying.is_looked_at = True
+        troubles = [each.race.meanwhile.trouble for each in running]
+        trouble = next((each for each in troubles if each is not None), None)
+        has_zookeeper = self.channel is ChannelName.ZOOKEEPER
+        applying.aim(chance, is_troubled=trouble is not None, has_zookeeper=has_zookeeper)
+        is_late = chance.random() < 0.5
+        if not is_late:
+            self._happen(running)
+        if trouble is not None:
+            await trouble(self.system, chance)
+        self.system.consumer.request_probe()
+        deadline = clock() + 2.0
+        while applying.fake_cluster is None and clock() < deadline:  # noqa: ASYNC110 - it costs no time here
+            await asyncio.sleep(0.003)
+        for each in running:
+            each.begin()
+        if is_late:
+            self._happen(running)
+        await self._wait(chance.choice((0.0, 0.0005, 0.002, 0.02)), ())
+        self._judge.sweep()
+        await self._wait(chance.choice((0.0, _STAYS_S)), (task for each in running for task in each.tasks))
+        fake_cluster, hold = applying.fake_cluster, applying.hold
+        applying.is_aiming = False
+        if hold is not None and fake_cluster is not None:
+            hold.release(self._applier_goes_on(fake_cluster, running))
+        await asyncio.sleep(0)
+        self._judge.sweep()
+        await self._rest(running)
+        if fake_cluster is not None:
+            for each in running:
+                if each.is_anything or trouble is not None:
+                    self._count(each, fake_cluster)
+        self._tell(running)
+        return running
+
+    def _applier_goes_on(self, fake_cluster: FakeCluster, running: Sequence[Running]) -> Any:
+        """Return an error for the held task, where one belongs."""
+        verdict = running[0].race.meanwhile.verdict
+        if verdict is None or len(fake_cluster.places) < 2:
+            return None
+        thrown = verdict()
+        return thrown if hasattr(thrown, "error") else None
+
+    def _happen(self, running: Sequence[Running]) -> None:
+        for each in running:
+            at_once = each.race.meanwhile.at_once
+            each.is_anything = at_once is not None and at_once(self.system, each.lane, each.path)
+
+    def _count(self, each: Running, fake_cluster: FakeCluster) -> None:
+        figures = self.figures
+        figures.races += 1
+        self.stands[fake_cluster] += 1
+        figures.disturbances[each.race.meanwhile.name] += 1
+        if each.is_fill:
+            figures.fills += 1
+            if any(conclusion.is_shareable for conclusion in each.conclusions):
+                figures.kept += 1
+            elif Conclusion.SPOILED in each.conclusions:
+                figures.spoiled += 1
+
+    # -- parts of a round ----------------------------------------------------------------------------------------------
+
+    async def _set_up(self, races: Sequence[Race], *, is_meant: bool) -> list[Running]:
+        """Make the lanes anew, and everything as each race wants it."""
+        system = self.system
+        self._cluster.write(anew(self.lanes))
+        await self._covered()
+        while self._windows():
+            await asyncio.sleep(_WINDOW_S / 2)
+            await self._covered()
+        self._cluster.forget_history(lambda _, directory: directory == "/")
+        system.call_takes_s = 0.0
+        running = [
+            Running(race, lane, system, is_meant=is_meant)
+            for race, lane in zip(races, self.lanes, strict=False)
+        ]
+        self._running = running
+        for each in running:
+            if each.race.start.first is not None:
+                behind(system, each.race.start.first(each.lane, each.path))
+        if any(each.race.start.first is not None for each in running):
+            await self._covered()
+        await self._done(
+            client
+            for each in running
+            if each.race.start.covered
+            for client in each.race.start.covered(system, each.lane, each.path)
+        )
+        await self._covered()
+        await self._done(
+            client
+            for each in running
+            if each.race.start.fresh
+            for client in each.race.start.fresh(system, each.lane, each.path)
+        )
+        start = races[0].start
+        if start.is_gate_closed:
+            self._cluster.active.is_reachable = False
+            await asyncio.sleep(_CLOSED_AFTER_S)
+        if start.is_silent or start.is_refused:
+            system.queries.is_silent, system.queries.is_refused = start.is_silent, start.is_refused
+            asyncio.get_running_loop().call_later(_SILENT_S, self._speak)
+        system.call_takes_s = self.chance.choice((0.001, 0.001, 0.001, 0.01, 0.08))
+        for each in running:
+            if each.race.start.beside:
+                for client in each.race.start.beside(system, each.lane, each.path):
+                    system.come(client)
+        await asyncio.sleep(0)
+        return running
+
+    def _speak(self) -> None:
+        self.system.queries.is_silent = self.system.queries.is_refused = False
+
+    def _windows(self) -> int:
+        """Return how many two-step writes are under way, for all that the cache knows."""
+        self._cache.explain("/any", clock())  # it takes note of those that time has ended
+        return self._cache.stats(clock()).windows
+
+    async def _done(self, clients: Iterator[Client]) -> None:
+        tasks = [self.system.come(client) for client in clients]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _until_settled(self, running: Sequence[Running]) -> None:
+        deadline = clock() + HANGS_S
+        while clock() < deadline and not all(each.is_settled for each in running):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.003)
+
+    async def _wait(self, timeout_s: float, tasks: Iterator[asyncio.Task[Any] | None] | tuple[()]) -> None:
+        waited = [task for task in tasks if task is not None]
+        if waited:
+            await asyncio.wait(waited, timeout=timeout_s)
+        elif timeout_s < _STAYS_S:
+            await asyncio.sleep(timeout_s)
+
+    async def _covered(self) -> None:
+        """Wait until all that was acknowledged before now is known to be applied."""
+        since, consumer, gate = clock(), self.system.consumer, self._cache.gate
+        while gate.fresh_as_of <= since:  # what is acknowledged at this very moment counts
+            consumer.request_probe()
+            await consumer.wait_covered(1.0)
+            if clock() > since + HANGS_S:
+                self._say(f"no coverage within {HANGS_S:g} s")
+                return
+
+    async def _heal(self) -> None:
+        self._cluster.sync()
+        for namenode in self._cluster.namenodes:
+            namenode.is_reachable = namenode.answers_jmx = namenode.answers_journal = True
+            namenode.during_call = None
+            namenode.state = HaState.ACTIVE if namenode is self._cluster.active else HaState.STANDBY
+        self._speak()
+        self.system.channel.heal()
+
+    async def _rest(self, running: Sequence[Running]) -> None:
+        """Let everything end, and judge it."""
+        system = self.system
+        await asyncio.sleep(0)
+        self._judge.sweep()
+        await self._heal()
+        tasks = [task for each in running for task in (*each.tasks, each.then) if task is not None]
+        _, pending = await asyncio.wait(tasks, timeout=HANGS_S)
+        for task in pending:
+            self._say(f"a client waits for ever: {task.get_coro()}")
+            task.cancel()
+        system.call_takes_s = 0.0
+        self._judge.sweep()
+        await self._covered()
+        self._judge.sweep()
+        held = [
+            each
+            for each in running
+            if each.fake_cluster is not None or self.applying.fake_cluster is not None
+        ]
+        await self._done(system.read(each.path, user) for each in held for user in USERS)
+        await system.clients_left()
+        deadline = clock() + HANGS_S
+        while system.front_end.stats().flights and clock() < deadline:  # noqa: ASYNC110 - it costs no time here
+            await asyncio.sleep(1.0)  # nobody waits for them any more
+        self._judge.sweep()
+        if flights := system.front_end.stats().flights:
+            self._say(f"{flights} flights are left")
+        tickets = self._cache.stats(clock()).tickets
+        if tickets != self._lost_tickets and self._cache.failed == self._failed:
+            self._say(f"{tickets} tickets are left")
+        self._lost_tickets, self._failed = tickets, self._cache.failed
+        self._rounds += 1
+        if self._rounds % _CHECKED_EVERY == 0:
+            try:
+                self._cache.check()
+            except AssertionError as broken:
+                self._say(f"the cache's own invariants do not hold: {broken!r}")
+
+    def _say(self, what: str) -> None:
+        self._judge.say(Guarantee.FAIL_TO_NAMENODE, what)
+
+    def _tell(self, running: Sequence[Running]) -> None:
+        """Write down what was found in this round."""
+        for violation in self._judge.violations:
+            found = [each for each in running if each.lane.top in violation.what]
+            if (
+                violation.guarantee is Guarantee.FAIL_TO_NAMENODE
+                and found
+                and all(each.failure is not None and each.failure in violation.what for each in found)
+            ):
+                continue
+            races = "; ".join(f"{each.race} at {each.fake_cluster}" for each in found)
+            self.figures.violations.append(f"{violation.guarantee}: {violation.what} [{self._name}: {races}]")
+        self._judge.violations.clear()
+
+
+def _told_to_ask() -> None:
+    label = LABEL.get()
+    if isinstance(label, Running):
+        label.asked()
+
+
+def _told_conclusion(conclusion: Conclusion) -> None:
+    label = LABEL.get()
+    if isinstance(label, Running):
+        label.concluded(conclusion)

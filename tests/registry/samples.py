@@ -1,0 +1,50 @@
+"""A registry for a test, on the fake ZooKeeper or on the cluster's."""
+
+import asyncio
+import contextlib
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+from nncache.registry.access import AccessPolicy
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord, uri_endpoint
+from nncache.testbed import Cluster
+from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.coordination.simulations import connected, remove
+
+WEBHDFS = ServiceRecord(
+    description="a proxy",
+    external=(uri_endpoint("org.apache.hadoop.webhdfs", "REST", "http://h:1/webhdfs/v1"),),
+)
+
+
+def fake_registry(access: AccessPolicy = AccessPolicy()) -> Registry:  # noqa: B008 - a value that never changes
+    """Return a registry on a fake of its own."""
+    return Registry(FakeZooKeeper(time.monotonic).session(), "/registry", access)
+
+
+@contextlib.asynccontextmanager
+async def real_registry(cluster: Cluster) -> AsyncIterator[Registry]:
+    """Yield a registry on the cluster's ZooKeeper with a root of its own, which is removed."""
+    assert cluster.zookeeper is not None
+    async with connected(cluster.zookeeper.address) as session:
+        registry = Registry(session, f"/registry-{uuid.uuid4().hex[:12]}", AccessPolicy())
+        await registry.make_root()
+        yield registry
+        for name in await registry.list("/"):
+            await registry.delete(f"/{name}", recursive=True)
+
+
+@contextlib.contextmanager
+def place_of_its_own(cluster: Cluster) -> Iterator[dict[str, str]]:
+    """Yield the settings of a registry on the cluster's ZooKeeper that no other test uses; all of it is removed."""
+    assert cluster.zookeeper is not None
+    address, root = cluster.zookeeper.address, f"/registry-{uuid.uuid4().hex[:12]}"
+    yield {"zookeeper": address, "registry_root": root}
+
+    async def clean() -> None:
+        async with connected(address) as session:
+            await remove(session, root)
+
+    asyncio.run(clean())
