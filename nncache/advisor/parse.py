@@ -45,6 +45,9 @@ _IS_USUAL: Final = " and ".join(
     )
 )
 
+_OF_EVENTS: Final = ("ugi", "cmd", "src", "dst", "proto", "callerContext")
+"""The fields of which an event is made."""
+
 USUAL_STAMP: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[,.][0-9]{3}(?![0-9Z+-])"
 STAMP: Final = (
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})"
@@ -75,10 +78,51 @@ _COMBINED: Final = (
 )
 
 
+_ALLOWED: Final = "endswith(get(f, 0), 'true')"
+
+
 def read_lines(spark: SparkSession, inputs: Sequence[str]) -> DataFrame:
     """Return the lines of files, directories and wildcards, compressed or not, as the column `value`."""
     reader = spark.read.option("lineSep", "\n").option("recursiveFileLookup", "true")
     return reader.text(list(inputs)).select("value")
+
+
+def write_events(lines: DataFrame, place: str) -> None:
+    """Write the events of lines as Parquet, by day.
+
+    Nearly all lines are usual audit lines. For these there is a look that is short enough for Java to compile; it
+    writes the others as they are, from where a second look, `events`, takes them.
+    """
+    usual_events(lines).write.mode("overwrite").partitionBy("day").parquet(place)
+    others = lines.sparkSession.read.parquet(place).where("raw is not null").selectExpr("raw as value")
+    if not others.isEmpty():
+        events(others).write.mode("append").partitionBy("day").parquet(place)
+
+
+def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
+    """Return what `write_events` has written."""
+    return spark.read.parquet(*places).where("raw is null").drop("raw")
+
+
+def usual_events(lines: DataFrame) -> DataFrame:
+    """Return the events of usual audit lines; of any other line `raw` is the line, and all else is null."""
+    found = _with_places(_clean(lines), "line")
+    head = F.expr("get(f, 0)")
+    at = F.when(head.rlike(USUAL_STAMP), F.unix_millis(_usual_moment(head)))
+    found = found.withColumn("at", at).withColumn("is_usual", F.expr("is_usual and at is not null"))
+    usual = F.col("is_usual")
+    found = found.select(
+        F.when(~usual, F.col("line")).alias("raw"),
+        F.when(usual, F.col("at")).alias("at"),
+        F.when(usual, F.expr(_ALLOWED)).alias("allowed"),
+        *(F.when(usual, _placed(name)).alias(name) for name in _OF_EVENTS),
+    )
+    found = found.select("raw", "at", "allowed", *(_said(name).alias(name) for name in _OF_EVENTS))
+    form = F.when(F.col("raw").isNull(), AUDIT).alias("form")
+    audit = (column.alias(name) for name, column in _audit().items())
+    return _finished(
+        found.select("raw", form, "at", "allowed", *audit, F.lit(None).cast("string").alias("detail"))
+    )
 
 
 def fields(lines: DataFrame) -> DataFrame:
@@ -86,43 +130,66 @@ def fields(lines: DataFrame) -> DataFrame:
 
     `at` is in ms since the epoch, in the session's time zone where the line names none.
     """
-    found = lines.select(F.expr(r"rtrim('\r\n', make_valid_utf8(value)) as line"))
-    found = found.withColumn("is_json", F.col("line").startswith("{"))
+    found = _clean(lines).withColumn("is_json", F.col("line").startswith("{"))
     within = F.rtrim(_unescaped(F.regexp_extract("line", JSON_MESSAGE, 1)), F.lit("\r\n"))
     message = F.when(F.col("is_json"), within).otherwise(F.col("line"))
     found = found.withColumn("message", message)
-    tabs = r"if(contains(message, '#011ugi='), replace(message, '#011', '\t'), message)"  # as rsyslog writes tabs
-    found = found.withColumn("message", F.expr(tabs)).withColumn("f", F.split("message", "\t"))
-    found = found.withColumn("p", F.expr("if(startswith(get(f, 7), 'trackingId='), 8, 7)"))
-    found = found.withColumn("is_usual", F.expr(f"coalesce({_IS_USUAL}, false)"))
+    as_rsyslog = r"contains(message, '#011ugi=') and not contains(message, '\tugi=')"
+    tabs = rf"if({as_rsyslog}, replace(message, '#011', '\t'), message)"
+    found = _with_places(found.withColumn("message", F.expr(tabs)), "message")
     is_odd = F.expr("not is_usual and size(f) >= 8") & F.col("message").rlike(LINE)
     odd = F.array(*(F.regexp_extract("message", LINE, number) for number in range(1, 12)))
     found = found.withColumn("odd", F.when(is_odd, odd))
-    usual = {name: F.expr(f"substr(get(f, {place}), {len(name) + 2})") for name, place in _PLACES.items()}
-    usual["trackingId"] = F.expr("if(p = 8, substr(get(f, 7), 12), null)")
-    optional = {"trackingId", "callerContext"}
     picked = {name: F.get("odd", F.lit(number)) for number, name in enumerate(FIELDS, start=2)}
-    picked = {name: F.nullif(each, F.lit("")) if name in optional else each for name, each in picked.items()}
-    usual = {name: F.nullif(each, F.lit("")) if name in optional else each for name, each in usual.items()}
+    picked |= {name: F.nullif(picked[name], F.lit("")) for name in ("trackingId", "callerContext")}
     found = found.select(
         "line",
         "is_json",
         F.expr("is_usual or odd is not null").alias("is_audit"),
-        F.expr("if(is_usual, endswith(get(f, 0), 'true'), get(odd, 1) = 'true')").alias("allowed"),
+        F.when(F.col("is_usual"), F.expr(_ALLOWED))
+        .otherwise(F.expr("get(odd, 1) = 'true'"))
+        .alias("allowed"),
         F.expr("if(is_usual, get(f, 0), get(odd, 0))").alias("head"),
-        *(F.when(F.col("is_usual"), usual[name]).otherwise(picked[name]).alias(name) for name in FIELDS),
+        *(F.when(F.col("is_usual"), _placed(name)).otherwise(picked[name]).alias(name) for name in FIELDS),
     )
-    usual_at = F.expr("try_cast(translate(substr(head, 1, 23), ',', '.') as timestamp)")
+    head = F.col("head")
     outer = F.when(F.col("is_json"), F.regexp_extract("line", JSON_TIME, 1))
-    odd_at = _moment(F.when(F.col("head").rlike(STAMP), F.col("head")).otherwise(outer))
+    odd_at = _moment(F.when(head.rlike(STAMP), head).otherwise(outer))
     return found.select(
         "line",
         "is_json",
         "is_audit",
-        F.unix_millis(F.when(F.col("head").rlike(USUAL_STAMP), usual_at).otherwise(odd_at)).alias("at"),
+        F.unix_millis(F.when(head.rlike(USUAL_STAMP), _usual_moment(head)).otherwise(odd_at)).alias("at"),
         "allowed",
         *(_said(name).alias(name) for name in FIELDS),
     )
+
+
+def _clean(lines: DataFrame) -> DataFrame:
+    """Return the column `line`: valid UTF-8, and without the end that Windows gives a line."""
+    valid = lines.selectExpr("make_valid_utf8(value) as line")
+    return valid.selectExpr(
+        r"if(endswith(line, '\r'), rtrim('\r\n', line), line) as line"
+    )  # rtrim costs 2 µs
+
+
+def _with_places(lines: DataFrame, message: str) -> DataFrame:
+    """Add the fields of a message as `f`, the place `p` of proto, and whether all are where they usually are."""
+    found = lines.withColumn("f", F.split(message, "\t"))
+    found = found.withColumn("p", F.expr("if(startswith(get(f, 7), 'trackingId='), 8, 7)"))
+    return found.withColumn("is_usual", F.expr(f"coalesce({_IS_USUAL}, false)"))
+
+
+def _placed(name: str) -> Column:
+    """Return a field of a usual line."""
+    if name == "trackingId":
+        return F.nullif(F.expr("if(p = 8, substr(get(f, 7), 12), null)"), F.lit(""))
+    field = F.expr(f"substr(get(f, {_PLACES[name]}), {len(name) + 2})")
+    return F.nullif(field, F.lit("")) if name == "callerContext" else field
+
+
+def _usual_moment(head: Column) -> Column:
+    return F.translate(F.substring(head, 1, 23), ",", ".").try_cast("timestamp")
 
 
 def _in_json(name: str) -> Column:
@@ -171,43 +238,65 @@ def events(lines: DataFrame) -> DataFrame:
     target_path = F.regexp_extract("target", r"^/webhdfs/v1([^?]*)", 1)
     target_path = F.try_url_decode(F.replace(target_path, F.lit("+"), F.lit("%2B")))
     is_status = F.upper(access["operation"]) == "GETFILESTATUS"
-    command = F.substring_index("cmd", " ", 1)
+    of_access = {
+        "at": F.unix_millis(_access_time()),
+        "allowed": F.lit(1) == 1,
+        "user": access["caller"],
+        "cmd": F.when(is_status, F.lit("getfileinfo")).otherwise(F.lower(access["operation"])),
+        "src": F.when(is_status, target_path),
+        "weight": F.greatest(F.lit(1), access["weight"].try_cast("int")),
+        "is_hit": access["result"] == "hit",
+        "is_failed": ~access["status"].isin("200", "404"),
+    }
+    of_ranger = {
+        "at": F.unix_millis(_moment(_in_json("evtTime"))),
+        "allowed": _in_json("result") == "1",
+        "user": _in_json("reqUser"),
+        "cmd": F.coalesce(_in_json("access"), F.lit("access")),
+        "src": _in_json("resource"),
+        "weight": F.coalesce(_in_json("event_count").try_cast("int"), F.lit(1)),
+    }
+    others = {"at": F.col("at"), "allowed": F.col("allowed"), **_audit()}
     is_access, is_ranger = F.col("form") == ACCESS, F.col("form") == RANGER
-    found = found.select(
-        "form",
-        F.when(is_access, F.unix_millis(_access_time()))
-        .when(is_ranger, F.unix_millis(_moment(_in_json("evtTime"))))
-        .otherwise(F.col("at"))
-        .alias("at"),
-        F.when(is_access, F.lit(1) == 1)
-        .when(is_ranger, _in_json("result") == "1")
-        .otherwise(F.col("allowed"))
-        .alias("allowed"),
-        F.when(is_access, access["caller"])
-        .when(is_ranger, _in_json("reqUser"))
-        .otherwise(F.substring_index("ugi", " ", 1))
-        .alias("user"),
-        F.when(is_access, F.when(is_status, F.lit("getfileinfo")).otherwise(F.lower(access["operation"])))
-        .when(is_ranger, F.coalesce(_in_json("access"), F.lit("access")))
-        .otherwise(command)
-        .alias("cmd"),
-        F.when(is_access, F.when(is_status, target_path))
-        .when(is_ranger, _in_json("resource"))
-        .otherwise(F.col("src"))
-        .alias("src"),
-        "dst",
-        (is_access | (F.col("proto") == "webhdfs")).alias("is_web"),
-        F.substring_index("callerContext", "_", 1).alias("framework"),
-        F.when(is_access, F.greatest(F.lit(1), access["weight"].try_cast("int")))
-        .when(is_ranger, F.coalesce(_in_json("event_count").try_cast("int"), F.lit(1)))
-        .otherwise(F.lit(1))
-        .alias("weight"),
-        (is_access & (access["result"] == "hit")).alias("is_hit"),
-        (is_access & ~access["status"].isin("200", "404")).alias("is_failed"),
-        F.when(
-            F.col("form") == UNKNOWN, F.substring(F.regexp_replace("line", r"[\p{L}\p{N}]", "x"), 1, 200)
-        ).alias("detail"),
+    masked = F.substring(F.regexp_replace("line", r"[\p{L}\p{N}]", "x"), 1, 200)
+
+    def by_form(name: str) -> Column:
+        other = others[name]
+        return (
+            F.when(is_access, of_access.get(name, other))
+            .when(is_ranger, of_ranger.get(name, other))
+            .otherwise(other)
+            .alias(name)
+        )
+
+    return _finished(
+        found.select(
+            F.lit(None).cast("string").alias("raw"),
+            "form",
+            *(by_form(name) for name in others if name != "is_web"),
+            (is_access | others["is_web"]).alias("is_web"),
+            F.when(F.col("form") == UNKNOWN, masked).alias("detail"),
+        )
     )
+
+
+def _audit() -> dict[str, Column]:
+    """Return what an audit line's fields say."""
+    return {
+        "user": F.substring_index("ugi", " ", 1),
+        "cmd": F.substring_index("cmd", " ", 1),
+        "src": F.col("src"),
+        "dst": F.col("dst"),
+        "is_web": F.col("proto") == "webhdfs",
+        "framework": F.substring_index("callerContext", "_", 1),
+        "weight": F.lit(1),
+        "is_hit": F.lit(1) == 0,
+        "is_failed": F.lit(1) == 0,
+    }
+
+
+def _finished(found: DataFrame) -> DataFrame:
+    """Bring paths into one spelling, leave out those that do not matter, and add `day` and `skeleton`."""
     reads = F.col("cmd") == "getfileinfo"
     opened = (F.col("cmd") == "open") & F.col("is_web")
     has_path = reads | opened | F.col("cmd").isin(*EVENTS) | (F.col("form") == RANGER)

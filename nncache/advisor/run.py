@@ -175,8 +175,8 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
         raise AdvisorError("give either logs or the events of an earlier run, not both")
     if not ready:
         lines = parse.read_lines(spark, question.inputs)
-        parse.events(lines).write.mode("overwrite").partitionBy("day").parquet(question.events)
-    events = spark.read.parquet(*(ready or [question.events]))
+        parse.write_events(lines, question.events)
+    events = parse.read_events(spark, ready or [question.events])
     at = F.col("at")
     if question.since is not None:
         events = events.where(at.isNull() | (at >= question.since))
@@ -232,65 +232,66 @@ class _Counted:
 
 
 def _counted(events: DataFrame) -> _Counted:
-    """Count by hour, or by minute of a short log: from one scan, of which the groups are few."""
+    """Count by hour, or by minute of a short log. Each scan reads the few columns that it groups by."""
     is_known = F.col("form") != parse.UNKNOWN
     first, last = events.where(is_known).agg(F.min("at"), F.max("at")).collect()[0]
     span_ms = 0 if first is None else last - first
     bucket_ms = MINUTE_MS if span_ms < SHORT_MS else HOUR_MS
     bucket = F.floor(F.col("at") / bucket_ms).alias("bucket")
-    load = events.groupBy("form", "cmd", "is_web", "framework", "user", "is_hit", bucket)
-    counts = load.agg(F.count("*").alias("lines"), F.sum("weight").alias("calls")).cache()
+    grouped = events.groupBy("form", "cmd", "is_web", "is_hit", bucket)
+    counts = grouped.agg(F.count("*").alias("lines"), F.sum("weight").alias("calls")).cache()
     try:
         return _counted_from(counts, events, first or 0, last or 0, bucket_ms)
     finally:
         counts.unpersist()
 
 
-def _counted_from(load: DataFrame, events: DataFrame, first: int, last: int, bucket_ms: int) -> _Counted:
-    forms = load.groupBy("form").agg(F.sum("lines").alias("lines")).collect()
+def _counted_from(counts: DataFrame, events: DataFrame, first: int, last: int, bucket_ms: int) -> _Counted:
+    forms = counts.groupBy("form").agg(F.sum("lines").alias("lines")).collect()
     lines = {row["form"]: row["lines"] for row in forms}
-    has_audit = parse.AUDIT in lines
-    checks, load = load.where(F.col("form") == parse.RANGER), load.where(_counts(has_audit=has_audit))
+    has_audit, unknown = parse.AUDIT in lines, lines.get(parse.UNKNOWN, 0)
+    is_call = _counts(has_audit=has_audit)
+    load, each = counts.where(is_call), events.where(is_call).withColumn("calls", F.col("weight"))
     is_status = F.col("cmd") == "getfileinfo"
     statuses = F.sum(F.when(is_status, F.col("calls")).otherwise(0)).alias("statuses")
     calls = F.sum("calls").alias("calls")
-    by_bucket = load.groupBy("bucket").agg(calls, statuses)
-    asked = {row["bucket"]: (row["calls"], row["statuses"]) for row in by_bucket.collect()}
+    asked = {
+        row["bucket"]: (row["calls"], row["statuses"])
+        for row in load.groupBy("bucket").agg(calls, statuses).collect()
+    }
+    by_application = F.coalesce("framework", F.lit("(no caller context)"))
     loads = tuple(
         Load(
             title=title,
             rows=tuple(
                 (str(row["name"]), row["calls"], row["statuses"])
-                for row in load.groupBy(name.alias("name"))
+                for row in found.groupBy(name.alias("name"))
                 .agg(calls, statuses)
                 .orderBy(F.desc("calls"), "name")
                 .limit(20)
                 .collect()
             ),
         )
-        for title, name in (
-            ("command", F.col("cmd")),
-            ("user", F.col("user")),
-            ("application", F.coalesce("framework", F.lit("(no caller context)"))),
+        for title, found, name in (
+            ("command", load, F.col("cmd")),
+            ("user", each, F.col("user")),
+            ("application", each, by_application),
         )
     )
-    web = F.sum(F.when(is_status & F.col("is_web"), F.col("calls")).otherwise(0)).alias("web")
-    opened = F.sum(F.when((F.col("cmd") == "open") & F.col("is_web"), F.col("calls")).otherwise(0)).alias(
-        "opened"
-    )
+    is_web = F.col("is_web")
+    web = F.sum(F.when(is_status & is_web, F.col("calls")).otherwise(0)).alias("web")
+    opened = F.sum(F.when((F.col("cmd") == "open") & is_web, F.col("calls")).otherwise(0)).alias("opened")
     (sums,) = load.agg(statuses, web, opened).collect()
     of_open = min(sums["opened"] or 0, sums["web"] or 0)
-    unknown = lines.get(parse.UNKNOWN, 0)
-    examples = (
-        events.where(F.col("form") == parse.UNKNOWN).select("detail").limit(3).collect() if unknown else []
+    examples = events.where(F.col("form") == parse.UNKNOWN).select("detail").limit(3)
+    checks = (
+        events.where(F.col("form") == parse.RANGER).groupBy("user", "cmd").agg(F.sum("weight").alias("calls"))
     )
-    ranger = (
-        checks.groupBy("user", "cmd").agg(calls).orderBy(F.desc("calls"), "user", "cmd").limit(20).collect()
-    )
+    checks = checks.orderBy(F.desc("calls"), "user", "cmd").limit(20)
     return _Counted(
         lines=sum(lines.values()),
         unknown=unknown,
-        examples=tuple(row["detail"] for row in examples),
+        examples=tuple(row["detail"] for row in examples.collect()) if unknown else (),
         first_ms=first,
         last_ms=last,
         bucket_ms=bucket_ms,
@@ -300,7 +301,9 @@ def _counted_from(load: DataFrame, events: DataFrame, first: int, last: int, buc
         of_open=of_open,
         asked=asked,
         loads=loads,
-        ranger=tuple((row["user"], row["cmd"], row["calls"]) for row in ranger),
+        ranger=tuple((row["user"], row["cmd"], row["calls"]) for row in checks.collect())
+        if parse.RANGER in lines
+        else (),
     )
 
 

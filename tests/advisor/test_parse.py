@@ -76,6 +76,19 @@ def test_damaged_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> No
     assert differences(spark, tmp_path, list(fuzzed(1, 20_000))) == []
 
 
+def test_the_short_look_and_the_long_one_agree(spark: SparkSession, tmp_path: Path) -> None:
+    """Of whole lines and damaged ones, and the short look takes the usual ones."""
+    file, place = tmp_path / "lines.log", str(tmp_path / "events.parquet")
+    file.write_bytes(b"".join(line + b"\n" for line in fuzzed(2, 10_000)))
+    lines = parse.read_lines(spark, [str(file)])
+    parse.write_events(lines, place)
+    shortly = parse.read_events(spark, [place])
+    at_length = parse.events(lines).select(shortly.columns)
+    assert shortly.exceptAll(at_length).collect() == []
+    assert at_length.exceptAll(shortly).collect() == []
+    assert parse.usual_events(lines).where("raw is null").count() > 2_000
+
+
 def test_a_line_may_be_as_long_as_it_likes(spark: SparkSession, tmp_path: Path) -> None:
     """Escapes of a whole path, a megabyte of tabs or of quotes: Java's regular expressions need no stack for them."""
     usual = REAL[-1][1].rstrip("\r")

@@ -59,7 +59,7 @@ def read_line(raw: bytes, zone: ZoneInfo = UTC) -> AuditLine | None:
     message, outer = line, None
     if line.startswith("{"):
         message, outer = _unwrapped(line)
-    if "#011ugi=" in message:
+    if "#011ugi=" in message and "\tugi=" not in message:
         message = message.replace("#011", "\t")
     found = _LINE.match(message)
     if found is None:
