@@ -273,18 +273,15 @@ async def test_a_cancelled_read_loses_nothing() -> None:
     assert txids([await on.source.read()]) == [11]
 
 
-def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """One line when it lasts, one when it is over."""
-
-    async def story(on: FakeCluster) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        on.namenode.is_reachable = False
-        on.namenode.cut()
-        asyncio.get_running_loop().call_later(20.0, lambda: setattr(on.namenode, "is_reachable", True))
-        await on.source.read()
-        await until(lambda: on.namenode.is_reachable)
-
-    with caplog.at_level(logging.INFO):
-        play(story)
+    caplog.set_level(logging.INFO)
+    on = fake_cluster()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.is_reachable = False
+    on.namenode.cut()
+    asyncio.get_running_loop().call_later(20.0, lambda: setattr(on.namenode, "is_reachable", True))
+    await on.source.read()
+    await until(lambda: on.namenode.is_reachable)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]

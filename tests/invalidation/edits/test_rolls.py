@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from nncache.invalidation.edits.poller import ROLL_WAIT_S
-from tests.invalidation.fake_cluster import FakeCluster, fake_cluster, play
+from tests.invalidation.fake_cluster import fake_cluster
 from tests.invalidation.fakes import ACCESS_CONTROL, remote_error
 from tests.invalidation.virtual_time import clock
 
@@ -49,21 +49,18 @@ async def test_a_slow_roll_does_not_delay_polls() -> None:
     assert on.source.stats().rolls == 1
 
 
-def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
     """Reading goes on, the log says what follows."""
-
-    async def story(on: FakeCluster) -> None:
-        on.namenode.roll_refusal = remote_error(ACCESS_CONTROL)
-        on.namenode.takes_s = 0.02
-        await on.source.start(None)
-        for _ in range(20):
-            await asyncio.sleep(10)
-            on.namenode.unlink("/a")
-            await on.read_until(lambda read: bool(read.batches))
-        assert (on.source.stats().rolls_failed, on.source.stats().rolls) == (1, 0)
-
-    with caplog.at_level(logging.WARNING):
-        play(story)
+    caplog.set_level(logging.WARNING)
+    on = fake_cluster()
+    on.namenode.roll_refusal = remote_error(ACCESS_CONTROL)
+    on.namenode.takes_s = 0.02
+    await on.source.start(None)
+    for _ in range(20):
+        await asyncio.sleep(10)
+        on.namenode.unlink("/a")
+        await on.read_until(lambda read: bool(read.batches))
+    assert (on.source.stats().rolls_failed, on.source.stats().rolls) == (1, 0)
     assert [record.message for record in caplog.records if "rollEdits is refused" in record.message]
     assert len(caplog.records) == 1
 

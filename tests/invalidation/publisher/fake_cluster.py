@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -246,36 +246,30 @@ class FakeCluster:
         return [(f"{path}/{name}", tree.read(f"{path}/{name}").data) for name in names]
 
 
-def play(
-    story: Callable[[FakeCluster], Awaitable[None]],
+def fake_cluster(
     *peers: FakeNameNode,
     who: Identities = ANYONE,
     admission: FilterSettings | None = None,
     **settings: object,
-) -> None:
-    """Play a story in virtual time."""
-
-    async def on_stage() -> None:
-        namenode = FakeNameNode()
-        for number in range(10):
-            namenode.unlink(f"/before/{number}")
-        zookeeper = FakeZooKeeper(clock)
-        fake_cluster = FakeCluster(
-            settings=PublisherSettings(**settings),  # type: ignore[arg-type]  # of the right types
-            polling=PollingSettings(),
-            namenodes=(namenode, *peers),
-            pool=FakePool(clock, namenode, *peers),
-            zookeeper=zookeeper,
-            filters=FakeFilters(namenode),
-            outsider=zookeeper.session(SUPERUSER),
-            who=who,
-            admission=admission or FilterSettings(),
-        )
-        await story(fake_cluster)
-
-    virtual_time.run(on_stage())
+) -> FakeCluster:
+    """Set up; `settings` are those of the publishers."""
+    namenode = FakeNameNode()
+    for number in range(10):
+        namenode.unlink(f"/before/{number}")
+    zookeeper = FakeZooKeeper(clock)
+    return FakeCluster(
+        settings=PublisherSettings(**settings),  # type: ignore[arg-type]  # of the right types
+        polling=PollingSettings(),
+        namenodes=(namenode, *peers),
+        pool=FakePool(clock, namenode, *peers),
+        zookeeper=zookeeper,
+        filters=FakeFilters(namenode),
+        outsider=zookeeper.session(SUPERUSER),
+        who=who,
+        admission=admission or FilterSettings(),
+    )
 
 
-def play_protected(story: Callable[[FakeCluster], Awaitable[None]], **settings: object) -> None:
-    """Play a story in which publishers log in, and so protect what they write."""
-    play(story, who=OURS, **(ACL | settings))
+def protected_cluster() -> FakeCluster:
+    """Set up one whose publishers log in, and so protect what they write."""
+    return fake_cluster(who=OURS, **ACL)

@@ -15,7 +15,12 @@ from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.filter_follower import MAX_LOGGED, FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.pacing import ALL, AT_ONCE, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
 from tests.invalidation.fakes import FakeNameNode
-from tests.invalidation.publisher.fake_cluster import FakeCluster, FakeFilters, FakeStoredFilters, play
+from tests.invalidation.publisher.fake_cluster import (
+    FakeCluster,
+    FakeFilters,
+    FakeStoredFilters,
+    fake_cluster,
+)
 from tests.invalidation.publisher.samples import published
 from tests.invalidation.virtual_time import clock, until
 
@@ -232,45 +237,38 @@ def test_a_filter_that_is_broken_now_keeps_its_room() -> None:
     assert admission.admit(stored, {"f": published("f", "/f")}).filters.keys() == {"g"}
 
 
-def test_a_publisher_leaves_refused_filters_out() -> None:
+async def test_a_publisher_leaves_refused_filters_out() -> None:
     """Until there is room; its status names them with the reason."""
-
-    async def story(on: FakeCluster) -> None:
-        for number in range(3):
-            on.filters.put(f"f{number}", f"/f{number}/*")
-        async with on.publisher() as process:
-            publisher = process.publisher
-            await until(lambda: publisher.stats().filters == 2)
-            assert on.published_filters().keys() == {"f0", "f1"}
-            assert publisher.stats().filters_refused == 1
-            assert publisher.broken_filters == {"f2": "refused: there are 2 filters already (max_filters)"}
-            on.filters.remove("f0")
-            await until(lambda: on.published_filters().keys() == {"f1", "f2"})
-            assert publisher.stats().filters_refused == 0
-
-    play(story, admission=FilterSettings(max_filters=2))
+    on = fake_cluster(admission=FilterSettings(max_filters=2))
+    for number in range(3):
+        on.filters.put(f"f{number}", f"/f{number}/*")
+    async with on.publisher() as process:
+        publisher = process.publisher
+        await until(lambda: publisher.stats().filters == 2)
+        assert on.published_filters().keys() == {"f0", "f1"}
+        assert publisher.stats().filters_refused == 1
+        assert publisher.broken_filters == {"f2": "refused: there are 2 filters already (max_filters)"}
+        on.filters.remove("f0")
+        await until(lambda: on.published_filters().keys() == {"f1", "f2"})
+        assert publisher.stats().filters_refused == 0
 
 
-def test_a_filter_that_others_may_write_is_out_of_force() -> None:
+async def test_a_filter_that_others_may_write_is_out_of_force(on: FakeCluster) -> None:
     """It is removed, with what is published of it, and comes back once it is good again."""
-
-    async def story(on: FakeCluster) -> None:
-        on.filters.put("f", "/f/*")
-        on.filters.put("g", "/g/*")
-        async with on.publisher() as process:
-            publisher = process.publisher
-            await until(lambda: publisher.stats().filters == 2)
-            on.filters.distrust("f", Distrust("/f may be written", "hdfs dfs -chmod go-w /f"))
-            await until(lambda: on.published_filters().keys() == {"g"})
-            assert publisher.stats().filters_refused == 1
-            assert publisher.broken_filters == {
-                "f": "refused: /f may be written: hdfs dfs -chmod go-w /f",
-            }
-            on.filters.distrust("f", None)
-            await until(lambda: on.published_filters().keys() == {"f", "g"})
-            assert publisher.stats().filters_refused == 0
-
-    play(story)
+    on.filters.put("f", "/f/*")
+    on.filters.put("g", "/g/*")
+    async with on.publisher() as process:
+        publisher = process.publisher
+        await until(lambda: publisher.stats().filters == 2)
+        on.filters.distrust("f", Distrust("/f may be written", "hdfs dfs -chmod go-w /f"))
+        await until(lambda: on.published_filters().keys() == {"g"})
+        assert publisher.stats().filters_refused == 1
+        assert publisher.broken_filters == {
+            "f": "refused: /f may be written: hdfs dfs -chmod go-w /f",
+        }
+        on.filters.distrust("f", None)
+        await until(lambda: on.published_filters().keys() == {"f", "g"})
+        assert publisher.stats().filters_refused == 0
 
 
 def test_an_untrusted_definition_that_is_broken_is_removed(caplog: pytest.LogCaptureFixture) -> None:

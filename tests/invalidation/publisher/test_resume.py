@@ -28,7 +28,6 @@ from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import UNREADABLE_S, Resumption
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster
-from tests.invalidation.publisher.fake_cluster import play as play_publisher
 from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
 from tests.invalidation.publisher.samples import batch, positions, published, read
 from tests.invalidation.virtual_time import clock, until
@@ -234,26 +233,20 @@ async def test_the_first_coverage_is_no_news() -> None:
 
 
 @pytest.mark.parametrize("what", ["definition", "definition and stream"])
-def test_a_filter_that_somebody_deleted_is_taken_out_of_force(what: str) -> None:
+async def test_a_filter_that_somebody_deleted_is_taken_out_of_force(on: FakeCluster, what: str) -> None:
     """P3: caches that have read it count on it, until a record of another generation tells them to look again."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter("f", "/f/*")
-        known, former = on.generation(), on.published_filters()["f"]
-        deletions: list[Operation] = [Delete(ZNODES.definition("f"))]
-        if what == "definition and stream":
-            deletions.append(Delete(ZNODES.stream("f")))
-        await on.outsider.commit(deletions)
-        changed = on.namenode.unlink("/f/x")
-        on.filters.takes_s = 0.5  # the edits are read before it is known that the filter is wanted
-        async with on.publisher():
-            await on.published()
-            (record,) = (
-                each for each in on.cache_records() if each.link.previous < changed <= each.link.txid
-            )
-            assert record.generation > known
-            await until(lambda: "f" in on.published_filters())
-            assert on.published_filters()["f"].id != former.id
-
-    play_publisher(story)
+    async with on.publisher():
+        await on.with_filter("f", "/f/*")
+    known, former = on.generation(), on.published_filters()["f"]
+    deletions: list[Operation] = [Delete(ZNODES.definition("f"))]
+    if what == "definition and stream":
+        deletions.append(Delete(ZNODES.stream("f")))
+    await on.outsider.commit(deletions)
+    changed = on.namenode.unlink("/f/x")
+    on.filters.takes_s = 0.5  # the edits are read before it is known that the filter is wanted
+    async with on.publisher():
+        await on.published()
+        (record,) = (each for each in on.cache_records() if each.link.previous < changed <= each.link.txid)
+        assert record.generation > known
+        await until(lambda: "f" in on.published_filters())
+        assert on.published_filters()["f"].id != former.id
