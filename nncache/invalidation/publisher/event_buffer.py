@@ -39,19 +39,14 @@ class EventBuffer:
     def __init__(self, max_events: int) -> None:
         self._max_events = max_events
         self._waiting: dict[str, _Waiting] = {}  # by name
-        self._weight = 0  # of all events that wait
+        self.weight = 0  # of all events that wait
         self.events_dropped = 0
         """Events, ever, that were dropped since it was full, and of these filters those behind."""
 
     @property
-    def weight(self) -> int:
-        """How many events wait; a large one counts as several."""
-        return self._weight
-
-    @property
     def is_full(self) -> bool:
         """Whether no more should be added without dropping."""
-        return self._weight >= self._max_events
+        return self.weight >= self._max_events
 
     def misses(self, name: str) -> bool:
         """Tell whether a filter misses events, and so all that follow until the next `take`."""
@@ -74,15 +69,15 @@ class EventBuffer:
         weight = weight_of(batch)
         waiting.batches.append(batch)
         waiting.weight += weight
-        self._weight += weight
-        while may_drop and self._weight > self._max_events:
+        self.weight += weight
+        while may_drop and self.weight > self._max_events:
             self._shed()
 
     def take(self) -> tuple[dict[str, Events], dict[str, Dropped]]:
         """Return by name what waits, and what is missed behind it; then nothing waits."""
         events = {name: Events(tuple(each.batches)) for name, each in self._waiting.items() if each.batches}
         dropped = {name: each.dropped for name, each in self._waiting.items() if each.dropped is not None}
-        self._waiting, self._weight = {}, 0
+        self._waiting, self.weight = {}, 0
         return events, dropped
 
     def _shed(self) -> None:
@@ -93,7 +88,7 @@ class EventBuffer:
         del most.batches[kept:]
         weight = sum(map(weight_of, gone))
         most.weight -= weight
-        self._weight -= weight
+        self.weight -= weight
         self.events_dropped += sum(len(batch.events) for batch in gone)
         reason = f"more than {self._max_events} events waited to be published (max_buffered_events)"
         later = most.dropped
