@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from nncache.invalidation.errors import FilterError
 from nncache.invalidation.filters.definition import (
     Filter,
-    FilterError,
     check_glob,
     check_name,
     check_owner,

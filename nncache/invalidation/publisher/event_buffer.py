@@ -9,6 +9,7 @@ from typing import Final
 
 from nncache.hadoop.events import Event, EventBatch, MetadataUpdate, Rename
 from nncache.invalidation.channel.records import Dropped, Events
+from nncache.invalidation.publisher.stats import PublisherStats
 
 UNIT_BYTES: Final = 1024
 """An event counts once more for each so many bytes of its paths, ACL entries and attributes."""
@@ -36,12 +37,12 @@ class EventBuffer:
             misses reaches to the last that was added.
     """
 
-    def __init__(self, max_events: int) -> None:
+    def __init__(self, max_events: int, counts: PublisherStats) -> None:
+        """Begin; what filters miss is counted in `counts`."""
         self._max_events = max_events
+        self._counts = counts
         self._waiting: dict[str, _Waiting] = {}  # by name
         self.weight = 0  # of all events that wait
-        self.events_dropped = 0
-        """Events, ever, that were dropped since it was full, and of these filters those behind."""
 
     @property
     def is_full(self) -> bool:
@@ -56,7 +57,10 @@ class EventBuffer:
     def leave_out(self, name: str, batch: EventBatch, reason: str) -> None:
         """Take note that a filter misses these events, for this reason if it misses none before."""
         waiting = self._waiting.setdefault(name, _Waiting())
-        self.events_dropped += len(batch.events) * waiting.is_shed
+        if waiting.is_shed:
+            self._counts.events_overflowed += len(batch.events)
+        else:
+            self._counts.events_over_limit += len(batch.events)
         known = waiting.dropped
         if known is None:
             waiting.dropped = Dropped(batch.txid, batch.txid, reason)
@@ -89,7 +93,7 @@ class EventBuffer:
         weight = sum(map(weight_of, gone))
         most.weight -= weight
         self.weight -= weight
-        self.events_dropped += sum(len(batch.events) for batch in gone)
+        self._counts.events_overflowed += sum(len(batch.events) for batch in gone)
         reason = f"more than {self._max_events} events waited to be published (max_buffered_events)"
         later = most.dropped
         last_txid = gone[-1].txid if later is None else later.last_txid

@@ -19,6 +19,7 @@ from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
 from nncache.invalidation.publisher.pacing import ALL
 from nncache.invalidation.publisher.relevance import matched, narrow
+from nncache.invalidation.publisher.stats import PublisherStats
 
 
 class PendingBatch:
@@ -41,10 +42,12 @@ class PendingBatch:
         max_events: int,
         filters_path: str,
         limits: FilterLimits,
+        counts: PublisherStats,
     ) -> None:
         """Begin after `txid`, the last transaction published."""
         self._limits = limits
-        self._buffer = EventBuffer(max_events)
+        self._counts = counts
+        self._buffer = EventBuffer(max_events, counts)
         self.txid = txid  # the last transaction taken
         self.through_txid = txid  # the last transaction read
         self._digest = Digest(max_changes)
@@ -54,12 +57,6 @@ class PendingBatch:
         self._globs = GlobSet({})
         self.transactions = 0  # transactions that wait and concern some filter
         self._stale: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
-        self.events_matched = 0
-        """Events, ever, that were given to a filter."""
-        self.events_over_limit = 0
-        """Events, ever, that a filter misses since it was over its limit."""
-        self.events_overflowed = 0
-        """Events, ever, that a filter misses since more waited than may."""
         self.change_filters(filters)
 
     @property
@@ -92,7 +89,7 @@ class PendingBatch:
             txid=self.through_txid, content=Stale(self._digest.take()), filters=events, missed=missed
         )
         for name, content in events.items():
-            self.events_matched += sum(len(batch.events) for batch in content.batches)
+            self._counts.events_matched += sum(len(batch.events) for batch in content.batches)
             self.filters[name] = replace(self.filters[name], txid=content.batches[-1].txid)
         for name, dropped in missed.items():
             self.filters[name] = replace(self.filters[name], txid=dropped.last_txid)
@@ -152,15 +149,13 @@ class PendingBatch:
 
     def _give(self, name: str, found: EventBatch, *, may_drop: bool) -> None:
         """Let a filter have these events, or note that it misses them, and all that follow in this publication."""
-        buffer, dropped = self._buffer, self._buffer.events_dropped
-        events = len(found.events)
-        if buffer.misses(name) or not self._limits.admit(self.filters[name].filter.chain, events):
+        if self._buffer.misses(name) or not self._limits.admit(
+            self.filters[name].filter.chain, len(found.events)
+        ):
             per_s = f"{self._limits.per_s:g} events a second (max_events_per_s_per_filter)"
-            buffer.leave_out(name, found, f"the filter matches more than {per_s}")
-            self.events_over_limit += events * (buffer.events_dropped == dropped)
+            self._buffer.leave_out(name, found, f"the filter matches more than {per_s}")
         else:
-            buffer.add(name, found, may_drop=may_drop)
-        self.events_overflowed += buffer.events_dropped - dropped
+            self._buffer.add(name, found, may_drop=may_drop)
 
     def _told_modified(self, txid: int) -> None:
         """Take note that this publication says how filters were modified, in a record of its own if need be."""

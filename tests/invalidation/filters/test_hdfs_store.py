@@ -12,6 +12,7 @@ from nncache.hadoop.paths import ancestors, name
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import (
     BrokenFilterError,
+    FilterError,
     FilterExistsError,
     FilterStoreError,
     FiltersUnavailableError,
@@ -22,10 +23,10 @@ from nncache.invalidation.filters.definition import (
     DEFINITION,
     SUBSCRIBERS,
     Filter,
-    FilterError,
     encode_definition,
 )
-from nncache.invalidation.filters.hdfs_store import DRAFT_AGE_S, FilterStore, StoredFilter
+from nncache.invalidation.filters.hdfs_reader import StoredFilter
+from nncache.invalidation.filters.hdfs_store import DRAFT_AGE_S, FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, refusal

@@ -21,6 +21,7 @@ from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup
@@ -35,15 +36,6 @@ from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
 
 ZNODES = Znodes("/HDFSInotifyRoot", "ns1")
-
-
-@dataclass(frozen=True, slots=True)
-class FakeStoredFilters:
-    """What a reading of HDFS brings."""
-
-    filters: dict[str, Filter]
-    broken: dict[str, str]
-    untrusted: dict[str, Distrust] = field(default_factory=dict)
 
 
 class FakeFilters:
@@ -92,22 +84,22 @@ class FakeFilters:
         self._file_ids.pop(name, None)
         self.namenode.unlink(f"{self.path}/{name}")
 
-    async def read_all(self) -> FakeStoredFilters:
+    async def read_all(self) -> StoredFilters:
         """Return all; what changes meanwhile may be missing."""
         self.read_names.append(None)
         return await self._found({*self.filters, *self.broken})
 
-    async def read(self, names: Collection[str]) -> FakeStoredFilters:
+    async def read(self, names: Collection[str]) -> StoredFilters:
         """Return those of these names."""
         self.read_names.append(tuple(names))
         return await self._found(names)
 
-    async def _found(self, names: Collection[str]) -> FakeStoredFilters:
+    async def _found(self, names: Collection[str]) -> StoredFilters:
         self.reads += 1
-        found = FakeStoredFilters(
-            {name: each for name, each in self.filters.items() if name in names},
-            {name: why for name, why in self.broken.items() if name in names},
-            {name: why for name, why in self.untrusted.items() if name in names},
+        found = StoredFilters(
+            filters={name: each for name, each in self.filters.items() if name in names},
+            broken={name: why for name, why in self.broken.items() if name in names},
+            untrusted={name: why for name, why in self.untrusted.items() if name in names},
         )
         await asyncio.sleep(self.takes_s)
         if self.fault is not None:

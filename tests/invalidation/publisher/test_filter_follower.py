@@ -11,6 +11,7 @@ import pytest
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.filter_follower import MAX_LOGGED, FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.pacing import ALL, AT_ONCE, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
@@ -18,7 +19,6 @@ from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.publisher.fake_cluster import (
     FakeCluster,
     FakeFilters,
-    FakeStoredFilters,
     fake_cluster,
 )
 from tests.invalidation.publisher.samples import published
@@ -211,7 +211,9 @@ async def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
 def test_each_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """And again when its reason is another one; of very many some are named."""
     admission = FilterAdmission(FilterSettings())
-    stored = FakeStoredFilters({"f": Filter("f", "/*", "joe"), "g": Filter("g", "/g", "joe")}, {"bad": "why"})
+    stored = StoredFilters(
+        filters={"f": Filter("f", "/*", "joe"), "g": Filter("g", "/g", "joe")}, broken={"bad": "why"}
+    )
     admission.admit(stored, {})
     admitted = admission.admit(stored, {})
     assert admitted.filters.keys() == {"g"}
@@ -219,11 +221,11 @@ def test_each_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     assert [record.getMessage() for record in caplog.records] == [
         f"filter f is refused, it is not published: {admission.refused['f']}"
     ]
-    admission.admit(FakeStoredFilters({"f": Filter("f", "/*/x", "joe")}, {}), {"f": published("f", "/f")})
+    admission.admit(StoredFilters(filters={"f": Filter("f", "/*/x", "joe")}), {"f": published("f", "/f")})
     assert "what is published of it stays" in caplog.records[-1].getMessage()
     caplog.clear()
     many = {f"m{number:02}": Filter(f"m{number:02}", "/*", "joe") for number in range(MAX_LOGGED + 3)}
-    admission.admit(FakeStoredFilters(many, {}), {})
+    admission.admit(StoredFilters(filters=many), {})
     assert caplog.records[-1].getMessage() == "3 more filters are refused; the status page names them"
     assert len(caplog.records) == MAX_LOGGED + 1
 
@@ -231,9 +233,9 @@ def test_each_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_filter_that_is_broken_now_keeps_its_room() -> None:
     """What is published of it is still matched; one that is gone from HDFS makes room."""
     admission = FilterAdmission(FilterSettings(max_filters=1))
-    stored = FakeStoredFilters({"g": Filter("g", "/g", "joe")}, {"f": "why"})
+    stored = StoredFilters(filters={"g": Filter("g", "/g", "joe")}, broken={"f": "why"})
     assert admission.admit(stored, {"f": published("f", "/f")}).broken.keys() == {"f", "g"}
-    stored = FakeStoredFilters(stored.filters, {})
+    stored = StoredFilters(filters=stored.filters)
     assert admission.admit(stored, {"f": published("f", "/f")}).filters.keys() == {"g"}
 
 
@@ -275,7 +277,7 @@ def test_an_untrusted_definition_that_is_broken_is_removed(caplog: pytest.LogCap
     """What is published of it may have been written by the same hand; nor does it take another's room."""
     admission = FilterAdmission(FilterSettings(max_filters=1))
     why = Distrust("/ may be written", "hdfs dfs -chmod go-w /")
-    stored = FakeStoredFilters({"g": Filter("g", "/g", "joe")}, {"f": "why"}, {"f": why})
+    stored = StoredFilters(filters={"g": Filter("g", "/g", "joe")}, broken={"f": "why"}, untrusted={"f": why})
     admitted = admission.admit(stored, {"f": published("f", "/f")})
     assert admitted.filters.keys() == {"g"}
     assert not admitted.broken

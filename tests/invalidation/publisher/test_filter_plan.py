@@ -17,27 +17,27 @@ from nncache.invalidation.channel.published_filters import (
 from nncache.invalidation.channel.records import Events, FilterRecord, Link, Modified
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from tests.invalidation.publisher.fake_cluster import (
     ZNODES,
     FakeCluster,
-    FakeStoredFilters,
     protected_cluster,
 )
 from tests.invalidation.publisher.samples import published
 from tests.invalidation.virtual_time import until
 
 
-def stored(*filters: Filter, **broken: str) -> FakeStoredFilters:
+def stored(*filters: Filter, **broken: str) -> StoredFilters:
     """Return what a reading of HDFS brought."""
-    return FakeStoredFilters({each.name: each for each in filters}, broken)
+    return StoredFilters(filters={each.name: each for each in filters}, broken=broken)
 
 
 def plan(
     has: dict[str, PublishedFilter],
-    wants: FakeStoredFilters | None,
+    wants: StoredFilters | None,
     damaged: dict[str, PublishedFilter | None] | None = None,
 ) -> FilterChange:
     """Return the change after transaction 7; new ids are new-1 and so on."""

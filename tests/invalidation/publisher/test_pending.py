@@ -11,6 +11,7 @@ from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import Publication
 from nncache.invalidation.publisher.pacing import ALL
 from nncache.invalidation.publisher.pending import PendingBatch
+from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.publisher.samples import batch, positions, published, read
 
 PATH = "/apps/nncache/filters"
@@ -23,6 +24,7 @@ def pending(
     since: int = 10,
     max_changes: int = 100,
     limits: FilterLimits | None = None,
+    counts: PublisherStats | None = None,
     **globs: str,
 ) -> PendingBatch:
     """Return an pending after this transaction."""
@@ -33,12 +35,14 @@ def pending(
         max_events=MAX_EVENTS,
         filters_path=PATH,
         limits=limits or FilterLimits(0.0, 0.0),
+        counts=counts or PublisherStats(),
     )
 
 
 def test_what_was_read_is_taken_once() -> None:
     """A1: for caches, and for each filter that matches; what matches nothing moves the coverage alone."""
-    made = pending(f="/a/*", g="/a/1")
+    counts = PublisherStats()
+    made = pending(counts=counts, f="/a/*", g="/a/1")
     assert made.take() is None
     made.add(read(12, batch(11, "/a/1"), batch(12, "/a/2")))
     made.add(read(14, batch(14, "/else")))
@@ -51,7 +55,7 @@ def test_what_was_read_is_taken_once() -> None:
             "g": Events((batch(11, "/a/1"),)),
         },
     )
-    assert (made.txid, made.transactions, made.events_matched) == (14, 0, 3)
+    assert (made.txid, made.transactions, counts.events_matched) == (14, 0, 3)
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 12, "g": 11}
     assert made.take() is None
     made.add(read(15))
@@ -101,6 +105,7 @@ def test_what_is_missed_is_dropped_for_all() -> None:
         max_events=MAX_EVENTS,
         filters_path=PATH,
         limits=FilterLimits(0.0, 0.0),
+        counts=PublisherStats(),
     )
     assert made.drop(20, "purged") == Publication(
         txid=20,
@@ -139,8 +144,8 @@ def test_too_much_is_not_read_ahead() -> None:
 
 def test_a_flood_costs_its_own_filter_alone() -> None:
     """What a filter has too much of is named, to the end of the publication; all others have what they match."""
-    limits = FilterLimits(1.0, 0.0)
-    made = pending(limits=limits, f="/a/*", g="/a/1")
+    limits, counts = FilterLimits(1.0, 0.0), PublisherStats()
+    made = pending(limits=limits, counts=counts, f="/a/*", g="/a/1")
     limits.read(0.0, 0.0)
     made.add(read(12, batch(11, *["/a/2"] * 60), batch(12, "/a/1")))
     limits.read(30.0, None)  # the bucket has something again, within the publication
@@ -156,7 +161,7 @@ def test_a_flood_costs_its_own_filter_alone() -> None:
     assert isinstance(publication.content, Stale)
     assert {txid for txid, _ in publication.content.changes} == {12, 13}, "caches have all, as ever"
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 13, "g": 12}
-    assert (made.events_matched, made.events_over_limit) == (61, 3)
+    assert (counts.events_matched, counts.events_over_limit) == (61, 3)
     made.add(read(15, batch(15, "/a/2")))
     assert (again := made.take()) is not None
     assert (again.filters, again.missed) == ({"f": Events((batch(15, "/a/2"),))}, {})

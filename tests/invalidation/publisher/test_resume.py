@@ -54,7 +54,13 @@ class Fixture:
 def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
     """Return an pending."""
     return PendingBatch(
-        txid, filters, max_changes=9, max_events=99, filters_path="/filters", limits=FilterLimits(0.0, 0.0)
+        txid,
+        filters,
+        max_changes=9,
+        max_events=99,
+        filters_path="/filters",
+        limits=FilterLimits(0.0, 0.0),
+        counts=PublisherStats(),
     )
 
 

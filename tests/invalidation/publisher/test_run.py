@@ -55,6 +55,7 @@ class Fixture:
             max_events=MAX_EVENTS,
             filters_path=self.filters.path,
             limits=limits,
+            counts=self.counts,
         )
         self.run = Run(
             Resumed(pending=self.pending, is_continuous=is_continuous),

@@ -89,7 +89,6 @@ def test_a_publication_is_one_multi() -> None:
         ]
     ]
     assert (counts.cache_records, counts.filter_records, counts.records_too_large) == (1, 1, 0)
-    assert made.txid == 13
     assert made.positions() == {"f": FilterPosition(published("f"), 12)}
     assert made.fence == Check(CACHE, 6)
     (following,) = planned(made, 14, f=Dropped(13, 14, "purged"))
