@@ -131,9 +131,9 @@ class Simulation:
         other.write()
 
 
-ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
+ACTS: Mapping[str, Callable[[Simulation, int], object]] = {
     "write": lambda simulation, number: simulation.write(number),
-    "write without an event": lambda simulation, _: void(simulation.active.write()),
+    "write without an event": lambda simulation, _: simulation.active.write(),
     "fail over": lambda simulation, _: simulation.fail_over(),
     "split": lambda simulation, _: simulation.split(),
     "fence": lambda simulation, _: simulation.fence(),
@@ -151,7 +151,3 @@ ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
     "probe": lambda simulation, _: simulation.pool.probe(),
 }
 """What can happen, by name; the number says how much or which."""
-
-
-def void(_: object) -> None:
-    """Drop a result."""

@@ -316,9 +316,9 @@ class Simulation:
             await asyncio.sleep(0.05)
 
 
-ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
+ACTS: Mapping[str, Callable[[Simulation, int], object]] = {
     "write": Simulation.write,
-    "write without an event": lambda simulation, _: void(simulation.namenode.write()),
+    "write without an event": lambda simulation, _: simulation.namenode.write(),
     "publish": lambda simulation, _: simulation.publish(),
     "publish one by one": lambda simulation, _: simulation.publish_one_by_one(),
     "drop": lambda simulation, _: simulation.drop(),
@@ -347,7 +347,3 @@ ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
     "want coverage": lambda simulation, _: simulation.stream.request_probe(),
 }
 """What can happen, by name; the number says how much or which."""
-
-
-def void(_: object) -> None:
-    """Drop a result."""

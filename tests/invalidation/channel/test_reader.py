@@ -1,11 +1,8 @@
 """RecordReader: all records of one chain, in order, each once; whatever is not proven to come next is a gap."""
 
-import logging
-
 import pytest
 
 from nncache.invalidation.channel.records import Stale
-from nncache.invalidation.channel.untrusted_znodes import MAX_REMEMBERED, BadZnodes
 from nncache.invalidation.errors import MissingEventsError
 from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
@@ -121,25 +118,3 @@ async def test_a_chain_that_is_missing_its_newest_record_ends_the_life(fake_clus
         with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
             await fake_cluster.next_changes()
         assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
-
-
-def test_each_is_told_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
-    """A reader comes by every second; the log shall not fill with it."""
-    bad_znodes = BadZnodes()
-    with caplog.at_level(logging.WARNING):
-        for _ in range(3):
-            bad_znodes.corrupt("/a", "/a: no number")
-            bad_znodes.foreign("/b")
-    assert (bad_znodes.corrupt_znodes, bad_znodes.foreign_znodes) == (1, 1)
-    assert caplog.messages == [
-        "corrupt znode, ignored: /a: no number",
-        "foreign znode, ignored: /b",
-    ]
-
-
-def test_there_is_an_end_to_what_is_remembered() -> None:
-    """Whoever fills the tree with rubbish fills no memory."""
-    bad_znodes = BadZnodes()
-    for number in range(MAX_REMEMBERED + 10):
-        bad_znodes.foreign(f"/{number}")
-    assert bad_znodes.foreign_znodes == MAX_REMEMBERED

@@ -16,9 +16,7 @@ async def test_a_slow_segment_is_rolled_and_then_by_its_length() -> None:
     on = fake_cluster(roll_after_txids=100, roll_interval_s=10.0)
     await on.source.start(None)
     on.namenode.takes_s = 0.02
-    on.namenode.unlink("/a")
-    await on.read_until(lambda read: bool(read.batches))
-    await on.source.read()
+    await on.read_a_change()
     assert on.namenode.rolls == 1
     on.namenode.takes_s = 0.001
     for _ in range(100):
@@ -43,9 +41,7 @@ async def test_a_slow_roll_does_not_delay_polls() -> None:
     assert (on.source.stats().rolls_failed, on.source.stats().rolls) == (1, 0)
     on.namenode.takes_s = 0.02
     await asyncio.sleep(10)
-    on.namenode.unlink("/a")
-    await on.read_until(lambda read: bool(read.batches))
-    await on.source.read()
+    await on.read_a_change()
     assert on.source.stats().rolls == 1
 
 
@@ -71,9 +67,7 @@ async def test_a_failed_roll_is_tried_again_later() -> None:
     on.namenode.roll_refusal = remote_error("org.apache.hadoop.hdfs.server.namenode.SafeModeException")
     on.namenode.takes_s = 0.02
     await on.source.start(None)
-    on.namenode.unlink("/a")
-    await on.read_until(lambda read: bool(read.batches))
-    await on.source.read()
+    await on.read_a_change()
     assert on.source.stats().rolls_failed == 1
     on.namenode.roll_refusal = None
     await asyncio.sleep(10)

@@ -155,11 +155,11 @@ async def test_a_partly_read_record_is_applied_as_a_whole(fake_cluster: FakeClus
     """
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
-        earlier = Earlier(fake_cluster)
+        earlier = copy.deepcopy((fake_cluster.server.tree, fake_cluster.press.state))
         fake_cluster.unlink("/joe/a")
         assert await fake_cluster.next_changes() == (("/joe/a",), 11)
         fake_cluster.server.disconnect(fake_cluster.session)
-        earlier.put_back()
+        fake_cluster.server.tree, fake_cluster.press.state = earlier
         merged = (
             (11, Vanished("/joe")),
             (11, Opened("/joe/f")),
@@ -184,32 +184,16 @@ async def test_filters_are_read_anew_over_another_connection(fake_cluster: FakeC
     async with fake_cluster.stream:
         fake_cluster.unlink("/joe/a")
         await fake_cluster.next_changes()
-        earlier = Earlier(fake_cluster)
+        earlier = copy.deepcopy((fake_cluster.server.tree, fake_cluster.press.state))
         fake_cluster.press.change_filters(JOE | {"ann": "/ann/*"})
         while "/ann/*" not in await fake_cluster.next_filters():
             continue
         generation = fake_cluster.press.generation
         fake_cluster.server.disconnect(fake_cluster.session)
-        earlier.put_back()
+        fake_cluster.server.tree, fake_cluster.press.state = earlier
         unmatched = fake_cluster.unlink("/ann/a")
         fake_cluster.press.change_filters(JOE | {"ann": "/ann/*"})
         assert fake_cluster.press.generation == generation
         fake_cluster.server.connect()
         assert await fake_cluster.next_of(Filters, Changes) == Filters({"joe-2": "/joe/*", "ann-4": "/ann/*"})
         assert await fake_cluster.next_changes() == ((), unmatched)
-
-
-class Earlier:
-    """What a ZooKeeper held, and its publisher found there, at a time."""
-
-    def __init__(self, fake_cluster: FakeCluster) -> None:
-        self._stage = fake_cluster
-        self._tree = copy.deepcopy(fake_cluster.server.tree)
-        self._cache = copy.deepcopy(fake_cluster.press.cache)
-        self._filters = dict(fake_cluster.press.filters)
-        self._generation = fake_cluster.press.generation
-
-    def put_back(self) -> None:
-        """Put it back, as from a backup."""
-        press, self._stage.server.tree = self._stage.press, self._tree
-        press.cache, press.filters, press.generation = self._cache, self._filters, self._generation

@@ -268,27 +268,6 @@ async def test_a_modified_filter_has_its_new_owners_acls() -> None:
         assert "sasl:joe@R" not in {f"{e.scheme}:{e.id}" for e in on.zookeeper.tree.acl(path).acl}
 
 
-async def test_filters_changed_between_publishers_begin_again(on: FakeCluster) -> None:
-    """And what happened before it is not theirs."""
-    async with on.publisher():
-        await on.with_filter()
-    on.filters.put("g", "/g")
-    on.namenode.unlink("/g")
-    async with on.publisher():
-        await until(lambda: "g" in on.published_filters())
-        txid = on.namenode.unlink("/g")
-        await on.published(txid)
-        assert on.reported("g")[-1] == txid
-
-
-async def test_without_filters_coverage_is_published(on: FakeCluster) -> None:
-    """A directory that is missing is no filters."""
-    async with on.publisher():
-        on.namenode.unlink("/f")
-        await on.published()
-        assert on.published_filters() == {}
-
-
 async def test_published_filters_stay_while_hdfs_gives_none(on: FakeCluster) -> None:
     """Safe mode, no DataNode: tried again, and told when it works."""
     async with on.publisher():

@@ -39,6 +39,13 @@ def pending(
     )
 
 
+def taken(made: PendingBatch) -> Publication:
+    """Return what waits, which must be something."""
+    publication = made.take()
+    assert publication is not None
+    return publication
+
+
 def test_what_was_read_is_taken_once() -> None:
     """A1: for caches, and for each filter that matches; what matches nothing moves the coverage alone."""
     counts = PublisherStats()
@@ -74,8 +81,7 @@ def test_what_a_filter_has_already_is_left_out() -> None:
     """A crash between a filter's records and those for caches: replayed for caches alone (idempotent)."""
     made = pending(10, since=12, f="/a")
     made.add(read(13, batch(12, "/a"), batch(13, "/a")))
-    publication = made.take()
-    assert publication is not None
+    publication = taken(made)
     assert publication.filters == {"f": Events((batch(13, "/a"),))}
     assert publication.content == Stale(((13, Vanished("/a")),)), "both, said in one word"
     made.add(read(14))
@@ -86,8 +92,7 @@ def test_many_changes_are_collapsed() -> None:
     """One record names a bounded number of paths."""
     made = pending(f="/a/*", max_changes=3)
     made.add(read(110, *(batch(txid, f"/a/{txid}") for txid in range(11, 111))))
-    publication = made.take()
-    assert publication is not None
+    publication = taken(made)
     assert isinstance(publication.content, Stale)
     assert len(publication.content.changes) <= 3
     assert made.collapsed > 0
@@ -151,8 +156,7 @@ def test_a_flood_costs_its_own_filter_alone() -> None:
     limits.read(30.0, None)  # the bucket has something again, within the publication
     made.add(read(14, batch(13, "/a/2", "/a/2"), batch(14, "/else")))
     reason = "the filter matches more than 1 events a second (max_events_per_s_per_filter)"
-    publication = made.take()
-    assert publication is not None
+    publication = taken(made)
     assert publication.filters == {
         "f": Events((batch(11, *["/a/2"] * 60),)),
         "g": Events((batch(12, "/a/1"),)),
@@ -163,7 +167,7 @@ def test_a_flood_costs_its_own_filter_alone() -> None:
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 13, "g": 12}
     assert (counts.events_matched, counts.events_over_limit) == (61, 3)
     made.add(read(15, batch(15, "/a/2")))
-    assert (again := made.take()) is not None
+    again = taken(made)
     assert (again.filters, again.missed) == ({"f": Events((batch(15, "/a/2"),))}, {})
 
 
@@ -203,8 +207,7 @@ def test_the_source_of_a_change_keeps_its_kind() -> None:
     """A change of the status alone is told as such."""
     made = pending(f="/a")
     made.add(read(11, batch(11, MetadataUpdate(path="/a", kind=MetadataKind.TIMES))))
-    publication = made.take()
-    assert publication is not None
+    publication = taken(made)
     assert publication.content == Stale(((11, Touched("/a")),))
 
 

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from nncache.coordination.zookeeper import Delete, Operation
-from nncache.invalidation.channel.records import Dropped, Stale
+from nncache.invalidation.channel.records import Dropped
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -226,16 +226,6 @@ async def test_a_gap_that_cannot_be_told_is_found_again() -> None:
     on.source.starts = [PURGED]
     await on.resumption.begin(STATE)
     assert on.output.reported == [dropped(11, 20, "purged")]
-
-
-async def test_the_first_coverage_is_no_news() -> None:
-    """A stream that begins tells nothing of what was before."""
-    on = await fixture()
-    on.source.script = [read(31)]
-    resumed = await on.resumption.begin(PublishedState(txid=None))
-    resumed.pending.add(read(32))
-    publication = resumed.pending.take()
-    assert publication == Publication(txid=32, content=Stale(()), filters={})
 
 
 @pytest.mark.parametrize("what", ["definition", "definition and stream"])

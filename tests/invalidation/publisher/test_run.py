@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
@@ -16,7 +16,7 @@ from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.filter_follower import FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.filter_limits import FilterLimits
-from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
+from nncache.invalidation.publisher.output_stream import FilterChange, Publication
 from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import Resumed
@@ -47,28 +47,33 @@ class Fixture:
         self.counts = PublisherStats()
         self.journal = FilterJournal()
         self.follower = FilterFollower(self.filters, 60.0, clock)
-        limits = FilterLimits(per_s, clock())
+        self._limits = FilterLimits(per_s, clock())
+        self._new_id = lambda: f"new-{next(ids)}"
         self.pending = PendingBatch(
             10,
             positions({"f": "/f"}, 10, file_id=1),
             max_changes=9,
             max_events=MAX_EVENTS,
             filters_path=self.filters.path,
-            limits=limits,
+            limits=self._limits,
             counts=self.counts,
         )
-        self.run = Run(
+        self.run = self.next_run(self.source, is_continuous=is_continuous)
+
+    def next_run(self, source: ScriptedSource, *, is_continuous: bool) -> Run:
+        """Return a run that goes on with what is pending."""
+        return Run(
             Resumed(pending=self.pending, is_continuous=is_continuous),
-            source=self.source,
+            source=source,
             output=self.output,
             follower=self.follower,
             pacer=RecordPacer(PublisherSettings(), clock()),
-            limits=limits,
+            limits=self._limits,
             admission=FilterAdmission(FilterSettings()),
             counts=self.counts,
             journal=self.journal,
             clock=clock,
-            new_id=lambda: f"new-{next(ids)}",
+            new_id=self._new_id,
         )
 
     @property
@@ -259,22 +264,10 @@ async def test_the_filters_are_read_when_their_directory_changes() -> None:
 @pytest.mark.parametrize(("is_continuous", "reads"), [(True, 1), (False, 2)])
 async def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, reads: int) -> None:
     """In the gap they may have changed; without one the edits would tell."""
-    first, second = Fixture(1.0, ENDED), Fixture(is_continuous=is_continuous)
+    first = Fixture(1.0, ENDED)
     with pytest.raises(MissingEventsError):
         await first.run.run()
-    run = Run(
-        Resumed(pending=first.pending, is_continuous=is_continuous),
-        source=second.source,
-        output=first.output,
-        follower=first.follower,
-        pacer=RecordPacer(PublisherSettings(), clock()),
-        limits=FilterLimits(0.0, clock()),
-        admission=FilterAdmission(FilterSettings()),
-        counts=first.counts,
-        journal=first.journal,
-        clock=clock,
-        new_id=str,
-    )
+    run = first.next_run(ScriptedSource(), is_continuous=is_continuous)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(run.run(), 10)
     assert first.follower.reads == reads
@@ -297,14 +290,6 @@ async def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptu
             "the filters have changed: added: g; modified: f",
             "the filters have changed: removed: f; modified: g",
         ]
-
-
-async def test_positions_are_known_while_it_lasts() -> None:
-    """For the pages."""
-    async with running() as on:
-        expected: Mapping[str, FilterPosition] = positions({"f": "/f"}, 10, file_id=1)
-        assert on.run.filters == expected
-        await asyncio.sleep(0)
 
 
 async def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
