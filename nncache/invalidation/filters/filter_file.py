@@ -67,11 +67,7 @@ class BadFilterFileError(FilterError):
 
 
 def parse_filters(text: str) -> tuple[FileEntry, ...]:
-    """Return what the file says, sorted by name.
-
-    Raises:
-        BadFilterFileError: names everything that is wrong with it.
-    """
+    """Return what the file says, sorted by name. Raises BadFilterFileError: names everything that is wrong with it."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter: nested a thousand deep

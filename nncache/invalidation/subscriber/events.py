@@ -8,7 +8,7 @@ import random
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Final, Self, TypeAlias, assert_never
+from typing import Final, Self, TypeAlias
 
 from nncache.coordination.errors import ConnectionLostError, CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
@@ -26,7 +26,7 @@ from nncache.invalidation.errors import (
     UnknownFilterError,
 )
 from nncache.invalidation.subscriber.outages import OutageDetector
-from nncache.invalidation.subscriber.starting_point import NoStart, StartAfter, find_start
+from nncache.invalidation.subscriber.starting_point import NoStart, find_start
 
 REREAD_S: Final = 1.0
 """The stream's value is read this often, notified or not; and so often it is seen whether the publisher is there."""
@@ -218,16 +218,12 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
             through_txid=-1 if self._from_txid is None else await self._published_txid(),
         )
         self.chain = published.chain
-        match start:
-            case StartAfter(txid):
-                self._records.begin_after(published.chain, txid, value)
-                self._items.append(Position(txid))
-                self._is_begun = True
-            case NoStart(failure, go_on_after):
-                self._end(failure, go_on_after)
-                raise failure
-            case _:
-                assert_never(start)
+        if isinstance(start, NoStart):
+            self._end(start.failure, start.go_on_after)
+            raise start.failure
+        self._records.begin_after(published.chain, start, value)
+        self._items.append(Position(start))
+        self._is_begun = True
 
     async def _definition(self) -> PublishedFilter:
         if not is_filter_name(self._name):

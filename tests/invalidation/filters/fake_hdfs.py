@@ -3,8 +3,10 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus, FileType
