@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from nncache.hadoop.change import Change
 from nncache.hadoop.election_view import Active, ElectionView, HaState, Journal, NameNode, Probe, ProbeReply
@@ -241,6 +242,12 @@ class FakePool:
                 self._view.answered(fake.address, asked_at, answer, others_had=others_had)
             else:
                 self._view.failed(fake.address)
+
+    async def run(self) -> NoReturn:
+        """Probe each second."""
+        while True:
+            self.probe()
+            await asyncio.sleep(1)
 
     def wrong_namespace(self, namenode: NameNode) -> str:
         """Say which namespaces are mixed up."""

@@ -107,7 +107,7 @@ class Simulation:
         stream = DirectInotifyEventInputStream(channel_setup(self.pool, clock))
         consumer = Consumer(self.judge, stream, clock, chance=lambda: 0.5)
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(consumer.run()), tasks.create_task(self._probe())]
+            running = [tasks.create_task(consumer.run()), tasks.create_task(self.pool.run())]
             for act, number, pause_s in history:
                 ACTS[act](self, number)
                 await asyncio.sleep(pause_s)
@@ -117,11 +117,6 @@ class Simulation:
             for task in running:
                 task.cancel()
         assert not self.judge.wrongs
-
-    async def _probe(self) -> None:
-        while True:
-            self.pool.probe()
-            await asyncio.sleep(1)
 
     def _promote_other(self) -> None:
         other = self.other

@@ -276,7 +276,7 @@ class Simulation:
         """
         consumer = Consumer(self.judge, Restless(self.stream), clock, chance=lambda: 0.5)
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(consumer.run()), tasks.create_task(self._probe())]
+            running = [tasks.create_task(consumer.run()), tasks.create_task(self.pool.run())]
             going_on = tasks.create_task(self._go_on(pace_s))
             for act, number, pause_s, heals in history:
                 ACTS[act](self, number)
@@ -293,11 +293,6 @@ class Simulation:
                 task.cancel()
         await self.stream.shut_down()
         assert not self.judge.wrongs
-
-    async def _probe(self) -> None:
-        while True:
-            self.pool.probe()
-            await asyncio.sleep(1)
 
     async def _go_on(self, pace_s: float | None) -> None:
         chance = random.Random(11)
