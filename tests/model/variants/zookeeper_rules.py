@@ -145,8 +145,8 @@ _RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A filter's owner and subscribers read the znodes of that filter, and of no other.",
         module=_ACCESS,
-        old="return self._filters.get(self._filter_name(path), self._common)",
-        new="return merged((*self._common, *(each for acl in self._filters.values() for each in acl)))",
+        old="return self._filters.get(self._filter_name(path), self.common)",
+        new="return merged((*self.common, *(each for acl in self._filters.values() for each in acl)))",
     ),
 )
 
