@@ -10,6 +10,15 @@ from nncache.invalidation.channel.chain import Chain, ChainBroken, Next, Replaye
 from nncache.invalidation.channel.records import Link
 
 
+def test_what_was_read_already_is_passed_over() -> None:
+    """Each record says from where on it is new; one found twice, or a position within one, skips nothing."""
+    first, second = Link("c", 10, 13), Link("c", 13, 14)
+    chain = Chain("c", 11)
+    steps = [chain.receive(link) for link in (first, first, second, first)]
+    assert steps == [Next(11), Replayed(), Next(13), Replayed()]
+    assert (chain.chain, chain.txid) == ("c", 14)
+
+
 def test_a_missing_record_breaks_the_chain() -> None:
     """GapFlush: exactly the missing transactions are known; the position stays."""
     chain = Chain("c", 10)
