@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from nncache.hadoop.change import Change
 from nncache.hadoop.election_view import Active, ElectionView, HaState, Journal, NameNode, Probe, ProbeReply
@@ -243,7 +242,7 @@ class FakePool:
             else:
                 self._view.failed(fake.address)
 
-    async def run(self) -> NoReturn:
+    async def run(self) -> None:
         """Probe each second."""
         while True:
             self.probe()

@@ -203,7 +203,7 @@ async def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture)
 
 async def test_a_cache_that_fails_to_close_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     """The gate closes by time; the next run flushes again."""
-    scripts = ([gone(3), MissingEventsError("purged")], [gone(4)])
+    scripts: list[list[Line]] = [[gone(3), MissingEventsError("purged")], [gone(4)]]
     on = await consumed(1, *scripts, close_faults=[RuntimeError("worse")])
     assert on.sink.of("apply") == [3, 4]
     assert "could not empty the cache" in caplog.text
