@@ -15,8 +15,9 @@ from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.errors import FilterError
 from nncache.invalidation.filters.admission import too_general
-from nncache.invalidation.filters.definition import FilterError, check_glob
+from nncache.invalidation.filters.definition import check_glob
 from nncache.invalidation.filters.hdfs_calls import answered
 from nncache.invalidation.publisher.estimate import Estimate, Estimator
 from nncache.logs import one_line

@@ -29,8 +29,9 @@ from nncache.invalidation.filters.filter_file import (
     parse_filters,
 )
 from nncache.invalidation.filters.hdfs_bulk import Done, carry_out
-from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters
+from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.quick_hdfs import quick
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.net.some_names import some_names
 from nncache.settings.commands import SettingsOfFilters
 

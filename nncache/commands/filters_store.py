@@ -16,8 +16,7 @@ from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.errors import FilterStoreError
-from nncache.invalidation.filters.definition import FilterError
+from nncache.invalidation.errors import FilterError, FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.logs import one_line
 from nncache.net.setting_error import SettingError

@@ -11,7 +11,8 @@ from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.file_plan import FilePlan
 from nncache.invalidation.filters.filter_file import BadFilterFileError
 from nncache.invalidation.filters.hdfs_bulk import Done
-from nncache.invalidation.filters.hdfs_store import StoredFilter, StoredFilters
+from nncache.invalidation.filters.hdfs_reader import StoredFilter
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import Distrust, by_distrust
 from nncache.logs import one_line
 from nncache.net.some_names import some_names

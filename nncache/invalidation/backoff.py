@@ -15,21 +15,16 @@ class Backoff:
     def __init__(self, first_s: float = 0.05, limit_s: float = 1.0) -> None:
         self._first_s = first_s
         self._limit_s = limit_s
-        self._failures = 0  # in a row
-
-    @property
-    def failures(self) -> int:
-        """How often in a row it failed."""
-        return self._failures
+        self.failures = 0  # in a row
 
     def failed(self, chance: float) -> float:
         """Return the seconds to wait now, given `chance` from 0 to 1."""
-        self._failures += 1
-        if self._failures == 1:
+        self.failures += 1
+        if self.failures == 1:
             return 0.0
-        full = min(self._limit_s, self._first_s * 2.0 ** min(self._failures - 2, 32))
+        full = min(self._limit_s, self._first_s * 2.0 ** min(self.failures - 2, 32))
         return full * (0.5 + 0.5 * chance)
 
     def succeeded(self) -> None:
         """Begin from the start."""
-        self._failures = 0
+        self.failures = 0

@@ -71,12 +71,7 @@ class Consumer:
         self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a run
         self._counts = StreamStats()
         self._complaint = ""  # why the last attempt failed: the same is said once
-        self._trouble = ""  # the same, for `/ready`; forgotten when a run begins
-
-    @property
-    def trouble(self) -> str:
-        """Why no stream is open, as the last attempt found it; "" while one is, and before the first attempt."""
-        return self._trouble
+        self.trouble = ""  # the same, for `/ready`; forgotten when a run begins
 
     async def run(self) -> NoReturn:
         """Follow the stream until cancelled."""
@@ -146,7 +141,7 @@ class Consumer:
         self._cache.open_stream(term)
         self._counts.is_open = True
         self._counts.streams_opened += 1
-        self._complaint = self._trouble = ""
+        self._complaint = self.trouble = ""
         _log.info("following the edits of the active NameNode (term %d)", term)
 
     def _apply(self, changes: Iterable[tuple[int, Change]]) -> None:
@@ -182,7 +177,7 @@ class Consumer:
         self._counts.streams_lost += is_gap
         self._counts.streams_failed += not is_gap
         complaint = f"{type(exc).__name__}: {exc}"
-        self._trouble = str(exc) or type(exc).__name__
+        self.trouble = str(exc) or type(exc).__name__
         if complaint != self._complaint:
             self._complaint = complaint
             self._complain(exc)

@@ -16,11 +16,7 @@ ZOOKEEPER = "zookeeper"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
-    """How changes are learnt.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """How changes are learnt. Raises SettingError: a value is outside what its key allows."""
 
     channel: str = field(
         default="",
@@ -34,11 +30,7 @@ class ChannelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollingSettings:
-    """How hard the NameNode may be asked for its edits.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """How hard the NameNode may be asked for its edits. Raises SettingError: a value is outside what its key allows."""
 
     poll_interval_s: float = field(
         default=0.01,

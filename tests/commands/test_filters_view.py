@@ -22,7 +22,8 @@ from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.filter_file import BadFilterFileError, Fault
 from nncache.invalidation.filters.hdfs_bulk import Done
-from nncache.invalidation.filters.hdfs_store import StoredFilter, StoredFilters
+from nncache.invalidation.filters.hdfs_reader import StoredFilter
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import Distrust
 
 JOE = Filter("joe", "/user/joe/[a-z]/{x,y}", "joe", ("alice", "bob"))
@@ -46,9 +47,7 @@ def test_columns_are_for_people_and_for_awk() -> None:
 
 def test_without_filters_there_are_headings() -> None:
     """So that a script finds the first line to skip."""
-    assert list(columns(StoredFilters(filters={}, broken={}, odd_subscribers={}))) == [
-        "NAME  GLOB  OWNER  SUBSCRIBERS"
-    ]
+    assert list(columns(StoredFilters())) == ["NAME  GLOB  OWNER  SUBSCRIBERS"]
 
 
 def test_a_table_keeps_brackets_and_counts_subscribers() -> None:

@@ -13,10 +13,9 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Relay
 from nncache.testbed.errors import StartError
 from tests.inotify.edit_log import events_between
-from tests.inotify.in_force import in_force
 from tests.inotify.plan import OF_STREAMS, QUIET_S, Break, Fault, Kind
 from tests.inotify.real_cluster import FILTERS, SESSION_S, Member, Observer, RealCluster
-from tests.inotify.subscriber_log import Begins, Event, Modified, subscriber_log
+from tests.inotify.subscriber_log import Begins, Event, Gap, Modified, SubscriberLog, subscriber_log
 from tests.inotify.verdict import Verdict, judge
 from tests.inotify.workload import Workload
 from tests.patience import HANG_S
@@ -89,6 +88,43 @@ def play(real_cluster: RealCluster, faults: Sequence[Fault], seconds: float, see
         if (took_s := took_over_after(real_cluster.observer, at_s)) is not None
     ]
     return played
+
+
+def in_force(
+    history: Sequence[SubscriberLog], last: str, globs: Sequence[str], matches: Callable[[str, Event], bool]
+) -> Callable[[int], str]:
+    """Return what tells the glob in force for a transaction.
+
+    A gap may cover that a filter was modified. What was told between two gaps is judged by what was said there of
+    modifications; where nothing was, by the glob that its first event matches. `last` is what HDFS has in the end.
+    """
+    parts: list[list[SubscriberLog]] = [[]]
+    for item in history:
+        if isinstance(item, Gap):
+            parts.append([])
+        else:
+            parts[-1].append(item)
+    changes: list[tuple[int, str]] = []  # up to which transaction which glob was in force, in order
+    known = last
+    for part in reversed(parts):
+        said = [item for item in part if isinstance(item, Modified)]
+        events = [item for item in part if isinstance(item, Event)]
+        if not said and events:
+            fitting = [glob for glob in globs if matches(glob, events[0])]
+            if fitting and known not in fitting:
+                changes.insert(0, (events[-1].txid, fitting[0]))
+                known = fitting[0]
+        for item in reversed(said):
+            after = [event for event in events if event.txid > item.after]
+            if item.now != known and after:
+                changes.insert(0, (after[-1].txid, item.now))
+            changes.insert(0, (item.after, item.before))
+            known = item.before
+
+    def glob_at(txid: int) -> str:
+        return next((glob for through, glob in changes if txid <= through), last)
+
+    return glob_at
 
 
 def took_over_after(observer: Observer, at_s: float) -> float | None:

@@ -1,12 +1,11 @@
 """One NameNode, or a pair, with a source of edits over it, in virtual time."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.settings import PollingSettings
-from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
 
@@ -26,6 +25,12 @@ class FakeCluster:
             reads.append(await self.source.read())
         return reads
 
+    async def read_a_change(self) -> None:
+        """Change something, read it, and read once more."""
+        self.namenode.unlink("/a")
+        await self.read_until(lambda read: bool(read.batches))
+        await self.source.read()
+
 
 def fake_cluster(*peers: FakeNameNode, **settings: float) -> FakeCluster:
     """Set the stage: 10 transactions have happened."""
@@ -37,13 +42,12 @@ def fake_cluster(*peers: FakeNameNode, **settings: float) -> FakeCluster:
     return FakeCluster(namenode, pool, PolledEdits(pool, chosen, clock, chance=lambda: 1.0))
 
 
-def play(story: Callable[[FakeCluster], Awaitable[None]], *peers: FakeNameNode, **settings: float) -> None:
-    """Play a story in virtual time, for a test that has no event loop."""
-
-    async def on_stage() -> None:
-        await story(fake_cluster(*peers, **settings))
-
-    virtual_time.run(on_stage())
+async def reading(*peers: FakeNameNode, **settings: float) -> FakeCluster:
+    """Set up, and read what there is at the present end."""
+    on = fake_cluster(*peers, **settings)
+    await on.source.start(None)
+    await on.source.read()
+    return on
 
 
 def txids(reads: list[EditsRead]) -> list[int]:

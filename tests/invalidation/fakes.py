@@ -242,6 +242,12 @@ class FakePool:
             else:
                 self._view.failed(fake.address)
 
+    async def run(self) -> None:
+        """Probe each second."""
+        while True:
+            self.probe()
+            await asyncio.sleep(1)
+
     def wrong_namespace(self, namenode: NameNode) -> str:
         """Say which namespaces are mixed up."""
         return self._checks[namenode].trouble or self._view.disagreement

@@ -107,7 +107,7 @@ class Simulation:
         stream = DirectInotifyEventInputStream(channel_setup(self.pool, clock))
         consumer = Consumer(self.judge, stream, clock, chance=lambda: 0.5)
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(consumer.run()), tasks.create_task(self._probe())]
+            running = [tasks.create_task(consumer.run()), tasks.create_task(self.pool.run())]
             for act, number, pause_s in history:
                 ACTS[act](self, number)
                 await asyncio.sleep(pause_s)
@@ -118,11 +118,6 @@ class Simulation:
                 task.cancel()
         assert not self.judge.wrongs
 
-    async def _probe(self) -> None:
-        while True:
-            self.pool.probe()
-            await asyncio.sleep(1)
-
     def _promote_other(self) -> None:
         other = self.other
         other.state, other.log = HaState.ACTIVE, self.active.log
@@ -131,9 +126,9 @@ class Simulation:
         other.write()
 
 
-ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
+ACTS: Mapping[str, Callable[[Simulation, int], object]] = {
     "write": lambda simulation, number: simulation.write(number),
-    "write without an event": lambda simulation, _: void(simulation.active.write()),
+    "write without an event": lambda simulation, _: simulation.active.write(),
     "fail over": lambda simulation, _: simulation.fail_over(),
     "split": lambda simulation, _: simulation.split(),
     "fence": lambda simulation, _: simulation.fence(),
@@ -151,7 +146,3 @@ ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
     "probe": lambda simulation, _: simulation.pool.probe(),
 }
 """What can happen, by name; the number says how much or which."""
-
-
-def void(_: object) -> None:
-    """Drop a result."""

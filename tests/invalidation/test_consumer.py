@@ -4,7 +4,8 @@ import asyncio
 import itertools
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -28,7 +29,6 @@ from nncache.invalidation.stream import (
     StreamItem,
     Transactions,
 )
-from tests.invalidation import virtual_time
 from tests.invalidation.fakes import RecordingSink
 from tests.invalidation.virtual_time import clock, until
 
@@ -105,38 +105,33 @@ def down(times: int) -> list[list[Line]]:
     return [[ChannelUnavailableError("down")] for _ in range(times)]
 
 
-def play(
-    story: Callable[[FakeCluster], Awaitable[None]],
-    *scripts: list[Line],
-    prepare: Callable[[FakeCluster], None] | None = None,
-) -> FakeCluster:
-    """Run the consumer on these scripts while the story is told; it ends with the story."""
+@asynccontextmanager
+async def consuming(
+    *scripts: list[Line], faults: Sequence[Exception] = (), close_faults: Sequence[Exception] = ()
+) -> AsyncIterator[FakeCluster]:
+    """Run a consumer on these scripts until the block ends; the faults are the cache's."""
     stream, sink = ScriptedStream(*scripts), RecordingSink()
-    fake_cluster = FakeCluster(stream, sink, Consumer(sink, stream, clock, chance=lambda: 1.0))
-    if prepare is not None:
-        prepare(fake_cluster)
-
-    async def on_stage() -> None:
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(fake_cluster.consumer.run())
-            await story(fake_cluster)
-            running.cancel()
-
-    virtual_time.run(on_stage())
-    return fake_cluster
+    sink.faults, sink.close_faults = [*faults], [*close_faults]
+    on = FakeCluster(stream, sink, Consumer(sink, stream, clock, chance=lambda: 1.0))
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(on.consumer.run())
+        yield on
+        running.cancel()
 
 
-async def for_a_second(_: FakeCluster) -> None:
-    """Let it run."""
-    await asyncio.sleep(1)
+async def consumed(seconds: float, *scripts: list[Line], **faults: Sequence[Exception]) -> FakeCluster:
+    """Return what is there when a consumer has run on these scripts for so long."""
+    async with consuming(*scripts, **faults) as on:
+        await asyncio.sleep(seconds)
+    return on
 
 
-def test_items_are_applied_in_order_and_covered_after() -> None:
+async def test_items_are_applied_in_order_and_covered_after() -> None:
     """K2: whatever was yielded before a Covered has been applied when the cache is told."""
     moved = Transactions(EventBatch(4, (Rename("/a", "/b"), Unlink("/c"))))
     same = Transactions(EventBatch(5, (Rename("/a", "/a"),)))
-    fake_cluster = play(for_a_second, [gone(3), moved, same, Covered(9.0, 6), gone(7)])
-    assert fake_cluster.sink.calls == [
+    on = await consumed(1, [gone(3), moved, same, Covered(9.0, 6), gone(7)])
+    assert on.sink.calls == [
         ("open", 1),
         ("apply", 3),
         ("apply", 4),
@@ -145,17 +140,17 @@ def test_items_are_applied_in_order_and_covered_after() -> None:
         ("apply", 7),
         ("close", "CancelledError"),
     ]
-    stats = fake_cluster.consumer.stats()
+    stats = on.consumer.stats()
     assert (stats.events, stats.covers) == (5, 1)
     assert (stats.applied_txid, stats.fresh_as_of) == (7, 9.0)
     assert stats.channel.polls == 7
 
 
-def test_filters_and_ready_made_changes_are_handed_on() -> None:
+async def test_filters_and_ready_made_changes_are_handed_on() -> None:
     """K2, for a channel that says what became stale instead of what happened."""
     record = Changes(((3, Touched("/a")), (4, Vanished("/b"))), 6)
-    fake_cluster = play(for_a_second, [Filters({"1": "/*"}), record, Covered(9.0, 6), Filters({})])
-    assert fake_cluster.sink.calls == [
+    on = await consumed(1, [Filters({"1": "/*"}), record, Covered(9.0, 6), Filters({})])
+    assert on.sink.calls == [
         ("open", 1),
         ("filters", {"1": "/*"}),
         ("apply", 3),
@@ -164,27 +159,27 @@ def test_filters_and_ready_made_changes_are_handed_on() -> None:
         ("filters", {}),
         ("close", "CancelledError"),
     ]
-    assert fake_cluster.sink.changes == [Touched("/a"), Vanished("/b")]
-    stats = fake_cluster.consumer.stats()
+    assert on.sink.changes == [Touched("/a"), Vanished("/b")]
+    stats = on.consumer.stats()
     assert (stats.events, stats.applied_txid) == (0, 6)
 
 
-def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
+async def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
     """GapFlush: the cache's stream is closed before the channel is asked again."""
-    fake_cluster = play(for_a_second, [gone(3), MissingEventsError("purged")], [Covered(1.0, 9)])
-    assert fake_cluster.sink.calls[2:5] == [("close", "purged"), ("open", 2), ("cover", 9)]
-    assert fake_cluster.stream.opened_at[1] == fake_cluster.stream.opened_at[0]
-    stats = fake_cluster.consumer.stats()
+    on = await consumed(1, [gone(3), MissingEventsError("purged")], [Covered(1.0, 9)])
+    assert on.sink.calls[2:5] == [("close", "purged"), ("open", 2), ("cover", 9)]
+    assert on.stream.opened_at[1] == on.stream.opened_at[0]
+    stats = on.consumer.stats()
     assert (stats.streams_opened, stats.streams_lost, stats.streams_failed) == (2, 1, 0)
 
 
 @pytest.mark.parametrize(
     "end", [ChannelUnavailableError("x"), InvalidationError("x"), ValueError("x"), StopAsyncIteration()]
 )
-def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
+async def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
     """K3: whether it was foreseen or not; the next run begins."""
-    fake_cluster = play(for_a_second, [gone(3), end], [gone(4)])
-    assert [call for call, _ in fake_cluster.sink.calls] == [
+    on = await consumed(1, [gone(3), end], [gone(4)])
+    assert [call for call, _ in on.sink.calls] == [
         "open",
         "apply",
         "close",
@@ -192,144 +187,116 @@ def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
         "apply",
         "close",
     ]
-    assert fake_cluster.consumer.stats().streams_failed == 1
-    assert fake_cluster.stream.closed == 2
+    assert on.consumer.stats().streams_failed == 1
+    assert on.stream.closed == 2
 
 
-def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture) -> None:
     """An exception in `apply` leaves the change half applied: everything goes, the log says why."""
-
-    def fail_once(fake_cluster: FakeCluster) -> None:
-        fake_cluster.sink.faults = [RuntimeError("a bug")]
-
-    fake_cluster = play(
-        for_a_second, [gone(3), Covered(1.0, 3)], [gone(4), Covered(2.0, 4)], prepare=fail_once
+    on = await consumed(
+        1, [gone(3), Covered(1.0, 3)], [gone(4), Covered(2.0, 4)], faults=[RuntimeError("a bug")]
     )
-    assert fake_cluster.sink.calls[:4] == [("open", 1), ("close", "a bug"), ("open", 2), ("apply", 4)]
+    assert on.sink.calls[:4] == [("open", 1), ("close", "a bug"), ("open", 2), ("apply", 4)]
     assert "a bug" in caplog.text
-    assert fake_cluster.consumer.stats().covers == 1
+    assert on.consumer.stats().covers == 1
 
 
-def test_a_cache_that_fails_to_close_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_cache_that_fails_to_close_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     """The gate closes by time; the next run flushes again."""
-
-    def fail_once(fake_cluster: FakeCluster) -> None:
-        fake_cluster.sink.close_faults = [RuntimeError("worse")]
-
-    fake_cluster = play(for_a_second, [gone(3), MissingEventsError("purged")], [gone(4)], prepare=fail_once)
-    assert fake_cluster.sink.of("apply") == [3, 4]
+    scripts: list[list[Line]] = [[gone(3), MissingEventsError("purged")], [gone(4)]]
+    on = await consumed(1, *scripts, close_faults=[RuntimeError("worse")])
+    assert on.sink.of("apply") == [3, 4]
     assert "could not empty the cache" in caplog.text
 
 
-def test_a_failing_stream_is_retried_with_backoff() -> None:
+async def test_a_failing_stream_is_retried_with_backoff() -> None:
     """At once, then up to a second apart: caching resumes soon, nobody is hammered."""
-    fake_cluster = play(lambda _: asyncio.sleep(60), *down(30))
-    times = fake_cluster.stream.opened_at
+    on = await consumed(60, *down(30))
+    times = on.stream.opened_at
     pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert pauses[0] == 0
     assert pauses[1] == pytest.approx(0.05)
     assert max(pauses) == pytest.approx(1.0)
-    assert fake_cluster.sink.of("open") == [31]
+    assert on.sink.of("open") == [31]
 
 
-def test_a_good_life_makes_patience_short_again() -> None:
+async def test_a_good_life_makes_patience_short_again() -> None:
     """After a run of more than some seconds the next attempt is made at once."""
-    fake_cluster = play(lambda _: asyncio.sleep(60), *down(10), [gone(1), 20.0, MissingEventsError("gap")])
-    assert fake_cluster.stream.opened_at[11] - fake_cluster.stream.opened_at[10] == pytest.approx(20.0)
+    on = await consumed(60, *down(10), [gone(1), 20.0, MissingEventsError("gap")])
+    assert on.stream.opened_at[11] - on.stream.opened_at[10] == pytest.approx(20.0)
 
 
-def test_lives_that_end_soon_are_not_begun_in_a_hot_loop() -> None:
+async def test_lives_that_end_soon_are_not_begun_in_a_hot_loop() -> None:
     """A fault that comes back at once is met with patience."""
     scripts: list[list[Line]] = [[gone(1), MissingEventsError("again")] for _ in range(1000)]
-    fake_cluster = play(lambda _: asyncio.sleep(30), *scripts)
-    assert len(fake_cluster.stream.opened_at) < 40
+    on = await consumed(30, *scripts)
+    assert len(on.stream.opened_at) < 40
 
 
-def test_who_may_not_read_edits_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_who_may_not_read_edits_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """One line, then slow retries, since only an administrator can help; after a success it is said anew."""
     refusal = NotPermittedError("Superuser privilege is required; see --user")
     scripts: list[list[Line]] = [[refusal] for _ in range(3)]
     with caplog.at_level(logging.WARNING):
-        fake_cluster = play(
-            lambda _: asyncio.sleep(65), *scripts, [gone(1), MissingEventsError("x")], [refusal], [refusal]
-        )
-    times = fake_cluster.stream.opened_at
+        on = await consumed(65, *scripts, [gone(1), MissingEventsError("x")], [refusal], [refusal])
+    times = on.stream.opened_at
     assert times[1] - times[0] == NOT_PERMITTED_RETRY_S
     said = [record.message for record in caplog.records if record.levelno == logging.ERROR]
     assert len(said) == 2
     assert "needs an administrator; all calls are forwarded: Superuser privilege" in said[0]
 
 
-def test_the_same_trouble_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_same_trouble_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     """An hour without a NameNode is one line."""
     with caplog.at_level(logging.WARNING):
-        play(lambda _: asyncio.sleep(60), *down(30))
+        await consumed(60, *down(30))
     assert [record.message for record in caplog.records] == [
         "cannot read the edits, calls are forwarded meanwhile: down",
     ]
 
 
-def test_whoever_asks_is_told_why_no_stream_is_open() -> None:
+async def test_the_trouble_is_known_while_no_stream_is_open() -> None:
     """As long as none is: /ready of a proxy shows it."""
     reported: list[str] = []
-
-    async def look_now_and_then(fake_cluster: FakeCluster) -> None:
-        reported.append(fake_cluster.consumer.trouble)
-        await asyncio.sleep(0.01)
-        reported.append(fake_cluster.consumer.trouble)
-        await asyncio.sleep(1)
-        reported.append(fake_cluster.consumer.trouble)
-        await asyncio.sleep(20)
-        reported.append(fake_cluster.consumer.trouble)
-
-    play(look_now_and_then, *down(2), [10.0, MissingEventsError("purged")], *down(30))
+    async with consuming(*down(2), [10.0, MissingEventsError("purged")], *down(30)) as on:
+        for pause_s in (0.01, 1.0, 20.0, 0.0):
+            reported.append(on.consumer.trouble)
+            await asyncio.sleep(pause_s)
     assert reported == ["", "down", "", "down"]
 
 
-def test_waiters_are_told_of_the_next_coverage() -> None:
+async def test_waiters_are_woken_by_the_next_coverage() -> None:
     """Every waiter of that moment; not those that came too late."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        await until(lambda: fake_cluster.consumer.stats().covers == 1)
+    async with consuming([Covered(1.0, 1), 0.5, Covered(2.0, 2)]) as on:
+        await until(lambda: on.consumer.stats().covers == 1)
         async with asyncio.TaskGroup() as waiters:
-            waiting = [waiters.create_task(fake_cluster.consumer.wait_covered(1.0)) for _ in range(3)]
+            waiting = [waiters.create_task(on.consumer.wait_covered(1.0)) for _ in range(3)]
         assert [task.result() for task in waiting] == [True, True, True]
-        assert not await fake_cluster.consumer.wait_covered(1.0)
-
-    play(story, [Covered(1.0, 1), 0.5, Covered(2.0, 2)])
+        assert not await on.consumer.wait_covered(1.0)
 
 
-def test_waiters_do_not_wait_for_a_life_that_ended() -> None:
+async def test_waiters_do_not_wait_for_a_run_that_ended() -> None:
     """Its end wakes them, with the answer no."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        await until(lambda: fake_cluster.consumer.stats().is_open)
+    async with consuming([gone(1), 0.5, MissingEventsError("gap")]) as on:
+        await until(lambda: on.consumer.stats().is_open)
         began_at = clock()
-        assert not await fake_cluster.consumer.wait_covered(10.0)
+        assert not await on.consumer.wait_covered(10.0)
         assert clock() - began_at < 1.0
 
-    play(story, [gone(1), 0.5, MissingEventsError("gap")])
 
-
-def test_requests_for_a_probe_are_passed_on() -> None:
+async def test_requests_for_a_probe_are_passed_on() -> None:
     """The channel knows how to hurry."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        fake_cluster.consumer.request_probe()
-
-    assert play(story).stream.probes == 1
+    async with consuming() as on:
+        on.consumer.request_probe()
+        assert on.stream.probes == 1
 
 
-def test_a_long_page_lets_others_run() -> None:
+async def test_a_long_page_lets_others_run() -> None:
     """The event loop serves reads while thousands of transactions are applied."""
     turns = 0
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        nonlocal turns
-        while not fake_cluster.sink.of("cover"):
+    script: list[Line] = [gone(txid) for txid in range(1, 20 * ITEMS_PER_TURN)]
+    async with consuming([*script, Covered(1.0, 20 * ITEMS_PER_TURN)]) as on:
+        while not on.sink.of("cover"):
             turns += 1
             await asyncio.sleep(0)
-
-    script: list[Line] = [gone(txid) for txid in range(1, 20 * ITEMS_PER_TURN)]
-    play(story, [*script, Covered(1.0, 20 * ITEMS_PER_TURN)])
     assert turns >= 19

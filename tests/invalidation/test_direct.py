@@ -1,7 +1,6 @@
 """The direct channel, alone and under the consumer, through random histories of a pair of NameNodes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
 from hypothesis import example, given, settings
@@ -18,122 +17,108 @@ from tests.invalidation.virtual_time import clock
 from tests.setup import channel_setup
 
 
-def play(story: Callable[[FakeNameNode, DirectInotifyEventInputStream], Awaitable[None]]) -> None:
-    """Play a story with one NameNode and a stream over it."""
-    namenode = FakeNameNode()
+@pytest.fixture
+def namenode() -> FakeNameNode:
+    """One in which 10 transactions have happened."""
+    made = FakeNameNode()
     for number in range(10):
-        namenode.unlink(f"/before/{number}")
-
-    async def on_stage() -> None:
-        await story(namenode, DirectInotifyEventInputStream(channel_setup(FakePool(clock, namenode), clock)))
-
-    virtual_time.run(on_stage())
+        made.unlink(f"/before/{number}")
+    return made
 
 
-def test_transactions_come_first_and_then_their_coverage() -> None:
+@pytest.fixture
+async def channel(namenode: FakeNameNode) -> DirectInotifyEventInputStream:
+    """A stream over it."""
+    return DirectInotifyEventInputStream(channel_setup(FakePool(clock, namenode), clock))
+
+
+async def test_transactions_come_first_and_then_their_coverage(
+    namenode: FakeNameNode, channel: DirectInotifyEventInputStream
+) -> None:
     """D1: the Covered of a read is its last item."""
-
-    async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
-        async with channel as stream:
-            assert stream.term == 1
-            assert isinstance(await anext(stream), Covered)
-            sent_at = clock()
-            for path in ("/a", "/b"):
-                namenode.unlink(path)
-            items: list[StreamItem] = [await anext(stream) for _ in range(3)]
-            assert items[:2] == [
-                Transactions(EventBatch(11, (Unlink("/a"),))),
-                Transactions(EventBatch(12, (Unlink("/b"),))),
-            ]
-            match items[2]:
-                case Covered(as_of, txid):
-                    assert (as_of >= sent_at, txid) == (True, 12)
-                case other:
-                    pytest.fail(f"{other} is no coverage")
-
-    play(story)
+    async with channel as stream:
+        assert stream.term == 1
+        assert isinstance(await anext(stream), Covered)
+        sent_at = clock()
+        for path in ("/a", "/b"):
+            namenode.unlink(path)
+        items: list[StreamItem] = [await anext(stream) for _ in range(3)]
+        assert items[:2] == [
+            Transactions(EventBatch(11, (Unlink("/a"),))),
+            Transactions(EventBatch(12, (Unlink("/b"),))),
+        ]
+        match items[2]:
+            case Covered(as_of, txid):
+                assert (as_of >= sent_at, txid) == (True, 12)
+            case other:
+                pytest.fail(f"{other} is no coverage")
 
 
-def test_what_is_seen_before_it_is_durable_is_waited_for() -> None:
+async def test_what_is_seen_before_it_is_durable_is_waited_for(
+    namenode: FakeNameNode, channel: DirectInotifyEventInputStream
+) -> None:
     """ProvenGrant: polls bring what is durable, and say when that is all that anybody can have seen (decision 9)."""
-
-    async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
-        async with channel as stream:
-            await anext(stream)
-            namenode.unlink("/a")
-            namenode.unsynced = 1
-            asked_at = clock()
-            stream.request_probe()
-            for _ in range(5):
-                covered = await anext(stream)
-                assert isinstance(covered, Covered)
-                assert covered.seen_as_of is not None
-                assert covered.seen_as_of < asked_at
-            namenode.unsynced = 0
-            assert isinstance(await anext(stream), Transactions)
+    async with channel as stream:
+        await anext(stream)
+        namenode.unlink("/a")
+        namenode.unsynced = 1
+        asked_at = clock()
+        stream.request_probe()
+        for _ in range(5):
             covered = await anext(stream)
             assert isinstance(covered, Covered)
             assert covered.seen_as_of is not None
-            assert asked_at <= covered.seen_as_of <= covered.as_of
+            assert covered.seen_as_of < asked_at
+        namenode.unsynced = 0
+        assert isinstance(await anext(stream), Transactions)
+        covered = await anext(stream)
+        assert isinstance(covered, Covered)
+        assert covered.seen_as_of is not None
+        assert asked_at <= covered.seen_as_of <= covered.as_of
 
-    play(story)
 
-
-def test_what_a_life_left_unread_is_not_in_the_next() -> None:
+async def test_what_a_life_left_unread_is_not_in_the_next(
+    namenode: FakeNameNode, channel: DirectInotifyEventInputStream
+) -> None:
     """A new run begins at the present end; the old one's items are gone."""
-
-    async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
-        async with channel as stream:
-            await anext(stream)
-            for path in ("/a", "/b"):
-                namenode.unlink(path)
-            assert isinstance(await anext(stream), Transactions)
-        assert channel.term == 0
-        async with channel as stream:
-            match await anext(stream):
-                case Covered(txid=txid):
-                    assert txid == 12
-                case other:
-                    pytest.fail(f"{other} belongs to the run before")
-
-    play(story)
+    async with channel as stream:
+        await anext(stream)
+        for path in ("/a", "/b"):
+            namenode.unlink(path)
+        assert isinstance(await anext(stream), Transactions)
+    assert channel.term == 0
+    async with channel as stream:
+        match await anext(stream):
+            case Covered(txid=txid):
+                assert txid == 12
+            case other:
+                pytest.fail(f"{other} belongs to the run before")
 
 
-def test_the_same_coverage_is_said_once() -> None:
+async def test_the_same_coverage_is_said_once() -> None:
     """While peers confirm nothing later, there is nothing new to say; a run that says nothing has not ended."""
-
-    async def story() -> None:
-        pool = FakePool(clock, FakeNameNode(), FakeNameNode("nn2", active=False))
-        pool.fakes[0].unlink("/before")
-        async with DirectInotifyEventInputStream(channel_setup(pool, clock)) as stream:
-            assert isinstance(await anext(stream), Covered)
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(anext(stream), 1.0)
-            asyncio.get_running_loop().call_later(0.1, stream.request_probe)
-            assert isinstance(await anext(stream), Covered)
-        assert channel_polls(stream) > 100
-
-    virtual_time.run(story())
+    pool = FakePool(clock, FakeNameNode(), FakeNameNode("nn2", active=False))
+    pool.fakes[0].unlink("/before")
+    async with DirectInotifyEventInputStream(channel_setup(pool, clock)) as stream:
+        assert isinstance(await anext(stream), Covered)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(stream), 1.0)
+        asyncio.get_running_loop().call_later(0.1, stream.request_probe)
+        assert isinstance(await anext(stream), Covered)
+    assert stream.stats().polls > 100
 
 
-def channel_polls(stream: DirectInotifyEventInputStream) -> int:
-    """Return the polls that were answered."""
-    return stream.stats().polls
-
-
-def test_a_gap_ends_the_iteration_with_an_error() -> None:
+async def test_a_gap_ends_the_iteration_with_an_error(
+    namenode: FakeNameNode, channel: DirectInotifyEventInputStream
+) -> None:
     """Never with a silent end."""
-
-    async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
-        async with channel as stream:
+    async with channel as stream:
+        await anext(stream)
+        namenode.unlink("/a")
+        namenode.unlink("/b")
+        namenode.log.first_kept = 12
+        with pytest.raises(MissingEventsError, match="purged: asked for 11, got 12"):
             await anext(stream)
-            namenode.unlink("/a")
-            namenode.unlink("/b")
-            namenode.log.first_kept = 12
-            with pytest.raises(MissingEventsError, match="purged: asked for 11, got 12"):
-                await anext(stream)
-
-    play(story)
 
 
 ACTIONS = st.sampled_from(["write", "write", "write", *ACTS])

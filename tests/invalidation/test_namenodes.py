@@ -1,8 +1,8 @@
 """What this room asks of NameNodes and pool: the fakes and the real ones give the same answers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -24,17 +24,28 @@ from tests.patience import HANG_S
 pytestmark = pytest.mark.timeout(300)  # the first of the session's tests waits for the cluster
 
 
-class Rig(Protocol):
-    """A NameNode, its client, and hands to make things happen."""
+@dataclass(frozen=True, slots=True)
+class Rig:
+    """A NameNode, its clients and its pool."""
 
-    rpc: EditsRpc
+    rpc: EditsRpc  # as a superuser
     nobody_rpc: EditsRpc  # as a user without rights
+    pool: NameNodes  # which need not be a superuser's
+    change: Callable[[str], Awaitable[type[Event]]]  # changes a path of this name; returns the kind of event
+    cut: Callable[[], None]  # cuts all connections
 
-    async def change(self, name: str) -> type[Event]:
-        """Change one path; return the kind of its event."""
 
-    def cut(self) -> None:
-        """Cut all connections."""
+def fake_rig() -> Rig:
+    """Over the fake."""
+    namenode, other = FakeNameNode(), FakeNameNode()
+    namenode.unlink("/before")
+    other.refusal = other.roll_refusal = remote_error(ACCESS_CONTROL)
+
+    async def change(name: str) -> type[Event]:
+        namenode.unlink(f"/{name}")
+        return Unlink
+
+    return Rig(_probed(namenode), _probed(other), FakePool(boottime, namenode), change, namenode.cut)
 
 
 def _probed(namenode: FakeNameNode) -> EditsRpc:
@@ -43,57 +54,33 @@ def _probed(namenode: FakeNameNode) -> EditsRpc:
     return pool.rpc(namenode.address)
 
 
-class FakeRig:
-    """Over the fake."""
-
-    def __init__(self) -> None:
-        self._namenode = FakeNameNode()
-        self._namenode.unlink("/before")
-        self.rpc: EditsRpc = _probed(self._namenode)
-        other = FakeNameNode()
-        other.refusal = other.roll_refusal = remote_error(ACCESS_CONTROL)
-        self.nobody_rpc: EditsRpc = _probed(other)
-        self.cut = self._namenode.cut
-
-    async def change(self, name: str) -> type[Event]:
-        """Delete a path."""
-        self._namenode.unlink(f"/{name}")
-        return Unlink
-
-
-class RealRig:
-    """Over the cluster, through a relay."""
-
-    def __init__(self, cluster: Cluster, relay: Relay, directory: str) -> None:
-        self._cluster = cluster
-        self._directory = directory
-        self.real_rpc = NameNodeRpc(relay.address, cluster.superuser)
-        self.real_nobody_rpc = NameNodeRpc(relay.address, "alice")
-        self.rpc: EditsRpc = self.real_rpc
-        self.nobody_rpc: EditsRpc = self.real_nobody_rpc
-        self.cut = relay.reset_connections
-
-    async def change(self, name: str) -> type[Event]:
-        """Make a directory."""
-        path = f"{self._directory}/{name}"
-        status, _ = await asyncio.to_thread(webhdfs, self._cluster, "PUT", path, "MKDIRS")
-        assert status == 200
-        return Create
-
-
 @pytest.fixture(params=["fake", "real"])
 async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
-    """Both rigs, one after the other; the cluster starts for the real one alone."""
+    """Over the fake, and over the cluster, through a relay; the cluster starts for the real one alone."""
     if request.param == "fake":
-        yield FakeRig()
+        yield fake_rig()
         return
     cluster: Cluster = request.getfixturevalue("cluster")
     directory: str = request.getfixturevalue("hdfs_directory")
-    with Relay(cluster.namenodes[0].rpc) as relay:
-        real = RealRig(cluster, relay, directory)
-        yield real
-        await real.real_rpc.close()
-        await real.real_nobody_rpc.close()
+    (member,) = cluster.namenodes
+
+    async def change(name: str) -> type[Event]:
+        status, _ = await asyncio.to_thread(webhdfs, cluster, "PUT", f"{directory}/{name}", "MKDIRS")
+        assert status == 200
+        return Create
+
+    with Relay(member.rpc) as relay:
+        rpc, nobody_rpc = NameNodeRpc(relay.address, cluster.superuser), NameNodeRpc(relay.address, "alice")
+        pool = NameNodePool(
+            NameNodeSettings(namenode_http=(member.http,), namenode_rpc=(relay.address,), user="alice"),
+            boottime,
+        )
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(pool.run())
+            yield Rig(rpc, nobody_rpc, pool, change, relay.reset_connections)
+            running.cancel()
+        for closing in (pool, rpc, nobody_rpc):
+            await closing.close()
 
 
 async def test_nothing_new_is_a_page_of_nothing(rig: Rig) -> None:
@@ -155,55 +142,6 @@ async def test_only_a_superuser_is_answered(
     assert raised.value.verdict is Verdict.ACCESS_CONTROL
 
 
-class PoolRig(Protocol):
-    """A NameNode under a pool's eyes, and a hand to make things happen."""
-
-    rpc: EditsRpc  # as a superuser
-    pool: NameNodes
-
-    async def change(self, name: str) -> type[Event]:
-        """Change one path; return the kind of its event."""
-
-
-class FakePoolRig(FakeRig):
-    """Over the fake."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.pool: NameNodes = FakePool(boottime, self._namenode)
-
-
-class RealPoolRig(RealRig):
-    """Over the cluster; the pool need not be a superuser's."""
-
-    def __init__(self, cluster: Cluster, relay: Relay, directory: str) -> None:
-        super().__init__(cluster, relay, directory)
-        (member,) = cluster.namenodes
-        self.real_pool = NameNodePool(
-            NameNodeSettings(namenode_http=(member.http,), namenode_rpc=(relay.address,), user="alice"),
-            boottime,
-        )
-        self.pool: NameNodes = self.real_pool
-
-
-@pytest.fixture(params=["fake", "real"])
-async def pool_rig(request: pytest.FixtureRequest) -> AsyncIterator[PoolRig]:
-    """Both, one after the other."""
-    if request.param == "fake":
-        yield FakePoolRig()
-        return
-    cluster: Cluster = request.getfixturevalue("cluster")
-    directory: str = request.getfixturevalue("hdfs_directory")
-    with Relay(cluster.namenodes[0].rpc) as relay:
-        real = RealPoolRig(cluster, relay, directory)
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(real.real_pool.run())
-            yield real
-            running.cancel()
-        for closing in (real.real_pool, real.real_rpc, real.real_nobody_rpc):
-            await closing.close()
-
-
 async def probed_after(pool: NameNodes, moment: float) -> Probe:
     """Have the active NameNode probed until what is known is known as of this moment or later."""
     active = await pool.wait_active(10)
@@ -214,11 +152,11 @@ async def probed_after(pool: NameNodes, moment: float) -> Probe:
     return probe
 
 
-async def test_a_probe_covers_what_was_acknowledged_before_it(pool_rig: PoolRig) -> None:
+async def test_a_probe_covers_what_was_acknowledged_before_it(rig: Rig) -> None:
     """Bounded: whoever has read up to its transaction has read every change from before its moment."""
-    rpc, pool = pool_rig.rpc, pool_rig.pool
+    rpc, pool = rig.rpc, rig.pool
     for number in range(5):
-        await pool_rig.change(str(number))
+        await rig.change(str(number))
         acknowledged_at, written = boottime(), await rpc.get_current_edit_log_txid()
         probe = await probed_after(pool, acknowledged_at)
         assert probe.txid >= written
@@ -227,10 +165,10 @@ async def test_a_probe_covers_what_was_acknowledged_before_it(pool_rig: PoolRig)
         assert probe.as_of <= pool.confirmed_as_of
 
 
-async def test_a_probe_is_of_the_active_one(pool_rig: PoolRig) -> None:
+async def test_a_probe_is_of_the_active_one(rig: Rig) -> None:
     """By its term, and by the namespace that it serves."""
-    probe = await probed_after(pool_rig.pool, boottime())
-    active = pool_rig.pool.active
+    probe = await probed_after(rig.pool, boottime())
+    active = rig.pool.active
     assert active is not None
     assert probe.term == active.term == 1
     assert active.namespace is not None
@@ -260,9 +198,3 @@ def test_a_fake_standby_follows_and_can_be_ahead() -> None:
     stood_at = pool.last_probe
     pool.probe()
     assert pool.last_probe == stood_at, "contradicted"
-
-
-def test_the_real_pool_has_the_shape() -> None:
-    """The type checker compares the two here."""
-    pool: NameNodes = NameNodePool(NameNodeSettings(user="hdfs"), boottime)
-    assert pool.active is None

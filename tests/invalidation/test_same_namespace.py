@@ -29,7 +29,7 @@ from tests.invalidation.fakes import (
     FakePool,
     remote_error,
 )
-from tests.invalidation.virtual_time import clock, run
+from tests.invalidation.virtual_time import clock
 
 THEIRS = Namespace("CID-2", "BP-2")
 
@@ -41,29 +41,23 @@ def elsewhere() -> FakeNameNode:
     return other
 
 
-def see(*namenodes: FakeNameNode) -> Namespace:
+async def see(*namenodes: FakeNameNode) -> Namespace:
     """Ask the first."""
-    seen: list[Namespace] = []
-
-    async def ask() -> None:
-        pool = FakePool(clock, *namenodes)
-        seen.append(await see_same_namespace(pool, await pool.wait_active(1.0)))
-
-    run(ask())
-    return seen[0]
+    pool = FakePool(clock, *namenodes)
+    return await see_same_namespace(pool, await pool.wait_active(1.0))
 
 
-def test_the_namespace_of_both_addresses() -> None:
+async def test_the_namespace_of_both_addresses() -> None:
     """It is what the publisher writes to ZooKeeper, and a proxy compares with that."""
-    assert see(FakeNameNode()) == NAMESPACE
+    assert await see(FakeNameNode()) == NAMESPACE
 
 
-def test_who_is_not_let_in_needs_an_administrator() -> None:
+async def test_who_is_not_let_in_needs_an_administrator() -> None:
     """Kerberos: asking again does not help, and the publisher says so and lets others try."""
     namenode = FakeNameNode()
     namenode.connection_refusal = RpcAuthenticationError("nn:8020", "KERBEROS")
     with pytest.raises(NotPermittedError, match="nn:8020 refuses the connection: KERBEROS"):
-        see(namenode)
+        await see(namenode)
 
 
 @pytest.mark.parametrize(
@@ -86,31 +80,31 @@ def test_an_error_says_who_can_help(error: HadoopError, kind: type[ChannelUnavai
     assert (str(translated) == str(error)) is not is_told_otherwise
 
 
-def test_another_one_over_rpc() -> None:
+async def test_another_one_over_rpc() -> None:
     """Bounded: both are named, with what to do."""
     namenode = FakeNameNode()
     namenode.rpc_leads_to = elsewhere()
     with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*--namenode-rpc"):
-        see(namenode)
+        await see(namenode)
 
 
-def test_another_one_at_another_namenode() -> None:
+async def test_another_one_at_another_namenode() -> None:
     """The settings mix two clusters."""
     standby = elsewhere()
     standby.state = HaState.STANDBY
     with pytest.raises(WrongNamespaceError, match=r"other:9870 serves namespace BP-2.*--namenode-http"):
-        see(FakeNameNode(), standby)
+        await see(FakeNameNode(), standby)
 
 
-def test_none() -> None:
+async def test_none() -> None:
     """It has not said, or cannot be asked: later, perhaps."""
     silent, cut_off = FakeNameNode(), FakeNameNode()
     silent.names_namespace = False
     with pytest.raises(ChannelUnavailableError, match="does not say which namespace") as caught:
-        see(silent)
+        await see(silent)
     cut_off.is_reachable = False
     with pytest.raises(ChannelUnavailableError, match="cannot connect") as caught:
-        see(cut_off)
+        await see(cut_off)
     assert not isinstance(caught.value, WrongNamespaceError)
 
 

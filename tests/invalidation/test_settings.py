@@ -1,6 +1,6 @@
-"""PollingSettings, ChannelSettings: each value outside what is allowed is refused by name."""
+"""Settings of this room: each value outside what is allowed is refused by name."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -12,28 +12,41 @@ from nncache.net.setting_error import SettingError
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("settings", "key", "value"),
     [
-        ("poll_interval_s", 0.0),
-        ("poll_interval_s", float("nan")),
-        ("poll_budget_share", 0.0),
-        ("poll_budget_share", 1.5),
-        ("poll_budget_burst_s", -1.0),
-        ("roll_after_txids", 0),
-        ("roll_interval_s", -1.0),
-        ("roll_interval_s", float("nan")),
+        (PollingSettings, "poll_interval_s", 0.0),
+        (PollingSettings, "poll_interval_s", float("nan")),
+        (PollingSettings, "poll_budget_share", 0.0),
+        (PollingSettings, "poll_budget_share", 1.5),
+        (PollingSettings, "poll_budget_burst_s", -1.0),
+        (PollingSettings, "roll_after_txids", 0),
+        (PollingSettings, "roll_interval_s", -1.0),
+        (PollingSettings, "roll_interval_s", float("nan")),
+        (FilterSettings, "min_wildcard_level", 0),
+        (FilterSettings, "max_filters", -1),
+        (FilterSettings, "max_filters_per_owner", -1),
+        (PublisherSettings, "admin", "nowhere"),
+        (PublisherSettings, "max_write_ops_per_s", 0.0),
+        (PublisherSettings, "max_write_ops_per_s", float("nan")),
+        (PublisherSettings, "max_write_ops_per_s", float("inf")),
+        (PublisherSettings, "coverage_interval_s", 0.0),
+        (PublisherSettings, "filters_reread_s", -1.0),
+        (PublisherSettings, "max_records_per_filter", 1),
+        (PublisherSettings, "max_records_per_filter", 10_001),
+        (PublisherSettings, "max_changes_per_record", 0),
+        (PublisherSettings, "max_changes_per_record", 10_001),
+        (PublisherSettings, "zookeeper_acl", ("sasl:proxy:r", "sasl:proxy")),
+        (PublisherSettings, "zookeeper_subscriber_id", "sasl:joe"),
+        (PublisherSettings, "zookeeper_subscriber_id", "sasl:{user}{user}"),
+        (PublisherSettings, "zookeeper_subscriber_id", "digest:{user}"),
+        (PublisherSettings, "zookeeper_subscriber_id", "{user}"),
     ],
 )
-def test_a_wrong_value_is_refused_by_name(key: str, value: Any) -> None:
-    """The error names the key, the value and what is allowed."""
-    with pytest.raises(SettingError, match=f"^{key}: {value}: must be ") as raised:
-        PollingSettings(**{key: value})
+def test_a_wrong_value_is_refused_by_name(settings: Callable[..., object], key: str, value: object) -> None:
+    """The error names the key and says what is allowed."""
+    with pytest.raises(SettingError, match=f"^{key}: .*must be ") as raised:
+        settings(**{key: value})
     assert raised.value.key == key
-
-
-def test_never_rolling_is_allowed() -> None:
-    """An interval of 0 means never."""
-    assert PollingSettings(roll_interval_s=0).roll_interval_s == 0
 
 
 @pytest.mark.parametrize(
@@ -42,50 +55,14 @@ def test_never_rolling_is_allowed() -> None:
 def test_what_is_no_directory_that_events_name_is_refused(path: str) -> None:
     """The publisher learns of a change of the filters from the events of their directory."""
     with pytest.raises(
-        SettingError, match="must be a canonical path of HDFS such as /apps/nncache/filters"
-    ) as caught:
+        SettingError, match=r"^filters_path: .*must be a canonical path of HDFS such as /apps/nncache/filters"
+    ):
         FilterSettings(filters_path=path)
-    assert caught.value.key == "filters_path"
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("min_wildcard_level", 0), ("max_filters", -1), ("max_filters_per_owner", -1)]
-)
-def test_a_limit_is_one(key: str, value: int) -> None:
-    """0 stands for any number of filters; there is no level above the first."""
-    with pytest.raises(SettingError, match=f"{key}.*must be {value + 1} or more"):
-        FilterSettings(**{key: value})  # type: ignore[arg-type]  # a number
 
 
 def test_the_pages_are_on_loopback() -> None:
-    """Nothing is open to a network before somebody says so."""
+    """Nothing is open to a network before an operator says so."""
     assert PublisherSettings().admin_at == ListenAddress("127.0.0.1", 9873)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("admin", "nowhere"),
-        ("max_write_ops_per_s", 0.0),
-        ("max_write_ops_per_s", float("nan")),
-        ("max_write_ops_per_s", float("inf")),
-        ("coverage_interval_s", 0.0),
-        ("filters_reread_s", -1.0),
-        ("max_records_per_filter", 1),
-        ("max_records_per_filter", 10_001),
-        ("max_changes_per_record", 0),
-        ("max_changes_per_record", 10_001),
-        ("zookeeper_acl", ("sasl:proxy:r", "sasl:proxy")),
-        ("zookeeper_subscriber_id", "sasl:joe"),
-        ("zookeeper_subscriber_id", "sasl:{user}{user}"),
-        ("zookeeper_subscriber_id", "digest:{user}"),
-        ("zookeeper_subscriber_id", "{user}"),
-    ],
-)
-def test_a_value_that_makes_no_sense_is_refused(key: str, value: object) -> None:
-    """Each key says what it allows."""
-    with pytest.raises(SettingError, match=f"^{key}: "):
-        PublisherSettings(**{key: value})  # type: ignore[arg-type] # wrong on purpose
 
 
 HERE = __name__
@@ -113,7 +90,18 @@ def test_a_built_in_class_has_a_short_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", ":", "goose", HERE, f"{HERE}:", ":Duck", f"{HERE}:Stone", f"{HERE}:BUILT_IN", "no.such:Duck"]
+    "name",
+    [
+        "",
+        "goose",
+        HERE,
+        f"{HERE}:",
+        ":Duck",
+        f"{HERE}:Stone",
+        f"{HERE}:BUILT_IN",
+        "no.such:Duck",
+        "..no:Duck",
+    ],
 )
 def test_a_wrong_name_is_a_wrong_setting(name: str) -> None:
     """The error names the key, the value and what is allowed."""

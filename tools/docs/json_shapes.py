@@ -29,8 +29,8 @@ from nncache.invalidation.filters.admission import too_general
 from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.hdfs_bulk import Done
-from nncache.invalidation.filters.hdfs_reader import StoredFilters
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.estimate import Estimate
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
@@ -84,7 +84,7 @@ _MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
 
 def shapes() -> Iterator[tuple[str, str, str]]:
     """Yield for each command its name, an example, and what is to be known of it."""
-    stored = StoredFilters(filters={"joe": _JOE}, broken=_BROKEN, odd_subscribers={})
+    stored = StoredFilters(filters={"joe": _JOE}, broken=_BROKEN)
     yield (
         "filters list",
         all_as_json(stored, _REFUSED),

@@ -40,26 +40,18 @@ class Chain:
 
     def __init__(self, chain: str, txid: int) -> None:
         """Start after transaction `txid` of the stream that this chain id stands for."""
-        self._chain = chain
-        self._txid = txid
-
-    @property
-    def chain(self) -> str:
+        self.chain = chain
         """The id of the stream's present run."""
-        return self._chain
-
-    @property
-    def txid(self) -> int:
+        self.txid = txid
         """Every transaction up to this one has been read."""
-        return self._txid
 
     def receive(self, link: Link) -> Step:
         """Take the next record that was found; only `Next` moves the position."""
-        if link.chain != self._chain:
+        if link.chain != self.chain:
             return ChainBroken("the stream was restarted")
-        if link.txid <= self._txid:
+        if link.txid <= self.txid:
             return Replayed()
-        if link.previous > self._txid:
-            return ChainBroken(f"transactions {self._txid + 1} to {link.previous} are missing")
-        after_txid, self._txid = self._txid, link.txid
+        if link.previous > self.txid:
+            return ChainBroken(f"transactions {self.txid + 1} to {link.previous} are missing")
+        after_txid, self.txid = self.txid, link.txid
         return Next(after_txid)

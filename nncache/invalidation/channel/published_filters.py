@@ -84,27 +84,20 @@ def encode_published_filter(published: PublishedFilter) -> bytes:
             allowed_subscribers=published.allowed_subscribers,
             chain=None if published.chain == published.id else published.chain,
             file_id=published.file_id,
-            replaces=None if known is None else spell_terms(known),
+            replaces=None if known is None else TermsJson(known.path_glob, known.owner),
         )
     )
 
 
 def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
-    """Read the data of the znode `path`, a filter's definition.
-
-    Raises:
-        CorruptZnodeError: see the class.
-    """
+    """Read the data of the znode `path`, a filter's definition. Raises CorruptZnodeError."""
     return parse_whole(path, data, _published_filter)
 
 
 def parse_readers(path: str, data: bytes) -> frozenset[str]:
     """Read who may read the events of the filter whose definition the znode `path` is: its owner and its subscribers.
 
-    What it matches is not looked at: strangers ask as well, and a glob may take long.
-
-    Raises:
-        CorruptZnodeError: see the class.
+    What it matches is not looked at: strangers ask as well, and a glob may take long. Raises CorruptZnodeError.
     """
     return parse_whole(path, data, _readers)
 
@@ -130,11 +123,6 @@ def _published_filter(path: str, data: bytes) -> PublishedFilter:
         file_id=definition.file_id,
         replaces=None if definition.replaces is None else read_terms(definition.replaces),
     )
-
-
-def spell_terms(terms: FilterTerms) -> TermsJson:
-    """Return them as they stand in JSON."""
-    return TermsJson(terms.path_glob, terms.owner)
 
 
 def read_terms(found: TermsJson) -> FilterTerms:

@@ -73,7 +73,8 @@ class RecordReader(Generic[RecordT]):
         self._chain: Chain | None = None  # None until it is known which one is followed
         self._txid = -1  # the position while the chain is not known
         self._value = -1  # the stream's value as it was last read
-        self._is_behind = False
+        self.is_behind = False
+        """Whether the last read has left records for the next one."""
         self._are_many = False  # the last read brought more than are followed back
 
     @property
@@ -85,11 +86,6 @@ class RecordReader(Generic[RecordT]):
     def is_chain_known(self) -> bool:
         """Whether it is known which chain is followed; the first record says so otherwise."""
         return self._chain is not None
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether the last read has left records for the next one."""
-        return self._is_behind
 
     async def value(self) -> int | None:
         """Return the stream's value, the last transaction published; None if there is no such stream.
@@ -125,11 +121,11 @@ class RecordReader(Generic[RecordT]):
             self._chain, self._txid = None, value
         else:
             self._chain = Chain(newest.link.chain, value)
-        self._value, self._is_behind = value, False
+        self._value, self.is_behind = value, False
 
     def begin_after(self, chain: str, txid: int, value: int) -> None:
         """Take a transaction of this chain as the position, given the stream's value; that may be an earlier one."""
-        self._chain, self._value, self._is_behind = Chain(chain, txid), value, False
+        self._chain, self._value, self.is_behind = Chain(chain, txid), value, False
 
     async def changed(self, timeout_s: float) -> bool:
         """Return True as soon as there may be something to read, False after `timeout_s` seconds."""
@@ -160,7 +156,7 @@ class RecordReader(Generic[RecordT]):
             )
         self._value = value
         if value <= self.txid:
-            self._is_behind = False
+            self.is_behind = False
             return ()
         records = None if self._are_many else await self._followed_back(value)
         is_behind = False
@@ -223,7 +219,7 @@ class RecordReader(Generic[RecordT]):
                     )
                 case step:
                     assert_never(step)
-        self._chain, self._is_behind = ahead, is_behind
+        self._chain, self.is_behind = ahead, is_behind
         self._are_many = len(records) > FOLLOWED_BACK
         return tuple(accepted)
 

@@ -8,7 +8,7 @@ ignored (docs/releasing.md).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -27,7 +27,7 @@ from nncache.hadoop.change import (
 from nncache.hadoop.event_json import decode_event, encode_event
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.paths import canonical, name
-from nncache.invalidation.channel.published_filters import FilterTerms, TermsJson, read_terms, spell_terms
+from nncache.invalidation.channel.published_filters import FilterTerms, TermsJson, read_terms
 from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, parse_whole
 from nncache.invalidation.channel.znodes import parse_txid
 
@@ -149,37 +149,34 @@ _WORDS: Final = {made: word for word, made in _SINGLE.items()}
 
 def encode_filter_record(record: FilterRecord) -> bytes:
     """Give what a record of a filter's stream holds."""
-    link, content = record.link, record.content
-    batches, dropped = None, None
-    match content:
-        case Events():
-            batches = [
-                _Batch(batch.txid, [encode_event(event) for event in batch.events])
-                for batch in content.batches
-            ]
-        case Dropped():
-            dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
-        case _:
-            assert_never(content)
+    link, content, modified = record.link, record.content, None
+    batches = None
+    if isinstance(content, Events):
+        batches = [
+            _Batch(batch.txid, [encode_event(event) for event in batch.events]) for batch in content.batches
+        ]
+    if record.modified is not None:
+        old, new = record.modified.before, record.modified.after
+        modified = _Modified(
+            record.modified.after_txid,
+            TermsJson(old.path_glob, old.owner),
+            TermsJson(new.path_glob, new.owner),
+        )
     return ENCODER.encode(
         _FilterRecord(
             version=VERSION,
             chain=link.chain,
             previous=link.previous,
             txid=link.txid,
-            modified=None if record.modified is None else _spelled_modified(record.modified),
+            modified=modified,
             batches=batches,
-            dropped=dropped,
+            dropped=_spelled_dropped(content),
         )
     )
 
 
 def parse_filter_record(path: str, data: bytes) -> FilterRecord:
-    """Read the data of the znode `path`, a record of a filter's stream.
-
-    Raises:
-        CorruptZnodeError: see the class.
-    """
+    """Read the data of the znode `path`, a record of a filter's stream. Raises CorruptZnodeError."""
     return parse_whole(path, data, _filter_record)
 
 
@@ -203,11 +200,6 @@ def _filter_record(path: str, data: bytes) -> FilterRecord:
     return FilterRecord(link, dropped or Events(batches), modified)
 
 
-def _spelled_modified(modified: Modified) -> _Modified:
-    old, new = modified.before, modified.after
-    return _Modified(modified.after_txid, spell_terms(old), spell_terms(new))
-
-
 def _modified(found: _Modified, link: Link) -> Modified:
     if not link.previous <= found.after <= link.txid:
         raise ValueError(f"modified after transaction {found.after} in a record of {link.txid}")
@@ -220,14 +212,9 @@ def _modified(found: _Modified, link: Link) -> Modified:
 def encode_cache_record(record: CacheRecord) -> bytes:
     """Give what a record of the stream for caches holds."""
     link, content = record.link, record.content
-    changes, dropped = None, None
-    match content:
-        case Stale():
-            changes = [_spell(txid, change) for txid, change in content.changes]
-        case Dropped():
-            dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
-        case _:
-            assert_never(content)
+    changes = None
+    if isinstance(content, Stale):
+        changes = [_spell(txid, change) for txid, change in content.changes]
     return ENCODER.encode(
         _CacheRecord(
             version=VERSION,
@@ -236,17 +223,13 @@ def encode_cache_record(record: CacheRecord) -> bytes:
             txid=link.txid,
             generation=record.generation,
             changes=changes,
-            dropped=dropped,
+            dropped=_spelled_dropped(content),
         )
     )
 
 
 def parse_cache_record(path: str, data: bytes) -> CacheRecord:
-    """Read the data of the znode `path`, a record of the stream for caches.
-
-    Raises:
-        CorruptZnodeError: see the class.
-    """
+    """Read the data of the znode `path`, a record of the stream for caches. Raises CorruptZnodeError."""
     return parse_whole(path, data, _cache_record)
 
 
@@ -298,6 +281,12 @@ def _link(path: str, record: _Record) -> Link:
     if record.previous >= record.txid:
         raise ValueError(f"the record of transaction {record.txid} follows that of {record.previous}")
     return Link(record.chain, record.previous, record.txid)
+
+
+def _spelled_dropped(content: Events | Stale | Dropped) -> _Dropped | None:
+    if not isinstance(content, Dropped):
+        return None
+    return _Dropped(content.first_txid, content.last_txid, content.reason)
 
 
 def _dropped(dropped: _Dropped | None, link: Link) -> Dropped | None:

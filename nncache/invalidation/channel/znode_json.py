@@ -45,15 +45,13 @@ def fits(data: bytes) -> bool:
 
 
 def parse_whole(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _Parsed:
-    """Return what `parse` makes of the data of the znode `path`.
-
-    Raises:
-        CorruptZnodeError: see the class.
-    """
+    """Return what `parse` makes of the data of the znode `path`. Raises CorruptZnodeError."""
     if not fits(data):
         raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
     try:
-        _see_version(_VERSIONED.decode(data).version)
+        version = _VERSIONED.decode(data).version
+        if version != VERSION:
+            raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")  # noqa: TRY301 - translated below
         return parse(path, data)
     except (
         ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
@@ -61,8 +59,3 @@ def parse_whole(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) 
         RecursionError,  # of msgspec, for what is nested a thousand deep
     ) as exc:
         raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
-
-
-def _see_version(version: int) -> None:
-    if version != VERSION:
-        raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")

@@ -52,7 +52,8 @@ class EditsCursor:
         getCurrentEditLogTxid may run ahead of syncTxid for some milliseconds, so for a start at the present end
         nothing is known; for one from a checkpoint everything up to the checkpoint is.
         """
-        self._through = after_txid
+        self.through_txid = after_txid
+        """Every transaction up to this one has been read."""
         self._synced = synced_txid  # highest syncTxid seen or known
         self._durable = synced_txid  # no transaction up to this one can be lost
         self._target: tuple[float, int] | None = None  # (time, syncTxid) of the oldest poll not yet covered
@@ -60,12 +61,7 @@ class EditsCursor:
     @property
     def next_txid(self) -> int:
         """The transaction to ask for next."""
-        return self._through + 1
-
-    @property
-    def through_txid(self) -> int:
-        """Every transaction up to this one has been read."""
-        return self._through
+        return self.through_txid + 1
 
     def receive(self, page: EditsPage, asked_at: float) -> PageResult | EditsGap:
         """Take the reply to a poll for `next_txid` that was sent at `asked_at`; a Gap changes nothing."""
@@ -74,16 +70,16 @@ class EditsCursor:
             return gap
         advanced = page.first_txid >= 0
         if advanced:
-            self._through = page.last_txid
+            self.through_txid = page.last_txid
         self._synced = max(self._synced, page.sync_txid)
         self._durable = max(self._durable, page.sync_txid, page.last_txid)
         return PageResult(
             batches=page.batches,
-            through_txid=self._through,
+            through_txid=self.through_txid,
             covered_at=self._covered(page.sync_txid, asked_at),
-            is_behind=self._through < page.sync_txid,
+            is_behind=self.through_txid < page.sync_txid,
             advanced=advanced,
-            is_durable=self._through <= self._durable,
+            is_durable=self.through_txid <= self._durable,
         )
 
     def _gap(self, page: EditsPage) -> EditsGap | None:
@@ -109,9 +105,9 @@ class EditsCursor:
         if sync_txid <= 0:  # just became active: it doesn't know yet what is durable
             return None
         covered: float | None = None
-        if self._target is not None and self._through >= self._target[1]:
+        if self._target is not None and self.through_txid >= self._target[1]:
             covered, self._target = self._target[0], None
-        if self._through >= sync_txid:
+        if self.through_txid >= sync_txid:
             return asked_at
         if self._target is None:
             self._target = (asked_at, sync_txid)

@@ -18,24 +18,6 @@ from nncache.invalidation.channel.published_filters import MAX_GLOB_LENGTH
 from nncache.invalidation.channel.znodes import is_filter_name
 from nncache.invalidation.errors import FilterError
 
-__all__ = [
-    "ATTRIBUTE",
-    "DEFINITION",
-    "MAX_DEFINITION_BYTES",
-    "MAX_GLOB_LENGTH",
-    "SUBSCRIBERS",
-    "Filter",
-    "FilterError",
-    "check_glob",
-    "check_name",
-    "check_owner",
-    "check_subscriber",
-    "check_subscribers",
-    "encode_definition",
-    "filter_as_json",
-    "parse_definition",
-]
-
 ATTRIBUTE: Final = "user.nncache.definition"
 """The attribute with what only an administrator may change. The NameNode alone keeps it: no DataNode is needed."""
 
@@ -87,11 +69,7 @@ class Filter:
 
 
 def check_name(name: str) -> None:
-    """See that a filter may be called so.
-
-    Raises:
-        FilterError: ZooKeeper, or another part of the service, could not.
-    """
+    """Raise FilterError if no filter may be called so: ZooKeeper, or another part of the service, could not."""
     if not is_filter_name(name):
         raise FilterError(
             f"name: {name!r}: must be letters, digits, . _ and -, beginning with a letter or digit, "
@@ -100,21 +78,13 @@ def check_name(name: str) -> None:
 
 
 def check_owner(user: str) -> None:
-    """See that a filter can belong to this user.
-
-    Raises:
-        FilterError: a NameNode would not know such a user.
-    """
+    """Raise FilterError if no filter can belong to this user: a NameNode would not know such a user."""
     if not is_user_name(user):
         raise FilterError(f"owner: {user!r}: {_NO_USER}")
 
 
 def check_subscribers(users: Collection[str]) -> None:
-    """See that so many can subscribe to one filter; each is named once.
-
-    Raises:
-        FilterError: they would not fit into one znode.
-    """
+    """Raise FilterError if these, each named once, would not fit into one znode."""
     if len(users) > MAX_SUBSCRIBERS:
         raise FilterError(f"{len(users)} subscribers: at most {MAX_SUBSCRIBERS} are possible")
     if (length := sum(len(msgspec.json.encode(user)) - 2 for user in users)) > MAX_SUBSCRIBERS_LENGTH:
@@ -125,21 +95,13 @@ def check_subscribers(users: Collection[str]) -> None:
 
 
 def check_subscriber(user: str) -> None:
-    """See that this can be a user.
-
-    Raises:
-        FilterError: a NameNode would not know such a user.
-    """
+    """Raise FilterError if this can be no user: a NameNode would not know such a user."""
     if not is_user_name(user):
         raise FilterError(f"subscriber: {user!r}: {_NO_USER}")
 
 
 def check_glob(glob: str) -> None:
-    """See that this is a glob of Hadoop, and short enough.
-
-    Raises:
-        FilterError: it is none; says where.
-    """
+    """Raise FilterError, which says where, if this is no glob of Hadoop, or too long."""
     if len(glob) > MAX_GLOB_LENGTH:
         raise FilterError(
             f"glob: {len(glob)} characters: at most {MAX_GLOB_LENGTH} are possible, as in a path"

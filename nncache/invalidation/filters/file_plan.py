@@ -5,25 +5,13 @@ Pure.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from nncache.hadoop.glob_syntax import pitfall
 from nncache.invalidation.filters.admission import refused_changes
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.filter_file import FileEntry
 from nncache.invalidation.filters.settings import FilterSettings
-
-
-class Stored(Protocol):
-    """The filters as HDFS has them; `hdfs_reader.StoredFilters` has this shape."""
-
-    @property
-    def filters(self) -> Mapping[str, Filter]:
-        """Those that can be used, by name."""
-
-    @property
-    def broken(self) -> Mapping[str, str]:
-        """What is wrong with each of the others, by name."""
+from nncache.invalidation.filters.stored_filters import StoredFilters
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +58,7 @@ class FilePlan:
 
 def plan_file(
     entries: Iterable[FileEntry],
-    stored: Stored,
+    stored: StoredFilters,
     *,
     user: str,
     prune: bool,

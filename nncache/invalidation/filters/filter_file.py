@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from nncache.invalidation.errors import FilterError
 from nncache.invalidation.filters.definition import (
     Filter,
-    FilterError,
     check_glob,
     check_name,
     check_owner,
@@ -67,11 +67,7 @@ class BadFilterFileError(FilterError):
 
 
 def parse_filters(text: str) -> tuple[FileEntry, ...]:
-    """Return what the file says, sorted by name.
-
-    Raises:
-        BadFilterFileError: names everything that is wrong with it.
-    """
+    """Return what the file says, sorted by name. Raises BadFilterFileError: names everything that is wrong with it."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter: nested a thousand deep

@@ -86,6 +86,16 @@ def reason_of(exc: BaseException) -> str:
             return why_unanswered(exc)
 
 
+async def status_if_there(hdfs: Hdfs, path: str) -> FileStatus | None:
+    """Return the status of a path, None if there is no such path."""
+    try:
+        return await hdfs.status(path)
+    except RemoteExceptionError as exc:
+        if not is_missing(exc):
+            raise
+        return None
+
+
 def is_missing(exc: RemoteExceptionError) -> bool:
     """Tell whether HDFS says that there is no such path."""
     return exc.verdict is Verdict.FILE_NOT_FOUND

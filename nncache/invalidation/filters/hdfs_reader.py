@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from nncache.coordination.task_group import each_bounded
@@ -11,7 +11,7 @@ from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.paths import ancestors
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.users import is_user_name
-from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableError
+from nncache.invalidation.errors import FilterAccessError, FilterError, FiltersUnavailableError
 from nncache.invalidation.filters.definition import (
     ATTRIBUTE,
     DEFINITION,
@@ -19,12 +19,12 @@ from nncache.invalidation.filters.definition import (
     MAX_SUBSCRIBERS,
     SUBSCRIBERS,
     Filter,
-    FilterError,
     check_name,
     parse_definition,
 )
-from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
+from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of, status_if_there
 from nncache.invalidation.filters.read_ahead import ReadAhead
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import DirectoryTrust, Distrust, trust_in
 
 MANY_UNREADABLE: Final = 16
@@ -44,16 +44,6 @@ class StoredFilter:
     filter: Filter
     odd_subscribers: tuple[str, ...]  # children of its list that are no user names
     distrust: Distrust | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredFilters:
-    """What HDFS keeps."""
-
-    filters: Mapping[str, Filter]  # by name, untrusted ones too
-    broken: Mapping[str, str]  # name -> why it is no filter
-    odd_subscribers: Mapping[str, tuple[str, ...]]  # name -> children of its list that are no user names
-    untrusted: Mapping[str, Distrust] = field(default_factory=dict)  # name -> why others may have written it
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +110,7 @@ class FilterReader:
         directories = await self._directories()
         if not directories:
             self._contents.clear()
-            return StoredFilters(filters={}, broken={}, odd_subscribers={})
+            return StoredFilters()
         trust = await self._trust()
         names = tuple(directories)
         hdfs = self._hdfs if self._ahead is None else await self._ahead(self._path, names)
@@ -151,12 +141,10 @@ class FilterReader:
         found: dict[str, FileStatus] = {}
         with self.answered():
             for path in (*reversed(ancestors(self._path)), self._path):
-                try:
-                    found[path] = await self._hdfs.status(path)
-                except RemoteExceptionError as exc:
-                    if not is_missing(exc):
-                        raise
+                status = await status_if_there(self._hdfs, path)
+                if status is None:
                     break  # nor is there a filter
+                found[path] = status
         return trust_in(self._path, found, self._own_user)
 
     async def _read_each(
@@ -200,27 +188,18 @@ class FilterReader:
             check_name(name)
             with self.answered():
                 for _ in range(TRIES):
+                    directory = directory or await status_if_there(self._hdfs, f"{self._path}/{name}")
+                    if directory is None:
+                        return None
                     try:
-                        if directory is None:
-                            directory = await self._hdfs.status(f"{self._path}/{name}")
                         return await self._read_parts(name, hdfs, trust, directory)
                     except RemoteExceptionError as exc:
                         if not is_missing(exc):
                             raise
-                    directory = await self._status_if_there(name)
-                    if directory is None:
-                        return None
+                    directory = None
         except (FilterError, FilterAccessError) as exc:
             return BrokenDefinition(str(exc))
         return BrokenDefinition("it was another one each time it was read")
-
-    async def _status_if_there(self, name: str) -> FileStatus | None:
-        try:
-            return await self._hdfs.status(f"{self._path}/{name}")
-        except RemoteExceptionError as exc:
-            if not is_missing(exc):
-                raise
-            return None
 
     async def _read_parts(
         self, name: str, hdfs: Hdfs, trust: DirectoryTrust, directory: FileStatus

@@ -17,7 +17,6 @@ from typing import Final, NoReturn, assert_never
 
 from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.errors import RemoteExceptionError
-from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.paths import ROOT, ancestors
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.errors import (
@@ -43,19 +42,17 @@ from nncache.invalidation.filters.hdfs_calls import (
     answered,
     is_missing,
     reason_of,
+    status_if_there,
 )
 from nncache.invalidation.filters.hdfs_reader import (
     BrokenDefinition,
     FilterReader,
     Progress,
     StoredFilter,
-    StoredFilters,
 )
 from nncache.invalidation.filters.read_ahead import ReadAhead
 from nncache.invalidation.filters.settings import DEFAULT_PATH
-
-__all__ = ["FilterStore", "StoredFilter", "StoredFilters"]
-
+from nncache.invalidation.filters.stored_filters import StoredFilters
 
 _DRAFT: Final = ".tmp-"
 
@@ -128,7 +125,7 @@ class FilterStore:
             FilterExistsError: there is one of that name; of several that are added at once, one wins.
         """
         with self._adding(new):
-            if await self._exists(self._place(new.name)):
+            if await status_if_there(self._hdfs, self._place(new.name)) is not None:
                 await self._taken(new.name)
             await self._make_directory()
         await self._add(new, self._make_files)
@@ -236,13 +233,13 @@ class FilterStore:
 
     async def _make_directory(self) -> None:
         """Make the directory of the filters, and those above it, for the owner of the root: see `filters.trust`."""
-        found = await self._status_if_there(self.path)
+        found = await status_if_there(self._hdfs, self.path)
         if found is not None:
             self._owner = found.owner
             return
         missing = [self.path]
         for path in ancestors(self.path):
-            if await self._exists(path):
+            if await status_if_there(self._hdfs, path) is not None:
                 break
             missing.append(path)
         await self._hdfs.mkdirs(self.path, "755")
@@ -367,7 +364,7 @@ class FilterStore:
         place = f"{self._place(name)}/{SUBSCRIBERS}"
         doing = f"the subscribers of filter {name} cannot be changed"
         with self._reader.answered():
-            if not await self._exists(place):
+            if await status_if_there(self._hdfs, place) is None:
                 await self.get(name)  # says what is wrong
             owner = (await self._hdfs.status(place)).owner
         changed: list[str] = []
@@ -380,17 +377,6 @@ class FilterStore:
         with answered(doing, who_may=may):
             await each_bounded(wanted, edit_one)
         return tuple(sorted(changed))
-
-    async def _exists(self, path: str) -> bool:
-        return await self._status_if_there(path) is not None
-
-    async def _status_if_there(self, path: str) -> FileStatus | None:
-        try:
-            return await self._hdfs.status(path)
-        except RemoteExceptionError as exc:
-            if not is_missing(exc):
-                raise
-            return None
 
     async def _taken(self, name: str) -> NoReturn:
         whose = ""

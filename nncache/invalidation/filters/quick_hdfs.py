@@ -3,16 +3,19 @@
 What changes the namespace alone goes to the active NameNode over RPC, all the rest over WebHDFS.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
-from typing import Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.namespace_edits import NamespaceEdits
 from nncache.invalidation.filters.hdfs_calls import FAILURES, Hdfs
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class HdfsWithRpc(Hdfs, Protocol):
@@ -33,31 +36,11 @@ class QuickHdfs:
         self.read = hdfs.read
         self.xattrs = hdfs.xattrs
         self.create = hdfs.create
-
-    async def mkdirs(self, path: str, permission: str = "755") -> bool:
-        """Make a directory and those above it."""
-        with _as_over_http():
-            return await self._edits.mkdirs(path, permission)
-
-    async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
-        """Set the owner, the group, or both."""
-        with _as_over_http():
-            await self._edits.set_owner(path, owner, group)
-
-    async def set_xattr(self, path: str, name: str, value: bytes) -> None:
-        """Set an extended attribute, whether it is there or not."""
-        with _as_over_http():
-            await self._edits.set_xattr(path, name, value)
-
-    async def rename_to(self, source: str, destination: str) -> None:
-        """Move a path to exactly this place, where nothing may be."""
-        with _as_over_http():
-            await self._edits.rename_to(source, destination)
-
-    async def delete(self, path: str, *, recursive: bool = False) -> bool:
-        """Delete a path; False if there is none."""
-        with _as_over_http():
-            return await self._edits.delete(path, recursive=recursive)
+        self.mkdirs = _as_over_http(edits.mkdirs)
+        self.set_owner = _as_over_http(edits.set_owner)
+        self.set_xattr = _as_over_http(edits.set_xattr)
+        self.rename_to = _as_over_http(edits.rename_to)
+        self.delete = _as_over_http(edits.delete)
 
 
 @asynccontextmanager
@@ -76,10 +59,13 @@ async def quick(
         yield found
 
 
-@contextmanager
-def _as_over_http() -> Iterator[None]:
+def _as_over_http(call: Callable[_P, Awaitable[_T]]) -> Callable[_P, Coroutine[Any, Any, _T]]:
     """Have an exception of the NameNode be what it is over WebHDFS."""
-    try:
-        yield
-    except RemoteCallError as exc:
-        raise RemoteExceptionError(HTTPStatus.FORBIDDEN, exc.remote, call="a call over RPC") from exc
+
+    async def translated(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return await call(*args, **kwargs)
+        except RemoteCallError as exc:
+            raise RemoteExceptionError(HTTPStatus.FORBIDDEN, exc.remote, call="a call over RPC") from exc
+
+    return translated

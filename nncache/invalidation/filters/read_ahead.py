@@ -6,7 +6,6 @@ the definitions one each. What could not be read ahead is asked as before.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Final, TypeAlias
 
 from nncache.coordination.task_group import each_bounded
@@ -64,30 +63,23 @@ def reading_ahead(
     hdfs: HdfsWithRpc, user: str, *, timeout_s: float, identity: KerberosIdentity | None = None
 ) -> ReadAhead:
     """Return what reads ahead from the NameNode that has answered `hdfs` last, as this user."""
-    return partial(_read_ahead, hdfs, user, timeout_s, identity)
 
+    async def read_ahead(path: str, names: Sequence[str]) -> Hdfs:
+        if len(names) < WORTH_IT:
+            return hdfs
+        listings: dict[str, tuple[FileStatus, ...]] = {}
+        attributes: dict[str, Mapping[str, bytes]] = {}
+        with suppress(*FAILURES):  # whatever is missing then is asked over HTTP
+            address, check = await hdfs.rpc_side()
+            reads = NamespaceReads(address, user, check, timeout_s=timeout_s, identity=identity)
+            try:
+                await reads.connect()
+                await _read(reads, [f"{path}/{name}" for name in names], listings, attributes)
+            finally:
+                await reads.close()
+        return ReadBefore(hdfs, listings, attributes)
 
-async def _read_ahead(
-    hdfs: HdfsWithRpc,
-    user: str,
-    timeout_s: float,
-    identity: KerberosIdentity | None,
-    path: str,
-    names: Sequence[str],
-) -> Hdfs:
-    if len(names) < WORTH_IT:
-        return hdfs
-    listings: dict[str, tuple[FileStatus, ...]] = {}
-    attributes: dict[str, Mapping[str, bytes]] = {}
-    with suppress(*FAILURES):  # whatever is missing then is asked over HTTP
-        address, check = await hdfs.rpc_side()
-        reads = NamespaceReads(address, user, check, timeout_s=timeout_s, identity=identity)
-        try:
-            await reads.connect()
-            await _read(reads, [f"{path}/{name}" for name in names], listings, attributes)
-        finally:
-            await reads.close()
-    return ReadBefore(hdfs, listings, attributes)
+    return read_ahead
 
 
 async def _read(

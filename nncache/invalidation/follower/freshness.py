@@ -43,16 +43,12 @@ class Freshness:
     def __init__(self, term: int, txid: int, now: float) -> None:
         """Begin at a position that is known since `now`."""
         self._term = term
-        self._txid = txid
+        self.txid = txid
+        """The position: every change up to this transaction has been yielded."""
         self._reached = deque([(now, txid)], MAX_REMEMBERED)  # positions, each with when it was first known
         self._pending: list[Probe] = []  # not reached yet; both as_of and txid ascend
         self._latest: Probe | None = None  # of all that were taken
         self._satisfied: Probe | None = None  # the newest that is reached, until it is returned
-
-    @property
-    def txid(self) -> int:
-        """The position: every change up to this transaction has been yielded."""
-        return self._txid
 
     @property
     def is_pending(self) -> bool:
@@ -66,10 +62,10 @@ class Freshness:
 
     def advance(self, txid: int, now: float) -> None:
         """Everything up to this transaction has been yielded; `txid` never goes back."""
-        assert txid >= self._txid, (txid, self._txid)
-        if txid == self._txid:
+        assert txid >= self.txid, (txid, self.txid)
+        if txid == self.txid:
             return
-        self._txid = txid
+        self.txid = txid
         self._reached.append((now, txid))
         self._settle()
 
@@ -93,7 +89,7 @@ class Freshness:
     def take(self) -> Covered | None:
         """Return the newest coverage that was not returned yet."""
         satisfied, self._satisfied = self._satisfied, None
-        return None if satisfied is None else Covered(satisfied.as_of, self._txid)
+        return None if satisfied is None else Covered(satisfied.as_of, self.txid)
 
     def _known_at(self, moment: float) -> int:
         """Return the position that was known then; -1 if that is not remembered."""
@@ -108,7 +104,7 @@ class Freshness:
             del self._pending[-2::-2]  # the newest stays; what is let go is covered a little later
 
     def _settle(self) -> None:
-        reached = sum(1 for probe in self._pending if probe.txid <= self._txid)
+        reached = sum(1 for probe in self._pending if probe.txid <= self.txid)
         if reached:
             self._satisfied = self._pending[reached - 1]
             del self._pending[:reached]

@@ -87,33 +87,24 @@ class ZnodeAccess:
     def __init__(self, znodes: Znodes, rules: AccessRules | None) -> None:
         self._znodes = znodes
         self._rules = rules
-        self._common: Acl = OPEN if rules is None else merged((*OF_ITS_MAKER, *rules.others))
+        self.common: Acl = OPEN if rules is None else merged((*OF_ITS_MAKER, *rules.others))
+        """Of znodes that belong to no filter."""
         self._filters: dict[str, Acl] = {}  # by name
-        self._is_known = rules is None  # the common ACL names our own identities
+        self.is_known = rules is None  # the common ACL names our own identities
 
     @property
     def is_open(self) -> bool:
         """Whether every client may do everything."""
         return self._rules is None
 
-    @property
-    def is_known(self) -> bool:
-        """Whether `learn` has told our own identities; before that they are `auth`, which no ACL that is read has."""
-        return self._is_known
-
-    @property
-    def common(self) -> Acl:
-        """Of znodes that belong to no filter."""
-        return self._common
-
     def learn(self, made: Acl) -> None:
         """Take it that ZooKeeper has made a znode of `common` with this ACL: it names our own identities."""
         if self._rules is not None:
             others = {(entry.scheme, entry.id) for entry in self._rules.others}
             own = (entry for entry in made if (entry.scheme, entry.id) not in others or entry.rights == ALL)
-            self._common = merged((*own, *self._rules.others))
+            self.common = merged((*own, *self._rules.others))
             self._filters = {}
-            self._is_known = True
+            self.is_known = True
 
     def admit(self, filters: Iterable[PublishedFilter]) -> Mapping[str, tuple[str, ...]]:
         """Take these filters' owners and subscribers; return who of which filter found no place, by its name."""
@@ -121,7 +112,7 @@ class ZnodeAccess:
         if self._rules is None:
             return left_out
         for each in filters:
-            entries = list(self._common)
+            entries = list(self.common)
             room = MAX_ACL_BYTES - size_bytes(entries)
             left: list[str] = []
             for user, entry in self._readers(each):
@@ -137,7 +128,7 @@ class ZnodeAccess:
 
     def acl_of(self, path: str) -> Acl:
         """Return what the znode must have."""
-        return self._filters.get(self._filter_name(path), self._common)
+        return self._filters.get(self._filter_name(path), self.common)
 
     def size_of(self, path: str) -> int:
         """Return what the ACL adds to the making of a znode, in bytes."""

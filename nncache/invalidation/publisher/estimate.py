@@ -5,7 +5,7 @@ the publisher goes by.
 """
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from nncache.hadoop.events import Append, Create, EditsPage, Event, EventBatch, MetadataUpdate, Rename
@@ -19,31 +19,19 @@ EXAMPLES: Final = 10
 MINUTE_S: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Estimate:
-    """What a glob would have matched of some edits.
+    """What a glob would have matched of some edits; counted in place, what is handed out is a copy."""
 
-    Attributes:
-        first_txid: the first transaction that was looked at.
-        last_txid: the last one; less than the first if there was none.
-        seconds: from the first event to the last; None where fewer than two events say when they were.
-        events: of these transactions.
-        matched: events that the glob matches.
-        matched_transactions: transactions with such an event.
-        busiest_minute: of the matched ones, how many came within a minute at most.
-        over_limit: of the matched ones, those that a filter would miss for its limit.
-        examples: the latest paths that matched, each once.
-    """
-
-    first_txid: int
-    last_txid: int
-    seconds: float | None
-    events: int
-    matched: int
-    matched_transactions: int
-    busiest_minute: int
-    over_limit: int
-    examples: tuple[str, ...]
+    first_txid: int = 0  # the first transaction that was looked at
+    last_txid: int = -1  # the last one; less than the first if there was none
+    seconds: float | None = None  # between the first event and the last; None where fewer than two say when
+    events: int = 0  # of these transactions
+    matched: int = 0  # events that the glob matches
+    matched_transactions: int = 0  # transactions with such an event
+    busiest_minute: int = 0  # of the matched ones, how many came within a minute at most
+    over_limit: int = 0  # of the matched ones, those that a filter would miss for its limit
+    examples: tuple[str, ...] = ()  # the latest paths that matched, each once
 
     @property
     def transactions(self) -> int:
@@ -73,28 +61,22 @@ class Estimator:
         self._globs = GlobSet({"": glob})
         self._limit_per_s = limit_per_s
         self._limits: FilterLimits | None = None  # from the first event on that says when it was
-        self._first_txid: int | None = None
-        self._last_txid = -1
+        self._found = Estimate()
         self._first_at: float | None = None
         self._last_at = 0.0
-        self._events = 0
-        self._matched = 0
-        self._matched_transactions = 0
-        self._over_limit = 0
         self._minute: deque[tuple[float, int]] = deque()  # when how many matched
         self._in_minute = 0
-        self._busiest_minute = 0
         self._examples: dict[str, None] = {}  # the latest ones last
 
     def take(self, page: EditsPage) -> None:
         """Look at the next page; one of no transactions changes nothing."""
         if page.first_txid < 0:
             return
-        if self._first_txid is None:
-            self._first_txid = page.first_txid
-        self._last_txid = page.last_txid
+        if self._found.last_txid < 0:
+            self._found.first_txid = page.first_txid
+        self._found.last_txid = page.last_txid
         for batch in page.batches:
-            self._events += len(batch.events)
+            self._found.events += len(batch.events)
             self._note_time(batch)
             found = matched(batch, self._globs).get("")
             if found is not None:
@@ -103,17 +85,7 @@ class Estimator:
     def estimate(self) -> Estimate:
         """Return what was found so far."""
         seconds = None if self._first_at is None else self._last_at - self._first_at
-        return Estimate(
-            first_txid=0 if self._first_txid is None else self._first_txid,
-            last_txid=self._last_txid,
-            seconds=seconds or None,
-            events=self._events,
-            matched=self._matched,
-            matched_transactions=self._matched_transactions,
-            busiest_minute=self._busiest_minute,
-            over_limit=self._over_limit,
-            examples=tuple(reversed(self._examples)),
-        )
+        return replace(self._found, seconds=seconds or None, examples=tuple(reversed(self._examples)))
 
     def _note_time(self, batch: EventBatch) -> None:
         """Move the time on: clocks of clients, which set times, may be anything, so the NameNode's alone counts."""
@@ -129,15 +101,15 @@ class Estimator:
 
     def _note_matched(self, found: EventBatch) -> None:
         count = len(found.events)
-        self._matched += count
-        self._matched_transactions += 1
+        self._found.matched += count
+        self._found.matched_transactions += 1
         if self._limits is not None and not self._limits.admit("", count):
-            self._over_limit += count
+            self._found.over_limit += count
         self._minute.append((self._last_at, count))
         self._in_minute += count
         while self._minute[0][0] < self._last_at - MINUTE_S:
             self._in_minute -= self._minute.popleft()[1]
-        self._busiest_minute = max(self._busiest_minute, self._in_minute)
+        self._found.busiest_minute = max(self._found.busiest_minute, self._in_minute)
         for event in found.events:
             path = event.destination if isinstance(event, Rename) else event.path
             self._examples.pop(path, None)

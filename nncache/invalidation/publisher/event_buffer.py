@@ -9,6 +9,7 @@ from typing import Final
 
 from nncache.hadoop.events import Event, EventBatch, MetadataUpdate, Rename
 from nncache.invalidation.channel.records import Dropped, Events
+from nncache.invalidation.publisher.stats import PublisherStats
 
 UNIT_BYTES: Final = 1024
 """An event counts once more for each so many bytes of its paths, ACL entries and attributes."""
@@ -36,22 +37,17 @@ class EventBuffer:
             misses reaches to the last that was added.
     """
 
-    def __init__(self, max_events: int) -> None:
+    def __init__(self, max_events: int, counts: PublisherStats) -> None:
+        """Begin; what filters miss is counted in `counts`."""
         self._max_events = max_events
+        self._counts = counts
         self._waiting: dict[str, _Waiting] = {}  # by name
-        self._weight = 0  # of all events that wait
-        self.events_dropped = 0
-        """Events, ever, that were dropped since it was full, and of these filters those behind."""
-
-    @property
-    def weight(self) -> int:
-        """How many events wait; a large one counts as several."""
-        return self._weight
+        self.weight = 0  # of all events that wait
 
     @property
     def is_full(self) -> bool:
         """Whether no more should be added without dropping."""
-        return self._weight >= self._max_events
+        return self.weight >= self._max_events
 
     def misses(self, name: str) -> bool:
         """Tell whether a filter misses events, and so all that follow until the next `take`."""
@@ -61,7 +57,10 @@ class EventBuffer:
     def leave_out(self, name: str, batch: EventBatch, reason: str) -> None:
         """Take note that a filter misses these events, for this reason if it misses none before."""
         waiting = self._waiting.setdefault(name, _Waiting())
-        self.events_dropped += len(batch.events) * waiting.is_shed
+        if waiting.is_shed:
+            self._counts.events_overflowed += len(batch.events)
+        else:
+            self._counts.events_over_limit += len(batch.events)
         known = waiting.dropped
         if known is None:
             waiting.dropped = Dropped(batch.txid, batch.txid, reason)
@@ -74,15 +73,15 @@ class EventBuffer:
         weight = weight_of(batch)
         waiting.batches.append(batch)
         waiting.weight += weight
-        self._weight += weight
-        while may_drop and self._weight > self._max_events:
+        self.weight += weight
+        while may_drop and self.weight > self._max_events:
             self._shed()
 
     def take(self) -> tuple[dict[str, Events], dict[str, Dropped]]:
         """Return by name what waits, and what is missed behind it; then nothing waits."""
         events = {name: Events(tuple(each.batches)) for name, each in self._waiting.items() if each.batches}
         dropped = {name: each.dropped for name, each in self._waiting.items() if each.dropped is not None}
-        self._waiting, self._weight = {}, 0
+        self._waiting, self.weight = {}, 0
         return events, dropped
 
     def _shed(self) -> None:
@@ -93,8 +92,8 @@ class EventBuffer:
         del most.batches[kept:]
         weight = sum(map(weight_of, gone))
         most.weight -= weight
-        self._weight -= weight
-        self.events_dropped += sum(len(batch.events) for batch in gone)
+        self.weight -= weight
+        self._counts.events_overflowed += sum(len(batch.events) for batch in gone)
         reason = f"more than {self._max_events} events waited to be published (max_buffered_events)"
         later = most.dropped
         last_txid = gone[-1].txid if later is None else later.last_txid

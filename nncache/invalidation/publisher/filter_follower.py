@@ -9,26 +9,17 @@ published of it is removed: caches forget it, and calls are forwarded.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, NoReturn, Protocol
+from typing import Final, NoReturn, Protocol, TypeVar
 
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.filters.admission import refusals
-from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
-from nncache.invalidation.filters.trust import Distrust
-from nncache.invalidation.publisher.filter_plan import StoredFilters
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
 
 _log = logging.getLogger(__name__)
 
-
-class ReadFilters(StoredFilters, Protocol):
-    """What a reading brings; `nncache.invalidation.filters.hdfs_store.StoredFilters` has this shape."""
-
-    @property
-    def untrusted(self) -> Mapping[str, Distrust]:
-        """Why some of them, by name, are not believed."""
+_T = TypeVar("_T")
 
 
 class StoredFiltersReader(Protocol):
@@ -38,25 +29,11 @@ class StoredFiltersReader(Protocol):
     def path(self) -> str:
         """The directory in HDFS; what happens at and below it may change the filters."""
 
-    async def read_all(self) -> ReadFilters:
+    async def read_all(self) -> StoredFilters:
         """Return all filters as they are now; one that is broken costs only itself."""
 
-    async def read(self, names: Collection[str]) -> ReadFilters:
+    async def read(self, names: Collection[str]) -> StoredFilters:
         """Return the filters of these names as they are now; of a name that is not there nothing is returned."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFilters:
-    """The filters as last read, each by the last reading of it."""
-
-    filters: Mapping[str, Filter]
-    broken: Mapping[str, str]
-    untrusted: Mapping[str, Distrust]
-
-    @property
-    def names(self) -> Collection[str]:
-        """The names of all that is there, broken ones too: these have owners already."""
-        return {*self.filters, *self.broken}
 
 
 class FilterFollower:
@@ -73,7 +50,7 @@ class FilterFollower:
         self._stale = asyncio.Event()  # a reading may be due earlier
         self._complaint = ""  # why they could not be read: the same is logged once
         self._broken: frozenset[tuple[str, str]] = frozenset()  # names, and what was logged of each
-        self.stored: KnownFilters | None = None
+        self.stored: StoredFilters | None = None
         """The filters as last read; None before the first time."""
         self.reads = 0
         self.filters_read = 0  # by these
@@ -116,7 +93,8 @@ class FilterFollower:
     async def _read(self) -> bool:
         """Read once what is due; whatever ends it too early leaves that touched."""
         began_at = self._clock()
-        names = self._pacer.take(began_at, () if self.stored is None else self.stored.names)
+        known = () if self.stored is None else {*self.stored.filters, *self.stored.broken}
+        names = self._pacer.take(began_at, known)
         is_read = False
         try:
             if names == (ALL,):
@@ -135,7 +113,7 @@ class FilterFollower:
                 self._pacer.failed(names, began_at)
         return is_read
 
-    def _succeeded(self, names: tuple[str, ...], read: ReadFilters) -> None:
+    def _succeeded(self, names: tuple[str, ...], read: StoredFilters) -> None:
         self.stored = self._with(names, read)
         self.reads += 1
         self.filters_read += len(read.filters) + len(read.broken)
@@ -151,16 +129,20 @@ class FilterFollower:
             )
         self._broken = broken
 
-    def _with(self, names: tuple[str, ...], read: ReadFilters) -> KnownFilters:
+    def _with(self, names: tuple[str, ...], read: StoredFilters) -> StoredFilters:
         """Return what is known after a reading of these names."""
         if names == (ALL,):
-            return KnownFilters(read.filters, read.broken, read.untrusted)
+            return read
         assert self.stored is not None, "all are read before any single one"
         known, again = self.stored, frozenset(names)
-        return KnownFilters(
-            {name: each for name, each in known.filters.items() if name not in again} | {**read.filters},
-            {name: why for name, why in known.broken.items() if name not in again} | {**read.broken},
-            {name: why for name, why in known.untrusted.items() if name not in again} | {**read.untrusted},
+
+        def others(part: Mapping[str, _T]) -> dict[str, _T]:
+            return {name: each for name, each in part.items() if name not in again}
+
+        return StoredFilters(
+            filters=others(known.filters) | {**read.filters},
+            broken=others(known.broken) | {**read.broken},
+            untrusted=others(known.untrusted) | {**read.untrusted},
         )
 
     def _note_slowed(self, names: tuple[str, ...]) -> None:
@@ -187,14 +169,6 @@ MAX_LOGGED: Final = 20
 """Filters that the log names each time some are refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdmittedFilters:
-    """The filters in HDFS as far as they may be published."""
-
-    filters: Mapping[str, Filter]
-    broken: Mapping[str, str]  # those beyond the limits, too
-
-
 class FilterAdmission:
     """Says which filters may be published. It outlasts the publisher's runs: each refusal is logged once."""
 
@@ -203,7 +177,7 @@ class FilterAdmission:
         self.refused: Mapping[str, str] = {}
         """Why, by name, as of the last `admit`."""
 
-    def admit(self, stored: ReadFilters, in_force: Mapping[str, PublishedFilter]) -> AdmittedFilters:
+    def admit(self, stored: StoredFilters, in_force: Mapping[str, PublishedFilter]) -> StoredFilters:
         """Return the filters without those that are refused beside those that are in force."""
         untrusted = {name: str(why) for name, why in stored.untrusted.items()}
         trusted = {name: each for name, each in stored.filters.items() if name not in untrusted}
@@ -225,7 +199,7 @@ class FilterAdmission:
             _log.warning("filter %s is refused, %s: %s", name, kept, reason)
         if len(news) > MAX_LOGGED:
             _log.warning("%d more filters are refused; the status page names them", len(news) - MAX_LOGGED)
-        return AdmittedFilters(
-            {name: each for name, each in trusted.items() if name not in beyond},
-            {name: why for name, why in {**stored.broken, **beyond}.items() if name not in untrusted},
+        return StoredFilters(
+            filters={name: each for name, each in trusted.items() if name not in beyond},
+            broken={name: why for name, why in {**stored.broken, **beyond}.items() if name not in untrusted},
         )

@@ -27,22 +27,14 @@ class FilterLimits:
 
     def __init__(self, per_s: float, now: float) -> None:
         """Begin; `per_s` is how many events a second each filter may have in the long run, 0 for any number."""
-        self._per_s = per_s
+        self.per_s = per_s
+        """Events a second, in the long run, for each filter; 0 for any number."""
         self._burst = per_s * BURST_S
         self._now = now
-        self._all_read_at = now - BACKLOG_S
+        self.all_read_at = now - BACKLOG_S
+        """All edits up to this time were read."""
         self._buckets: dict[str, tuple[float, float]] = {}  # by id of the filter: (left, as of this time)
         self._over: set[str] = set()  # ids of filters over their limit
-
-    @property
-    def per_s(self) -> float:
-        """Events a second, in the long run, for each filter; 0 for any number."""
-        return self._per_s
-
-    @property
-    def all_read_at(self) -> float:
-        """All edits up to this time were read."""
-        return self._all_read_at
 
     @property
     def over(self) -> int:
@@ -53,11 +45,11 @@ class FilterLimits:
         """Take note that edits were read: all of those before `fresh_as_of`, None when not known."""
         self._now = now
         if fresh_as_of is not None:
-            self._all_read_at = max(self._all_read_at, fresh_as_of)
+            self.all_read_at = max(self.all_read_at, fresh_as_of)
 
     def admit(self, id_: str, events: int) -> bool:
         """Tell whether a filter may have the events of a transaction, and take them out of its bucket."""
-        if not self._per_s:
+        if not self.per_s:
             return True
         left = self._left(id_)
         is_over = self._is_short(id_, left)
@@ -75,11 +67,11 @@ class FilterLimits:
         self._over &= set(ids)
 
     def _is_short(self, id_: str, left: float) -> bool:
-        return left < self._per_s * RESUME_S if id_ in self._over else left <= 0
+        return left < self.per_s * RESUME_S if id_ in self._over else left <= 0
 
     def _left(self, id_: str) -> float:
-        left, since = self._buckets.get(id_, (self._burst, self._all_read_at))
-        if since < self._all_read_at:
-            left = min(self._burst, left + self._per_s * (self._all_read_at - since))
-            since = self._all_read_at
-        return left + self._per_s * (self._now - since)
+        left, since = self._buckets.get(id_, (self._burst, self.all_read_at))
+        if since < self.all_read_at:
+            left = min(self._burst, left + self.per_s * (self.all_read_at - since))
+            since = self.all_read_at
+        return left + self.per_s * (self._now - since)

@@ -7,23 +7,11 @@ are damaged: what its subscribers have is not what it would have told them, and 
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from nncache.invalidation.channel.published_filters import FilterTerms, PublishedFilter
 from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition
-
-
-class StoredFilters(Protocol):
-    """The filters as HDFS has them; `nncache.invalidation.filters.hdfs_store.StoredFilters` has this shape."""
-
-    @property
-    def filters(self) -> Mapping[str, Filter]:
-        """Those that can be used, by name."""
-
-    @property
-    def broken(self) -> Mapping[str, str]:
-        """What is wrong with each of the others, by name."""
 
 
 def plan_filters(

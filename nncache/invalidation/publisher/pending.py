@@ -19,6 +19,7 @@ from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
 from nncache.invalidation.publisher.pacing import ALL
 from nncache.invalidation.publisher.relevance import matched, narrow
+from nncache.invalidation.publisher.stats import PublisherStats
 
 
 class PendingBatch:
@@ -41,46 +42,22 @@ class PendingBatch:
         max_events: int,
         filters_path: str,
         limits: FilterLimits,
+        counts: PublisherStats,
     ) -> None:
         """Begin after `txid`, the last transaction published."""
         self._limits = limits
-        self._buffer = EventBuffer(max_events)
-        self._txid = txid  # the last transaction taken
-        self._through = txid  # the last transaction read
+        self._counts = counts
+        self._buffer = EventBuffer(max_events, counts)
+        self.txid = txid  # the last transaction taken
+        self.through_txid = txid  # the last transaction read
         self._digest = Digest(max_changes)
         self._filters_path = filters_path
-        self._positions: dict[str, FilterPosition] = {}  # by name; moves on when taken
+        self.filters: dict[str, FilterPosition] = {}  # by name; moves on when taken
         self._modified: tuple[str, ...] = ()  # filters whose subscribers learn of it by the next publication
         self._globs = GlobSet({})
-        self._concerning = 0  # transactions that wait and concern some filter
+        self.transactions = 0  # transactions that wait and concern some filter
         self._stale: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
-        self.events_matched = 0
-        """Events, ever, that were given to a filter."""
-        self.events_over_limit = 0
-        """Events, ever, that a filter misses since it was over its limit."""
-        self.events_overflowed = 0
-        """Events, ever, that a filter misses since more waited than may."""
         self.change_filters(filters)
-
-    @property
-    def txid(self) -> int:
-        """The last transaction taken."""
-        return self._txid
-
-    @property
-    def through_txid(self) -> int:
-        """The last transaction read."""
-        return self._through
-
-    @property
-    def filters(self) -> Mapping[str, FilterPosition]:
-        """The filters in force, by name."""
-        return self._positions
-
-    @property
-    def transactions(self) -> int:
-        """How many transactions that concern some filter wait."""
-        return self._concerning
 
     @property
     def is_full(self) -> bool:
@@ -101,48 +78,48 @@ class PendingBatch:
         """Take what was read next; with `may_drop` filters lose events if too many wait."""
         for batch in read.batches:
             self._add(batch, may_drop=may_drop)
-        self._through = read.through_txid
+        self.through_txid = read.through_txid
 
     def take(self) -> Publication | None:
         """Return what waits, None if nothing was read."""
-        if self._through <= self._txid:
+        if self.through_txid <= self.txid:
             return None
         events, missed = self._buffer.take()
         publication = Publication(
-            txid=self._through, content=Stale(self._digest.take()), filters=events, missed=missed
+            txid=self.through_txid, content=Stale(self._digest.take()), filters=events, missed=missed
         )
         for name, content in events.items():
-            self.events_matched += sum(len(batch.events) for batch in content.batches)
-            self._positions[name] = replace(self._positions[name], txid=content.batches[-1].txid)
+            self._counts.events_matched += sum(len(batch.events) for batch in content.batches)
+            self.filters[name] = replace(self.filters[name], txid=content.batches[-1].txid)
         for name, dropped in missed.items():
-            self._positions[name] = replace(self._positions[name], txid=dropped.last_txid)
-        self._told_modified(self._through)
-        self._txid = self._through
-        self._concerning = 0
+            self.filters[name] = replace(self.filters[name], txid=dropped.last_txid)
+        self._told_modified(self.through_txid)
+        self.txid = self.through_txid
+        self.transactions = 0
         return publication
 
     def drop(self, last_txid: int, reason: str) -> Publication:
         """Return what tells everybody that the transactions up to this one were missed; nothing else may wait."""
-        assert self._through == self._txid < last_txid, "what was read is published before"
+        assert self.through_txid == self.txid < last_txid, "what was read is published before"
         publication = Publication(
             txid=last_txid,
-            content=Dropped(self._txid + 1, last_txid, reason),
+            content=Dropped(self.txid + 1, last_txid, reason),
             filters={
-                name: Dropped(max(self._txid, position.txid) + 1, last_txid, reason)
-                for name, position in self._positions.items()
+                name: Dropped(max(self.txid, position.txid) + 1, last_txid, reason)
+                for name, position in self.filters.items()
                 if position.txid < last_txid
             },
         )
         for name in publication.filters:
-            self._positions[name] = replace(self._positions[name], txid=last_txid)
+            self.filters[name] = replace(self.filters[name], txid=last_txid)
         self._told_modified(last_txid)
-        self._txid = self._through = last_txid
+        self.txid = self.through_txid = last_txid
         return publication
 
     def change_filters(self, filters: Mapping[str, FilterPosition]) -> None:
         """Match with these filters from now on; nothing may wait."""
-        assert self._through == self._txid, "what was matched is published before"
-        self._positions = dict(filters)
+        assert self.through_txid == self.txid, "what was matched is published before"
+        self.filters = dict(filters)
         self._modified = tuple(
             name for name, position in filters.items() if position.filter.replaces is not None
         )
@@ -163,31 +140,29 @@ class PendingBatch:
             self._digest.add(txid, change)
             concerns = True
         for name, found in matched(batch, self._globs).items():
-            if batch.txid > self._positions[name].txid:
+            if batch.txid > self.filters[name].txid:
                 self._give(name, found, may_drop=may_drop)
                 concerns = True
-        self._concerning += concerns
+        self.transactions += concerns
         for event in batch.events:
             self._stale.update(self._stale_after(event))
 
     def _give(self, name: str, found: EventBatch, *, may_drop: bool) -> None:
         """Let a filter have these events, or note that it misses them, and all that follow in this publication."""
-        buffer, dropped = self._buffer, self._buffer.events_dropped
-        events = len(found.events)
-        if buffer.misses(name) or not self._limits.admit(self._positions[name].filter.chain, events):
+        if self._buffer.misses(name) or not self._limits.admit(
+            self.filters[name].filter.chain, len(found.events)
+        ):
             per_s = f"{self._limits.per_s:g} events a second (max_events_per_s_per_filter)"
-            buffer.leave_out(name, found, f"the filter matches more than {per_s}")
-            self.events_over_limit += events * (buffer.events_dropped == dropped)
+            self._buffer.leave_out(name, found, f"the filter matches more than {per_s}")
         else:
-            buffer.add(name, found, may_drop=may_drop)
-        self.events_overflowed += buffer.events_dropped - dropped
+            self._buffer.add(name, found, may_drop=may_drop)
 
     def _told_modified(self, txid: int) -> None:
         """Take note that this publication says how filters were modified, in a record of its own if need be."""
         for name in self._modified:
-            position = self._positions[name]
-            has_records = position.txid > self._txid
-            self._positions[name] = FilterPosition(
+            position = self.filters[name]
+            has_records = position.txid > self.txid
+            self.filters[name] = FilterPosition(
                 replace(position.filter, replaces=None), position.txid if has_records else txid
             )
         self._modified = ()

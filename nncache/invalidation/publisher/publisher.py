@@ -215,6 +215,7 @@ class Publisher:
             max_events=self._settings.max_buffered_events,
             filters_path=self._follower.path,
             limits=self._limits,
+            counts=self._counts,
         )
 
     async def _ended(self, exc: Exception, lasted_s: float) -> float:

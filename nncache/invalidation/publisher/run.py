@@ -136,11 +136,8 @@ class Run:
         self._limits.read(now, read.fresh_as_of)  # also when that is nothing new: then all was read
         if read.through_txid <= self._pending.through_txid:
             return
-        missed, overflowed = self._pending.events_over_limit, self._pending.events_overflowed
         collapsed = self._pending.collapsed
         self._pending.add(read, may_drop=self._is_current())
-        self._counts.events_over_limit += self._pending.events_over_limit - missed
-        self._counts.events_overflowed += self._pending.events_overflowed - overflowed
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
         if self._pending_since is None:
             self._pending_since = now
@@ -177,11 +174,9 @@ class Run:
     async def _publish_pending(self) -> bool:
         """Publish what waits; tell whether there was anything."""
         transactions, collapsed = self._pending.transactions, self._pending.collapsed
-        matched = self._pending.events_matched
         publication = self._pending.take()
         if publication is None:
             return False
-        self._counts.events_matched += self._pending.events_matched - matched
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
         self._pending_since = began_at = self._clock()
         writes = await self._output.publish(publication)

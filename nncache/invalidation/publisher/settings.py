@@ -16,11 +16,7 @@ _SUBSCRIBER_SCHEMES: Final = ("sasl", "x509")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherSettings:
-    """How much is written where, and how often.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """How much is written where, and how often. Raises SettingError: a value is outside what its key allows."""
 
     admin: str = field(
         default="127.0.0.1:9873",

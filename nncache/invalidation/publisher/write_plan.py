@@ -134,11 +134,6 @@ class WritePlan:
         self._places: set[str] = set()  # names of all streams that are there
 
     @property
-    def txid(self) -> int:
-        """The last transaction covered."""
-        return self._cache.txid
-
-    @property
     def fence(self) -> Check:
         """What makes a multi fail once another client has written."""
         return Check(self._cache.path, self._cache.version)

@@ -13,14 +13,10 @@ from typing import Final, Self
 
 from nncache.coordination.acl import OPEN, Acl, is_same, shown
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError
-from nncache.coordination.task_group import run_all
+from nncache.coordination.task_group import each_bounded
 from nncache.coordination.zookeeper import (
     Create,
     Operation,
-    SessionStats,
-    Znode,
-    ZnodeAcl,
-    ZnodeWatch,
     ZooKeeper,
     ZooKeeperSession,
 )
@@ -85,22 +81,20 @@ class AclRepair:
         """Return what was repaired, with the ACL that it had, and what we are not allowed to repair."""
         repaired: dict[str, str] = {}
         kept: set[str] = set()
-        waiting = iter(paths)
 
-        async def work() -> None:
-            for path in waiting:
-                try:
-                    found = await self._zookeeper.acl(path)
-                    wanted = self._acl_of(path)
-                    if not is_same(found.acl, wanted):
-                        await self._zookeeper.set_acl(path, wanted, found.version)
-                        repaired[path] = shown(found.acl)
-                except (NoNodeError, BadVersionError):
-                    continue  # gone meanwhile, or set by who was quicker and knows more
-                except NotAllowedError:
-                    kept.add(path)
+        async def settle(path: str) -> None:
+            try:
+                found = await self._zookeeper.acl(path)
+                wanted = self._acl_of(path)
+                if not is_same(found.acl, wanted):
+                    await self._zookeeper.set_acl(path, wanted, found.version)
+                    repaired[path] = shown(found.acl)
+            except (NoNodeError, BadVersionError):
+                return  # gone meanwhile, or set by a client that was faster and knows more
+            except NotAllowedError:
+                kept.add(path)
 
-        await run_all(*[work] * AT_ONCE)
+        await each_bounded(paths, settle, at_once=AT_ONCE)
         return repaired, kept
 
 
@@ -110,6 +104,14 @@ class ProtectedSession:
     def __init__(self, session: ZooKeeperSession, acl_of: Callable[[str], Acl]) -> None:
         self._session = session
         self._acl_of = acl_of
+        self.stats = session.stats
+        self.wait_connected = session.wait_connected
+        self.get = session.get
+        self.get_many = session.get_many
+        self.children = session.children
+        self.acl = session.acl
+        self.set_acl = session.set_acl
+        self.watch = session.watch
 
     async def __aenter__(self) -> Self:
         await self._session.__aenter__()
@@ -135,26 +137,6 @@ class ProtectedSession:
         """The present session's id; 0 without one."""
         return self._session.session_id
 
-    def stats(self) -> SessionStats:
-        """Return the session's figures."""
-        return self._session.stats()
-
-    async def wait_connected(self, timeout_s: float) -> None:
-        """Return when there is a connection; see ZooKeeper."""
-        await self._session.wait_connected(timeout_s)
-
-    async def get(self, path: str) -> Znode:
-        """Return a znode; see ZooKeeper."""
-        return await self._session.get(path)
-
-    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes; see ZooKeeper."""
-        return await self._session.get_many(paths)
-
-    async def children(self, path: str) -> tuple[str, ...]:
-        """Return the names of the children; see ZooKeeper."""
-        return await self._session.children(path)
-
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Carry out all of the operations or none; see ZooKeeper."""
         await self._session.commit([self._protected(each) for each in operations])
@@ -165,18 +147,6 @@ class ProtectedSession:
         What is above has the ACL of `path`, too.
         """
         await self._session.ensure(path, self._acl_of(path) if acl == OPEN else acl)
-
-    async def acl(self, path: str) -> ZnodeAcl:
-        """Return a znode's ACL; see ZooKeeper."""
-        return await self._session.acl(path)
-
-    async def set_acl(self, path: str, acl: Acl, version: int) -> None:
-        """Replace the ACL of this version; see ZooKeeper."""
-        await self._session.set_acl(path, acl, version)
-
-    def watch(self, path: str) -> ZnodeWatch:
-        """Return a look at the data of a path."""
-        return self._session.watch(path)
 
     def _protected(self, operation: Operation) -> Operation:
         if isinstance(operation, Create) and operation.acl == OPEN:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from nncache.coordination.errors import NoNodeError, NotAllowedError
-from nncache.coordination.task_group import run_all
+from nncache.coordination.task_group import each_bounded
 from nncache.coordination.zookeeper import Znode, ZooKeeper
 from nncache.invalidation.channel.untrusted_znodes import UnreadableZnode, each_znode
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
@@ -94,18 +94,12 @@ def _version(znode: Znode | None) -> tuple[int, int] | None:
 async def _children_of(zookeeper: ZooKeeper, paths: list[str]) -> dict[str, tuple[str, ...]]:
     """Return the names of the children of many znodes, some at a time."""
     found: dict[str, tuple[str, ...]] = {}
-    waiting = iter(paths)
 
-    async def ask() -> None:
-        for path in waiting:
-            found[path] = await _children(zookeeper, path)
+    async def ask(path: str) -> None:
+        try:
+            found[path] = await zookeeper.children(path)
+        except (NoNodeError, NotAllowedError):
+            found[path] = ()
 
-    await run_all(*[ask] * min(AT_ONCE, len(paths)))
+    await each_bounded(paths, ask, at_once=AT_ONCE)
     return found
-
-
-async def _children(zookeeper: ZooKeeper, path: str) -> tuple[str, ...]:
-    try:
-        return await zookeeper.children(path)
-    except (NoNodeError, NotAllowedError):
-        return ()

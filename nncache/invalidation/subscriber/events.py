@@ -8,7 +8,7 @@ import random
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Final, Self, TypeAlias, assert_never
+from typing import Final, Self, TypeAlias
 
 from nncache.coordination.errors import ConnectionLostError, CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
@@ -26,7 +26,7 @@ from nncache.invalidation.errors import (
     UnknownFilterError,
 )
 from nncache.invalidation.subscriber.outages import OutageDetector
-from nncache.invalidation.subscriber.starting_point import NoStart, StartAfter, find_start
+from nncache.invalidation.subscriber.starting_point import NoStart, find_start
 
 REREAD_S: Final = 1.0
 """The stream's value is read this often, notified or not; and so often it is seen whether the publisher is there."""
@@ -116,24 +116,13 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         self._outages = OutageDetector(zookeeper, znodes, clock, silence_s=outage_s, chance=chance)
         self._is_begun = False
         self._is_due = True  # a read is to be made, or to be made again: it failed, or was cancelled
-        self._chain = chain
-        self._position = from_txid
+        self.chain = chain
+        """What `position` is a position in: another id, another run of the filter."""
+        self.position = from_txid
+        """The transaction behind which another stream may go on; behind what is missing, once that was raised."""
         self._items: deque[SubscriptionItem] = deque()  # read, but not yielded yet
         self._failure: MissingEventsError | None = None  # comes after the items
         self._resumes_after: int | None = None  # the position behind the failure, if it is another
-
-    @property
-    def position(self) -> int | None:
-        """The transaction behind which another stream may go on; None before anything is known.
-
-        Once an error was raised that tells what is missing, this is behind it.
-        """
-        return self._position
-
-    @property
-    def chain(self) -> str | None:
-        """What `position` is a position in: another id, another run of the filter."""
-        return self._chain
 
     def __aiter__(self) -> Self:
         return self
@@ -151,14 +140,14 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         while not self._items:
             if self._failure is not None:
                 if self._resumes_after is not None:
-                    self._position = self._resumes_after
+                    self.position = self._resumes_after
                 raise self._failure
             try:
                 await self._advance()
             except MissingEventsError as exc:
                 self._end(exc, exc.last_txid)
         item = self._items.popleft()
-        self._position = item.txid if isinstance(item, Position) else item.through_txid
+        self.position = item.txid if isinstance(item, Position) else item.through_txid
         return item
 
     def _end(self, failure: MissingEventsError, resumes_after: int | None) -> None:
@@ -225,20 +214,16 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
             published,
             value,
             position=self._from_txid,
-            chain=self._chain,
+            chain=self.chain,
             through_txid=-1 if self._from_txid is None else await self._published_txid(),
         )
-        self._chain = published.chain
-        match start:
-            case StartAfter(txid):
-                self._records.begin_after(published.chain, txid, value)
-                self._items.append(Position(txid))
-                self._is_begun = True
-            case NoStart(failure, go_on_after):
-                self._end(failure, go_on_after)
-                raise failure
-            case _:
-                assert_never(start)
+        self.chain = published.chain
+        if isinstance(start, NoStart):
+            self._end(start.failure, start.go_on_after)
+            raise start.failure
+        self._records.begin_after(published.chain, start, value)
+        self._items.append(Position(start))
+        self._is_begun = True
 
     async def _definition(self) -> PublishedFilter:
         if not is_filter_name(self._name):

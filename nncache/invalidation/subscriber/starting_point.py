@@ -4,17 +4,9 @@ Sans-I/O. Whether the records behind that point are still there shows when they 
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.errors import GapKind, MissingEventsError
-
-
-@dataclass(frozen=True, slots=True)
-class StartAfter:
-    """The stream begins behind this transaction."""
-
-    txid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +17,17 @@ class NoStart:
     go_on_after: int
 
 
-Start: TypeAlias = StartAfter | NoStart
-
-
 def find_start(
     published: PublishedFilter, value: int, *, position: int | None, chain: str | None, through_txid: int
-) -> Start:
-    """Find it for a filter as it is published, whose stream has this value.
+) -> int | NoStart:
+    """Return the transaction behind which it begins, for a filter as it is published, whose stream has this value.
 
     `position` is a position that was reached earlier, `chain` the filter's id at that time if that is known, and every
     transaction up to `through_txid` is known to have been published, if it matched.
     """
     since = published.since_txid
     if position is None:
-        return StartAfter(value)
+        return value
     if position < since:
         failure = MissingEventsError(
             f"filter {published.name} is matched from transaction {since + 1} on only",
@@ -58,4 +47,4 @@ def find_start(
             GapKind.WENT_BACK,
         )
         return NoStart(failure, value)
-    return StartAfter(position)
+    return position

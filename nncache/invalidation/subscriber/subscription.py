@@ -56,23 +56,13 @@ class Subscription(AsyncIterator[SubscriptionItem]):
         self._name = filter_name
         self._clock = clock
         self._outage_s = outage_s
-        self._position = from_txid  # goes on behind this; None: from now
-        self._chain = chain  # what that is a position in
+        self.position = from_txid  # goes on behind this; None: from now
+        self.chain = chain  # what that is a position in
         self._stream: FilterInotifyEventInputStream | None = None
         self._held: Position | None = None  # read, and to be returned behind a gap
         self._pause: Callable[[], Awaitable[None]] | None = None  # before the next stream
         self._gaps = 0  # in a row, without an event in between
         self._backoff = Backoff(limit_s=LOOK_S)
-
-    @property
-    def position(self) -> int | None:
-        """The transaction behind which the next stream, or another subscription, goes on; None: from now."""
-        return self._position
-
-    @property
-    def chain(self) -> str | None:
-        """What `position` is a position in; None before it is known."""
-        return self._chain
 
     def __aiter__(self) -> Self:
         return self
@@ -103,8 +93,8 @@ class Subscription(AsyncIterator[SubscriptionItem]):
         except (MissingEventsError, ChannelUnavailableError) as exc:
             self._ended(stream, exc)
             raise
-        before = self._position
-        self._position, self._chain = stream.position, stream.chain
+        before = self.position
+        self.position, self.chain = stream.position, stream.chain
         match item:
             case Position(txid):
                 self._backoff.succeeded()
@@ -125,8 +115,8 @@ class Subscription(AsyncIterator[SubscriptionItem]):
             self._znodes,
             self._name,
             self._clock,
-            None if is_skipping else self._position,
-            chain=None if is_skipping else self._chain,
+            None if is_skipping else self.position,
+            chain=None if is_skipping else self.chain,
             outage_s=self._outage_s,
         )
 
@@ -134,7 +124,7 @@ class Subscription(AsyncIterator[SubscriptionItem]):
         """Take note of where to go on, and when."""
         self._stream = None
         if stream.position is not None:
-            self._position, self._chain = stream.position, stream.chain
+            self.position, self.chain = stream.position, stream.chain
         match exc:
             case PublisherAwayError():
                 self._pause = self._publisher_back

@@ -8,7 +8,8 @@ from nncache.errors import ConfigurationError
 from nncache.hadoop.glob_syntax import GlobError
 from nncache.hadoop.globs import GlobSet, compile_glob
 from nncache.hadoop.paths import InvalidPathError, canonical, parent
-from nncache.invalidation.filters.definition import Filter, FilterError, encode_definition, parse_definition
+from nncache.invalidation.errors import FilterError
+from nncache.invalidation.filters.definition import Filter, encode_definition, parse_definition
 from nncache.net.addresses import split_address
 from nncache.net.endpoint import parse_endpoint
 from nncache.net.setting_error import SettingError

@@ -84,7 +84,7 @@ async def staged(**filters: str) -> AsyncIterator[FakeCluster]:
     """Set the stage in virtual time, where the NameNodes are probed each second."""
     fixture = fake_cluster(**filters)
     async with asyncio.TaskGroup() as tasks:
-        probing = tasks.create_task(_probe(fixture.pool))
+        probing = tasks.create_task(fixture.pool.run())
         yield fixture
         probing.cancel()
 
@@ -97,9 +97,3 @@ def play(story: Callable[[FakeCluster], Awaitable[None]], **filters: str) -> Non
             await story(fixture)
 
     virtual_time.run(on_stage())
-
-
-async def _probe(pool: FakePool) -> None:
-    while True:
-        pool.probe()
-        await asyncio.sleep(1)

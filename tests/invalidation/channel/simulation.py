@@ -276,7 +276,7 @@ class Simulation:
         """
         consumer = Consumer(self.judge, Restless(self.stream), clock, chance=lambda: 0.5)
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(consumer.run()), tasks.create_task(self._probe())]
+            running = [tasks.create_task(consumer.run()), tasks.create_task(self.pool.run())]
             going_on = tasks.create_task(self._go_on(pace_s))
             for act, number, pause_s, heals in history:
                 ACTS[act](self, number)
@@ -293,11 +293,6 @@ class Simulation:
                 task.cancel()
         await self.stream.shut_down()
         assert not self.judge.wrongs
-
-    async def _probe(self) -> None:
-        while True:
-            self.pool.probe()
-            await asyncio.sleep(1)
 
     async def _go_on(self, pace_s: float | None) -> None:
         chance = random.Random(11)
@@ -316,9 +311,9 @@ class Simulation:
             await asyncio.sleep(0.05)
 
 
-ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
+ACTS: Mapping[str, Callable[[Simulation, int], object]] = {
     "write": Simulation.write,
-    "write without an event": lambda simulation, _: void(simulation.namenode.write()),
+    "write without an event": lambda simulation, _: simulation.namenode.write(),
     "publish": lambda simulation, _: simulation.publish(),
     "publish one by one": lambda simulation, _: simulation.publish_one_by_one(),
     "drop": lambda simulation, _: simulation.drop(),
@@ -347,7 +342,3 @@ ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
     "want coverage": lambda simulation, _: simulation.stream.request_probe(),
 }
 """What can happen, by name; the number says how much or which."""
-
-
-def void(_: object) -> None:
-    """Drop a result."""

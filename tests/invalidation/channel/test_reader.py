@@ -1,52 +1,47 @@
 """RecordReader: all records of one chain, in order, each once; whatever is not proven to come next is a gap."""
 
-import logging
-
 import pytest
 
 from nncache.invalidation.channel.records import Stale
-from nncache.invalidation.channel.untrusted_znodes import MAX_REMEMBERED, BadZnodes
 from nncache.invalidation.errors import MissingEventsError
-from tests.invalidation.channel.fake_cluster import staged
+from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.virtual_time import clock
 
 
-async def test_many_records_come_in_order_and_once() -> None:
+async def test_many_records_come_in_order_and_once(fake_cluster: FakeCluster) -> None:
     """However many were written between a notification and the read."""
-    async with staged() as fake_cluster:
-        fake_cluster.press.max_records = 1000
-        async with fake_cluster.stream:
-            for burst in (1, 2, 3, 4, 5, 31, 32, 33, 34, 100):
-                txids = [fake_cluster.unlink(f"/joe/{burst}/{number}", "/joe/x") for number in range(burst)]
-                assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
+    fake_cluster.press.max_records = 1000
+    async with fake_cluster.stream:
+        for burst in (1, 2, 3, 4, 5, 31, 32, 33, 34, 100):
+            txids = [fake_cluster.unlink(f"/joe/{burst}/{number}", "/joe/x") for number in range(burst)]
+            assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
 
 
-async def test_records_trimmed_before_they_were_read_end_the_life() -> None:
+async def test_records_trimmed_before_they_were_read_end_the_life(fake_cluster: FakeCluster) -> None:
     """GapFlush: a record that is gone is missed, and said to be."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            for _ in range(fake_cluster.press.max_records + 1):
-                fake_cluster.unlink("/joe/a")
-            with pytest.raises(MissingEventsError, match="transactions 11 to 11 are missing"):
-                await fake_cluster.next_changes()
-        async with fake_cluster.stream:
-            txid = fake_cluster.unlink("/joe/b")
-            assert await fake_cluster.next_changes() == (("/joe/b",), txid)
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        for _ in range(fake_cluster.press.max_records + 1):
+            fake_cluster.unlink("/joe/a")
+        with pytest.raises(MissingEventsError, match="transactions 11 to 11 are missing"):
+            await fake_cluster.next_changes()
+    async with fake_cluster.stream:
+        txid = fake_cluster.unlink("/joe/b")
+        assert await fake_cluster.next_changes() == (("/joe/b",), txid)
 
 
-async def test_as_many_records_as_are_kept_are_no_gap() -> None:
+async def test_as_many_records_as_are_kept_are_no_gap(fake_cluster: FakeCluster) -> None:
     """GapFlush: nothing is flushed that need not be."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         txids = [fake_cluster.unlink("/joe/a") for _ in range(fake_cluster.press.max_records)]
         assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
 
 
-async def test_a_stream_begun_anew_ends_the_life() -> None:
+async def test_a_stream_begun_anew_ends_the_life(fake_cluster: FakeCluster) -> None:
     """GapFlush: another chain is another stream, though its transactions fit."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.unlink("/joe/a")
         await fake_cluster.next_changes()
@@ -57,9 +52,11 @@ async def test_a_stream_begun_anew_ends_the_life() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"9", b"x", b"010"])
-async def test_a_value_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
+async def test_a_value_that_goes_back_or_is_none_ends_the_life(
+    fake_cluster: FakeCluster, data: bytes
+) -> None:
     """GapFlush: position ahead of what is published."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.press.put(ZNODES.cache, data)
         with pytest.raises(MissingEventsError, match=r"went back|not a transaction id"):
@@ -69,43 +66,41 @@ async def test_a_value_that_goes_back_or_is_none_ends_the_life(data: bytes) -> N
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b'{"version":1,"chain":"cache-1","previous":3,"txid":11}', b"\xff"]
 )
-async def test_a_corrupt_record_ends_the_life(data: bytes) -> None:
+async def test_a_corrupt_record_ends_the_life(fake_cluster: FakeCluster, data: bytes) -> None:
     """GapFlush: nobody knows what it said; the stream goes on behind it."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.server.disconnect(fake_cluster.session)
-            txid = fake_cluster.unlink("/joe/a")
-            fake_cluster.press.put(f"{ZNODES.cache}/{txid}", data)
-            fake_cluster.server.connect()
-            with pytest.raises(MissingEventsError, match=f"{ZNODES.cache}/{txid}"):
-                await fake_cluster.next_changes()
-        async with fake_cluster.stream:
-            asked_at = clock()
-            fake_cluster.stream.request_probe()
-            assert (await fake_cluster.next_covered(asked_at)).txid == txid
-            txid = fake_cluster.unlink("/joe/b")
-            assert await fake_cluster.next_changes() == (("/joe/b",), txid)
-        assert fake_cluster.stream.stats().records.corrupt_znodes == 1
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.server.disconnect(fake_cluster.session)
+        txid = fake_cluster.unlink("/joe/a")
+        fake_cluster.press.put(f"{ZNODES.cache}/{txid}", data)
+        fake_cluster.server.connect()
+        with pytest.raises(MissingEventsError, match=f"{ZNODES.cache}/{txid}"):
+            await fake_cluster.next_changes()
+    async with fake_cluster.stream:
+        asked_at = clock()
+        fake_cluster.stream.request_probe()
+        assert (await fake_cluster.next_covered(asked_at)).txid == txid
+        txid = fake_cluster.unlink("/joe/b")
+        assert await fake_cluster.next_changes() == (("/joe/b",), txid)
+    assert fake_cluster.stream.stats().records.corrupt_znodes == 1
 
 
-async def test_foreign_children_are_ignored() -> None:
+async def test_foreign_children_are_ignored(fake_cluster: FakeCluster) -> None:
     """They are counted, once each."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.press.put(f"{ZNODES.cache}/readme", b"hello")
-            for _ in range(2):
-                fake_cluster.server.disconnect(fake_cluster.session)
-                txids = [fake_cluster.unlink("/joe/a") for _ in range(6)]
-                fake_cluster.server.connect()
-                assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
-        assert fake_cluster.stream.stats().records.foreign_znodes == 1
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.press.put(f"{ZNODES.cache}/readme", b"hello")
+        for _ in range(2):
+            fake_cluster.server.disconnect(fake_cluster.session)
+            txids = [fake_cluster.unlink("/joe/a") for _ in range(6)]
+            fake_cluster.server.connect()
+            assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
+    assert fake_cluster.stream.stats().records.foreign_znodes == 1
 
 
-async def test_what_was_read_of_a_record_already_is_not_yielded_again() -> None:
+async def test_what_was_read_of_a_record_already_is_not_yielded_again(fake_cluster: FakeCluster) -> None:
     """A stream that was followed from inside a record yields the rest of it."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.namenode.unlink("/joe/a")
         fake_cluster.namenode.unlink("/joe/b")
@@ -114,34 +109,12 @@ async def test_what_was_read_of_a_record_already_is_not_yielded_again() -> None:
         assert await fake_cluster.next_changes() == (("/joe/a", "/joe/b"), 12)
 
 
-async def test_a_chain_that_is_missing_its_newest_record_ends_the_life() -> None:
+async def test_a_chain_that_is_missing_its_newest_record_ends_the_life(fake_cluster: FakeCluster) -> None:
     """GapFlush: the value says that there was one."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         operations = fake_cluster.press.cache_record(Stale(()), 11)[1:]
         fake_cluster.press.commit(*operations)
         with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
             await fake_cluster.next_changes()
         assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
-
-
-def test_each_is_told_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
-    """A reader comes by every second; the log shall not fill with it."""
-    bad_znodes = BadZnodes()
-    with caplog.at_level(logging.WARNING):
-        for _ in range(3):
-            bad_znodes.corrupt("/a", "/a: no number")
-            bad_znodes.foreign("/b")
-    assert (bad_znodes.corrupt_znodes, bad_znodes.foreign_znodes) == (1, 1)
-    assert caplog.messages == [
-        "corrupt znode, ignored: /a: no number",
-        "foreign znode, ignored: /b",
-    ]
-
-
-def test_there_is_an_end_to_what_is_remembered() -> None:
-    """Whoever fills the tree with rubbish fills no memory."""
-    bad_znodes = BadZnodes()
-    for number in range(MAX_REMEMBERED + 10):
-        bad_znodes.foreign(f"/{number}")
-    assert bad_znodes.foreign_znodes == MAX_REMEMBERED

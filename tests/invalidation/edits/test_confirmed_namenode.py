@@ -7,16 +7,14 @@ import pytest
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
-from tests.invalidation.fake_cluster import FakeCluster, fake_cluster, play, txids
+from tests.invalidation.fake_cluster import fake_cluster, reading, txids
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.virtual_time import clock
 
 
 async def test_a_new_connection_is_confirmed_before_its_replies() -> None:
     """The connection is cut under a poll and made again by the client: that reply is thrown away."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     suspicions = len(on.pool.suspicions)
     on.namenode.during_call = on.namenode.cut
     on.namenode.unlink("/a")
@@ -29,9 +27,7 @@ async def test_a_new_connection_is_confirmed_before_its_replies() -> None:
 
 async def test_without_confirmation_nothing_is_read() -> None:
     """While the web pages that tell the identity are silent, a new connection is of no use."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.pool.is_blind = True
     on.namenode.cut()
     on.namenode.unlink("/a")
@@ -44,9 +40,7 @@ async def test_without_confirmation_nothing_is_read() -> None:
 @pytest.mark.parametrize("lost", [0, 3])
 async def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
     """What its predecessor showed may never have reached the log, whether or not transactions are missing."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.namenode.restart(lost=lost)
     with pytest.raises(MissingEventsError, match=r"another one or was restarted.*term 2 after 1"):
         await on.source.read()
@@ -57,9 +51,7 @@ async def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
 async def test_another_active_ends_the_life_though_the_old_one_answers() -> None:
     """The pool's word counts, not that polls succeed."""
     other = FakeNameNode("other", active=False)
-    on = fake_cluster(other)
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading(other)
     on.namenode.started_ms += 1  # as the pool sees it; the connection goes on
     on.pool.probe()
     with pytest.raises(MissingEventsError):
@@ -68,9 +60,7 @@ async def test_another_active_ends_the_life_though_the_old_one_answers() -> None
 
 async def test_an_active_that_changes_under_a_poll_ends_the_life() -> None:
     """The reply to a poll during which another became active is not used."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
 
     def fail_over() -> None:
         on.namenode.started_ms += 1
@@ -130,30 +120,24 @@ async def test_a_connection_that_changes_at_start_is_refused() -> None:
         await on.source.start(None)
 
 
-def test_a_wish_for_coverage_is_not_forgotten() -> None:
-    """One that comes right after a probe is met by the next probe, 50 ms later, and not by the pool's own second."""
-    peer = FakeNameNode("nn2", active=False)
-
-    async def story(on: FakeCluster) -> None:
-        await on.source.start(None)
+@pytest.mark.parametrize("poll_interval_s", [0.01, 5.0])
+async def test_a_request_for_coverage_is_not_forgotten(poll_interval_s: float) -> None:
+    """One right after a probe is met by the next probe, 50 ms later, and not by the pool's own second."""
+    on = await reading(FakeNameNode("nn2", active=False), poll_interval_s=poll_interval_s)
+    on.source.wake()
+    await on.source.read()
+    wanted_at = clock()
+    on.source.wake()
+    await on.read_until(lambda read: (read.fresh_as_of or 0.0) >= wanted_at)
+    assert clock() - wanted_at < 0.1
+    suspicions = len(on.pool.suspicions)
+    for _ in range(20):
         await on.source.read()
-        on.source.wake()
-        await on.source.read()
-        wanted_at = clock()
-        on.source.wake()
-        await on.read_until(lambda read: (read.fresh_as_of or 0.0) >= wanted_at)
-        assert clock() - wanted_at < 0.1
-        suspicions = len(on.pool.suspicions)
-        for _ in range(20):
-            await on.source.read()
-        assert len(on.pool.suspicions) == suspicions, "no call waits any more"
-
-    play(story, peer)
-    play(story, peer, poll_interval_s=5.0)
+    assert len(on.pool.suspicions) == suspicions, "no call waits any more"
 
 
-async def test_a_wish_outside_a_life_asks_nobody() -> None:
-    """There is nobody to ask."""
+async def test_a_request_outside_a_run_asks_nothing() -> None:
+    """There is no NameNode to ask."""
     on = fake_cluster()
     on.source.wake()
     assert on.pool.suspicions == []
@@ -179,9 +163,7 @@ async def test_no_life_begins_with_edits_of_another_namespace() -> None:
 
 async def test_reconnecting_to_another_namespace_ends_the_life() -> None:
     """Bounded: and it may begin again when the address is put right."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.namenode.rpc_leads_to = other = elsewhere()
     on.namenode.cut()
     with pytest.raises(WrongNamespaceError):
@@ -195,9 +177,7 @@ async def test_reconnecting_to_another_namespace_ends_the_life() -> None:
 async def test_another_namespace_seen_by_somebody_else_ends_the_life() -> None:
     """Such as a question of a caller over a connection of its own, or the web page of another NameNode."""
     other = FakeNameNode("peer", active=False)
-    on = fake_cluster(other)
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading(other)
     other.namespace = Namespace("CID-2", "BP-2")
     on.pool.probe()
     with pytest.raises(WrongNamespaceError, match="peer:9870 serves namespace BP-2"):

@@ -74,12 +74,6 @@ def test_an_earlier_poll_is_covered_while_the_log_runs_ahead() -> None:
     assert progress(cursor.receive(idle(21), 10.0)).covered_at == 10.0
 
 
-def test_an_idle_reply_covers() -> None:
-    """Nothing new is news: all that was acknowledged has been read."""
-    seen = progress(EditsCursor(10).receive(idle(10), 5.0))
-    assert (seen.through_txid, seen.covered_at, seen.advanced, seen.is_behind) == (10, 5.0, False, False)
-
-
 def test_an_idle_reply_that_missed_something_covers_nothing() -> None:
     """A NameNode whose log is being closed returns nothing though there is something to read."""
     seen = progress(EditsCursor(10).receive(idle(12), 5.0))

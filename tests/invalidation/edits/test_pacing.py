@@ -27,31 +27,21 @@ def pacer() -> PollPacer:
     return PollPacer(SETTINGS, 100.0)
 
 
-def test_the_first_poll_is_due_at_once() -> None:
-    """Nothing was asked yet."""
-    assert pacer().due_at == 100.0
-
-
-def test_idle_polls_keep_the_interval() -> None:
-    """From sending to sending, so that the interval is the latency's bound."""
+@pytest.mark.parametrize(
+    ("advanced", "is_behind", "due_at"),
+    [
+        pytest.param(False, False, 100.01, id="idle polls keep the interval, from sending to sending"),
+        pytest.param(True, True, 100.004, id="pages follow each other at once while more is there"),
+        pytest.param(True, False, 100.01, id="no hot loop at the end"),
+        pytest.param(False, True, 100.01, id="no hot loop where a page brought nothing though more is there"),
+    ],
+)
+def test_when_the_next_poll_is_due(*, advanced: bool, is_behind: bool, due_at: float) -> None:
+    """The first one at once, as nothing was asked yet; then by what the last one brought."""
     pace = pacer()
-    pace.polled(100.0, 100.004, advanced=False, is_behind=False)
-    assert pace.due_at == pytest.approx(100.01)
-
-
-def test_pages_follow_each_other_at_once() -> None:
-    """While more is there, nothing is waited for."""
-    pace = pacer()
-    pace.polled(100.0, 100.004, advanced=True, is_behind=True)
-    assert pace.due_at == pytest.approx(100.004)
-
-
-@pytest.mark.parametrize(("advanced", "is_behind"), [(True, False), (False, True)])
-def test_no_hot_loop(advanced: bool, is_behind: bool) -> None:
-    """At the end, or when a page brought nothing though more is there, the interval is kept."""
-    pace = pacer()
+    assert pace.due_at == 100.0
     pace.polled(100.0, 100.004, advanced=advanced, is_behind=is_behind)
-    assert pace.due_at == pytest.approx(100.01)
+    assert pace.due_at == pytest.approx(due_at)
 
 
 def test_an_idle_poll_is_charged_what_it_costs_the_namenode() -> None:
@@ -160,14 +150,10 @@ def test_waking_shortens_an_idle_wait_but_keeps_polls_apart() -> None:
     assert pace.due_at == pytest.approx(100.0 + PROBE_SPACING_S)
     pace.wake(102.0)
     assert pace.due_at == pytest.approx(100.0 + PROBE_SPACING_S)
-
-
-def test_waking_never_delays() -> None:
-    """With a short interval there is nothing to shorten."""
-    pace = pacer()
-    pace.polled(100.0, 100.001, advanced=False, is_behind=False)
-    pace.wake(100.002)
-    assert pace.due_at == pytest.approx(100.01)
+    short = pacer()
+    short.polled(100.0, 100.001, advanced=False, is_behind=False)
+    short.wake(100.002)
+    assert short.due_at == pytest.approx(100.01), "a short interval is not made longer"
 
 
 def test_waking_does_not_break_the_budget() -> None:
@@ -178,38 +164,37 @@ def test_waking_does_not_break_the_budget() -> None:
     assert pace.due_at == pytest.approx(100.06 + 0.05 / 0.05)
 
 
-def test_a_long_segment_is_rolled() -> None:
-    """After a roll of our own it is known where the segment began."""
+def rolled(at: float = 100.0) -> RollPolicy:
+    """Return the policy after a roll of our own, whose segment begins with transaction 500."""
     rolls = RollPolicy(SETTINGS)
-    rolls.asked(100.0)
+    rolls.asked(at)
     rolls.rolled(500)
-    assert not rolls.is_due(10_499, 200.0, is_pressed=False)
-    assert rolls.is_due(10_500, 200.0, is_pressed=False)
+    return rolls
 
 
-def test_while_the_budget_is_pressed_shorter_segments_are_rolled() -> None:
-    """A tenth is enough, and where the segment began need not be known; the interval holds."""
-    rolls = RollPolicy(SETTINGS)
-    assert rolls.is_due(10, 100.0, is_pressed=True)
-    rolls.asked(100.0)
-    rolls.rolled(500)
-    assert not rolls.is_due(1_499, 200.0, is_pressed=True)
-    assert rolls.is_due(1_500, 200.0, is_pressed=True)
-    assert not rolls.is_due(1_500, 109.0, is_pressed=True)
-
-
-def test_rolls_keep_their_interval() -> None:
-    """However fast transactions come."""
-    rolls = RollPolicy(SETTINGS)
-    rolls.asked(100.0)
-    rolls.rolled(500)
-    assert not rolls.is_due(100_000, 109.9, is_pressed=False)
-    assert rolls.is_due(100_000, 110.0, is_pressed=False)
+@pytest.mark.parametrize(
+    ("through_txid", "now", "is_pressed", "is_due"),
+    [
+        pytest.param(10_499, 200.0, False, False, id="a short segment is not rolled"),
+        pytest.param(10_500, 200.0, False, True, id="a long segment is rolled"),
+        pytest.param(100_000, 109.9, False, False, id="rolls keep their interval, however fast changes come"),
+        pytest.param(100_000, 110.0, False, True, id="and no longer"),
+        pytest.param(1_499, 200.0, True, False, id="less than a tenth is too short even under pressure"),
+        pytest.param(1_500, 200.0, True, True, id="under pressure a tenth is enough"),
+        pytest.param(1_500, 109.0, True, False, id="under pressure the interval holds, too"),
+    ],
+)
+def test_after_a_roll_the_length_decides(
+    through_txid: int, now: float, *, is_pressed: bool, is_due: bool
+) -> None:
+    """It is known then where the segment began."""
+    assert rolled().is_due(through_txid, now, is_pressed=is_pressed) is is_due
 
 
 def test_before_the_first_roll_slowness_tells() -> None:
-    """Where the segment began is not known: only a slow poll shows that it is long."""
+    """Where the segment began is not known: only a slow poll shows that it is long, or pressure that it may be."""
     rolls = RollPolicy(SETTINGS)
+    assert rolls.is_due(10, 100.0, is_pressed=True)
     assert not rolls.is_due(1_000_000, 100.0, is_pressed=False)
     rolls.polled(SLOW_POLL_S / 2)
     assert not rolls.is_due(1_000_000, 100.0, is_pressed=False)
@@ -219,26 +204,18 @@ def test_before_the_first_roll_slowness_tells() -> None:
 
 def test_another_log_is_not_known() -> None:
     """After another NameNode took over, the count starts again."""
-    rolls = RollPolicy(SETTINGS)
-    rolls.asked(100.0)
-    rolls.rolled(500)
+    rolls = rolled()
     rolls.other_log()
     assert not rolls.is_due(100_000, 200.0, is_pressed=False)
 
 
 def test_a_failed_roll_is_tried_again_after_the_interval() -> None:
-    """`asked` counts, whether or not it led to anything."""
+    """`asked` counts, whether or not it led to anything; a refusal by HDFS ends it."""
     rolls = RollPolicy(SETTINGS)
     rolls.polled(1.0)
     rolls.asked(100.0)
     assert not rolls.is_due(10, 105.0, is_pressed=False)
     assert rolls.is_due(10, 110.0, is_pressed=False)
-
-
-def test_a_forbidden_roll_is_not_tried_again() -> None:
-    """An administrator has said no."""
-    rolls = RollPolicy(SETTINGS)
-    rolls.polled(1.0)
     rolls.forbidden()
     assert not rolls.is_due(1_000_000, 1_000.0, is_pressed=False)
 

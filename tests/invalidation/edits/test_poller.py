@@ -16,7 +16,7 @@ from nncache.invalidation.errors import (
     UnreadableEditsError,
 )
 from nncache.invalidation.settings import PollingSettings
-from tests.invalidation.fake_cluster import FakeCluster, fake_cluster, play, txids
+from tests.invalidation.fake_cluster import fake_cluster, reading, txids
 from tests.invalidation.fakes import ACCESS_CONTROL, IO, STANDBY, remote_error
 from tests.invalidation.virtual_time import clock, until
 
@@ -46,22 +46,16 @@ async def test_a_life_may_begin_at_a_checkpoint() -> None:
     assert txids(await on.read_until(lambda read: read.through_txid == 10)) == [5, 6, 7, 8, 9, 10]
 
 
-def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
+async def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
     """Purged before it was read, or rolled back: both are said before anything is promised (GapFlush)."""
-
-    async def purged(on: FakeCluster) -> None:
-        on.namenode.log.first_kept = 6
-        with pytest.raises(MissingEventsError, match="purged: asked for 5, got 6") as caught:
-            await on.source.start(4)
-        assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 5, 5)
-
-    async def rolled_back(on: FakeCluster) -> None:
-        with pytest.raises(MissingEventsError, match="went back") as caught:
-            await on.source.start(11)
-        assert caught.value.kind is GapKind.WENT_BACK
-
-    play(purged)
-    play(rolled_back)
+    on = fake_cluster()
+    on.namenode.log.first_kept = 6
+    with pytest.raises(MissingEventsError, match="purged: asked for 5, got 6") as caught:
+        await on.source.start(4)
+    assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 5, 5)
+    with pytest.raises(MissingEventsError, match="went back") as caught:
+        await fake_cluster().source.start(11)
+    assert caught.value.kind is GapKind.WENT_BACK
 
 
 async def test_the_end_may_be_ahead_of_what_is_durable() -> None:
@@ -78,9 +72,7 @@ async def test_the_end_may_be_ahead_of_what_is_durable() -> None:
 
 async def test_changes_are_read_once_and_in_order_page_after_page() -> None:
     """Pages follow each other at once, and only the last covers."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.namenode.max_events = 2
     for number in range(7):
         on.namenode.unlink(f"/{number}")
@@ -103,9 +95,7 @@ async def test_idle_polls_keep_the_interval() -> None:
 
 async def test_waking_hurries_the_next_poll() -> None:
     """Coverage is waited for: an idle wait of 5 s is cut short."""
-    on = fake_cluster(poll_interval_s=5.0)
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading(poll_interval_s=5.0)
     began_at = clock()
     asyncio.get_running_loop().call_later(0.2, on.source.wake)
     read = await on.source.read()
@@ -116,9 +106,7 @@ async def test_waking_hurries_the_next_poll() -> None:
 
 async def test_polling_keeps_to_its_budget() -> None:
     """Under steady change polls of 0.1 s leave one every two seconds, once the burst is used up."""
-    on = fake_cluster(roll_interval_s=0.0)
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading(roll_interval_s=0.0)
     on.namenode.takes_s = 0.1
     end = clock() + 60
     while clock() < end:
@@ -134,9 +122,7 @@ async def test_polling_keeps_to_its_budget() -> None:
 
 async def test_a_cut_connection_loses_nothing() -> None:
     """FailToNameNode: no flush, nothing covered meanwhile, and reading resumes at once when the way is free."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.namenode.is_reachable = False
     on.namenode.cut()
     cut_at = clock()
@@ -155,9 +141,7 @@ async def test_a_cut_connection_loses_nothing() -> None:
 
 async def test_a_reset_connection_costs_no_waiting() -> None:
     """The first try after a failure is made at once."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.namenode.cut()
     on.namenode.unlink("/a")
     began_at = clock()
@@ -174,9 +158,7 @@ async def test_a_reset_connection_costs_no_waiting() -> None:
 )
 async def test_who_may_not_read_edits_is_told_so(refusal: Exception) -> None:
     """At the start, and when the right is taken away later."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.namenode.refusal = refusal
     with pytest.raises(NotPermittedError):
         await on.source.read()
@@ -212,9 +194,7 @@ async def test_a_start_that_cannot_be_finished_fails(fault: str) -> None:
 @pytest.mark.parametrize("fault", [remote_error(IO, "Gap in transactions"), MalformedReplyError("event 99")])
 async def test_edits_that_stay_unreadable_are_given_up(fault: Exception) -> None:
     """They may be lost for good: a new run at the present end is better than none."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.namenode.refusal = fault
     began_at = clock()
     with pytest.raises(MissingEventsError, match="unreadable from 11 on") as caught:
@@ -249,9 +229,7 @@ async def test_a_namenode_that_is_only_becoming_active_is_not_believed() -> None
 
 async def test_edits_unreadable_for_a_while_lose_nothing() -> None:
     """Passing refusals, and errors that end in time, are waited for."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     loop = asyncio.get_running_loop()
     for refusal, how_long_s in ((remote_error(IO), 8.0), (remote_error(STANDBY), 60.0)):
         on.namenode.refusal = refusal
@@ -263,9 +241,7 @@ async def test_edits_unreadable_for_a_while_lose_nothing() -> None:
 
 async def test_a_cancelled_read_loses_nothing() -> None:
     """P2: the page is asked for again."""
-    on = fake_cluster()
-    await on.source.start(None)
-    await on.source.read()
+    on = await reading()
     on.namenode.unlink("/a")
     on.namenode.takes_s = 2.0
     with pytest.raises(TimeoutError):
@@ -273,18 +249,13 @@ async def test_a_cancelled_read_loses_nothing() -> None:
     assert txids([await on.source.read()]) == [11]
 
 
-def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """One line when it lasts, one when it is over."""
-
-    async def story(on: FakeCluster) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        on.namenode.is_reachable = False
-        on.namenode.cut()
-        asyncio.get_running_loop().call_later(20.0, lambda: setattr(on.namenode, "is_reachable", True))
-        await on.source.read()
-        await until(lambda: on.namenode.is_reachable)
-
-    with caplog.at_level(logging.INFO):
-        play(story)
+    caplog.set_level(logging.INFO)
+    on = await reading()
+    on.namenode.is_reachable = False
+    on.namenode.cut()
+    asyncio.get_running_loop().call_later(20.0, lambda: setattr(on.namenode, "is_reachable", True))
+    await on.source.read()
+    await until(lambda: on.namenode.is_reachable)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from nncache.invalidation.edits.poller import ROLL_WAIT_S
-from tests.invalidation.fake_cluster import FakeCluster, fake_cluster, play
+from tests.invalidation.fake_cluster import fake_cluster
 from tests.invalidation.fakes import ACCESS_CONTROL, remote_error
 from tests.invalidation.virtual_time import clock
 
@@ -16,9 +16,7 @@ async def test_a_slow_segment_is_rolled_and_then_by_its_length() -> None:
     on = fake_cluster(roll_after_txids=100, roll_interval_s=10.0)
     await on.source.start(None)
     on.namenode.takes_s = 0.02
-    on.namenode.unlink("/a")
-    await on.read_until(lambda read: bool(read.batches))
-    await on.source.read()
+    await on.read_a_change()
     assert on.namenode.rolls == 1
     on.namenode.takes_s = 0.001
     for _ in range(100):
@@ -43,27 +41,22 @@ async def test_a_slow_roll_does_not_delay_polls() -> None:
     assert (on.source.stats().rolls_failed, on.source.stats().rolls) == (1, 0)
     on.namenode.takes_s = 0.02
     await asyncio.sleep(10)
-    on.namenode.unlink("/a")
-    await on.read_until(lambda read: bool(read.batches))
-    await on.source.read()
+    await on.read_a_change()
     assert on.source.stats().rolls == 1
 
 
-def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
     """Reading goes on, the log says what follows."""
-
-    async def story(on: FakeCluster) -> None:
-        on.namenode.roll_refusal = remote_error(ACCESS_CONTROL)
-        on.namenode.takes_s = 0.02
-        await on.source.start(None)
-        for _ in range(20):
-            await asyncio.sleep(10)
-            on.namenode.unlink("/a")
-            await on.read_until(lambda read: bool(read.batches))
-        assert (on.source.stats().rolls_failed, on.source.stats().rolls) == (1, 0)
-
-    with caplog.at_level(logging.WARNING):
-        play(story)
+    caplog.set_level(logging.WARNING)
+    on = fake_cluster()
+    on.namenode.roll_refusal = remote_error(ACCESS_CONTROL)
+    on.namenode.takes_s = 0.02
+    await on.source.start(None)
+    for _ in range(20):
+        await asyncio.sleep(10)
+        on.namenode.unlink("/a")
+        await on.read_until(lambda read: bool(read.batches))
+    assert (on.source.stats().rolls_failed, on.source.stats().rolls) == (1, 0)
     assert [record.message for record in caplog.records if "rollEdits is refused" in record.message]
     assert len(caplog.records) == 1
 
@@ -74,9 +67,7 @@ async def test_a_failed_roll_is_tried_again_later() -> None:
     on.namenode.roll_refusal = remote_error("org.apache.hadoop.hdfs.server.namenode.SafeModeException")
     on.namenode.takes_s = 0.02
     await on.source.start(None)
-    on.namenode.unlink("/a")
-    await on.read_until(lambda read: bool(read.batches))
-    await on.source.read()
+    await on.read_a_change()
     assert on.source.stats().rolls_failed == 1
     on.namenode.roll_refusal = None
     await asyncio.sleep(10)

@@ -4,11 +4,16 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.paths import ancestors, name, parent
 from nncache.hadoop.remote_exception import RemoteException
+
+_T = TypeVar("_T")
 
 Fault = Callable[[str, str], Awaitable[None]]
 """Is called with the name of a call and its path; may wait, raise, or change what is there."""
@@ -22,6 +27,37 @@ async def nothing(call: str, path: str) -> None:
 def refusal(exception: str, message: str = "no") -> RemoteExceptionError:
     """Return what a NameNode refuses with."""
     return RemoteExceptionError(403, RemoteException(exception, exception, message), call="a call")
+
+
+def failing(failure: Exception, call: str, *paths: str) -> Fault:
+    """Return the fault that this call fails, of these paths or of any."""
+
+    async def fail(made: str, path: str) -> None:
+        if made == call and (not paths or path in paths):
+            raise failure
+
+    return fail
+
+
+def status_of(
+    owner: str = "hdfs", permission: str = "755", kind: FileType = FileType.DIRECTORY
+) -> FileStatus:
+    """Return the status of an empty file or directory."""
+    return FileStatus(
+        type=kind,
+        path_suffix="",
+        length=0,
+        owner=owner,
+        group="supergroup",
+        permission=permission,
+        access_time=0,
+        modification_time=0,
+        block_size=0,
+        replication=0,
+        file_id=0,
+        children_num=0,
+        storage_policy=0,
+    )
 
 
 @dataclass(slots=True)
@@ -61,7 +97,7 @@ class FakeHdfs:
         """Return the paths of a directory's children."""
         return sorted(each for each in self.nodes if parent(each) == path)
 
-    async def _call(self, call: str, path: str, act: Callable[[], object]) -> object:
+    async def _call(self, call: str, path: str, act: Callable[[], _T]) -> _T:
         self.calls.append((call, path))
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
@@ -80,27 +116,19 @@ class FakeHdfs:
 
     def _status(self, path: str, suffix: str = "") -> FileStatus:
         node = self._node(path)
-        return FileStatus(
-            type=node.type,
+        found = status_of(node.owner, node.permission, node.type)
+        return replace(
+            found,
             path_suffix=suffix,
             length=len(node.data),
-            owner=node.owner,
-            group="supergroup",
-            permission=node.permission,
-            access_time=0,
             modification_time=node.modification_time,
-            block_size=0,
-            replication=0,
             file_id=node.file_id,
             children_num=len(self.children(path)),
-            storage_policy=0,
         )
 
     async def status(self, path: str) -> FileStatus:
         """GETFILESTATUS."""
-        result = await self._call("status", path, lambda: self._status(path))
-        assert isinstance(result, FileStatus)
-        return result
+        return await self._call("status", path, lambda: self._status(path))
 
     async def list(self, path: str) -> tuple[FileStatus, ...]:
         """LISTSTATUS."""
@@ -110,15 +138,11 @@ class FakeHdfs:
                 return (self._status(path),)
             return tuple(self._status(child, name(child)) for child in self.children(path))
 
-        result = await self._call("list", path, act)
-        assert isinstance(result, tuple)
-        return result
+        return await self._call("list", path, act)
 
     async def read(self, path: str) -> bytes:
         """OPEN."""
-        result = await self._call("read", path, lambda: self._node(path).data)
-        assert isinstance(result, bytes)
-        return result
+        return await self._call("read", path, lambda: self._node(path).data)
 
     async def mkdirs(self, path: str, permission: str = "755") -> bool:
         """MKDIRS."""
@@ -155,9 +179,7 @@ class FakeHdfs:
 
     async def xattrs(self, path: str) -> Mapping[str, bytes]:
         """GETXATTRS."""
-        result = await self._call("xattrs", path, lambda: dict(self._node(path).attributes))
-        assert isinstance(result, dict)
-        return result
+        return await self._call("xattrs", path, lambda: dict(self._node(path).attributes))
 
     async def set_xattr(self, path: str, name: str, value: bytes) -> None:
         """SETXATTR."""
@@ -185,4 +207,4 @@ class FakeHdfs:
                 del self.nodes[each]
             return bool(gone)
 
-        return bool(await self._call("delete", path, act))
+        return await self._call("delete", path, act)

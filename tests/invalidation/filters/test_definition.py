@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nncache.invalidation.channel.published_filters import MAX_GLOB_LENGTH
+from nncache.invalidation.errors import FilterError
 from nncache.invalidation.filters.definition import (
     MAX_DEFINITION_BYTES,
-    MAX_GLOB_LENGTH,
     Filter,
-    FilterError,
     encode_definition,
     filter_as_json,
     parse_definition,

@@ -2,15 +2,16 @@
 
 import pytest
 
-from nncache.invalidation.filters.definition import Filter, FilterError
+from nncache.invalidation.errors import FilterError
+from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.file_plan import Change, FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import FileEntry
-from nncache.invalidation.filters.hdfs_reader import StoredFilters
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.stored_filters import StoredFilters
 
 JOE = Filter("joe", "/user/joe/*", "joe", ("alice",))
 ANN = Filter("ann", "/user/ann/*", "ann", ("bob",))
-STORED = StoredFilters(filters={"joe": JOE, "ann": ANN}, broken={"bad": "why"}, odd_subscribers={})
+STORED = StoredFilters(filters={"joe": JOE, "ann": ANN}, broken={"bad": "why"})
 
 
 def plan(*entries: FileEntry, prune: bool = False) -> FilePlan:
@@ -80,7 +81,7 @@ def test_a_broken_filter_of_the_file_is_left_alone() -> None:
     assert "bad" not in made.removed
     assert not plan_file(
         [FileEntry(name="bad", path_glob="/b")],
-        StoredFilters(filters={}, broken={"bad": "why"}, odd_subscribers={}),
+        StoredFilters(broken={"bad": "why"}),
         user="root",
         prune=False,
     ).is_empty

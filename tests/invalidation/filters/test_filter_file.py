@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.invalidation.filters.definition import Filter, FilterError, check_glob
+from nncache.invalidation.errors import FilterError
+from nncache.invalidation.filters.definition import Filter, check_glob
 from nncache.invalidation.filters.filter_file import (
     BadFilterFileError,
     Fault,

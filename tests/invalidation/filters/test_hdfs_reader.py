@@ -11,7 +11,7 @@ from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableErr
 from nncache.invalidation.filters.definition import ATTRIBUTE, MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
 from nncache.invalidation.filters.hdfs_reader import BrokenDefinition, FilterReader, StoredFilter
 from nncache.invalidation.filters.read_ahead import ReadBefore
-from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, refusal
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, failing, refusal
 from tests.invalidation.filters.place import Place
 
 PATH = "/filters"
@@ -131,7 +131,7 @@ async def test_some_filters_cost_the_reading_of_these() -> None:
     stored = await reader.read(["f7", "f8", "a b"])
     assert stored.filters == {"f7": Filter("f7", "/user/joe/*", "joe", ("ann",))}
     assert list(stored.broken) == ["a b"]
-    assert (hdfs.count("list"), hdfs.count("read"), hdfs.count("status")) == (2, 0, 2 + 3)
+    assert (hdfs.count("list"), hdfs.count("read"), hdfs.count("status")) == (2, 0, 2 + 2)
     await Place(hdfs, PATH).put("f8", definition("f8"))
     await reader.read(["f8"])
     assert hdfs.count("read") == 1
@@ -140,12 +140,7 @@ async def test_some_filters_cost_the_reading_of_these() -> None:
 async def test_a_lost_block_costs_its_filter_when_it_is_read_alone() -> None:
     """It is no reason to read the others less well."""
     hdfs = await filled(2)
-
-    async def lose(call: str, path: str) -> None:
-        if (call, path) == ("read", f"{PATH}/f1/definition.json"):
-            raise DataNodeUnavailableError("dn:1: cut")
-
-    hdfs.before = lose
+    hdfs.before = failing(DataNodeUnavailableError("dn:1: cut"), "read", f"{PATH}/f1/definition.json")
     assert list((await FilterReader(hdfs, PATH).read(["f1"])).broken) == ["f1"]
 
 
@@ -158,12 +153,7 @@ async def test_a_lost_block_costs_its_filter_when_it_is_read_alone() -> None:
 async def test_hdfs_that_does_not_answer_is_no_empty_set(fails: tuple[str, str], failure: Exception) -> None:
     """Guarantee of whoever publishes: what is known of the filters changes by an answer only."""
     hdfs = await filled(5)
-
-    async def fail(call: str, path: str) -> None:
-        if (call, path) == fails:
-            raise failure
-
-    hdfs.before = fail
+    hdfs.before = failing(failure, *fails)
     with pytest.raises(FiltersUnavailableError, match=r"^the filters in /filters cannot be read: "):
         await FilterReader(hdfs, PATH).read_all()
 
@@ -194,21 +184,15 @@ async def test_a_user_who_may_not_read_hears_so() -> None:
 async def test_a_lost_block_costs_one_filter(failure: Exception) -> None:
     """A few definitions that nobody hands out are broken; all, or many, mean that HDFS can't be read."""
     hdfs = await filled(40)
-    lost = {f"{PATH}/f7/definition.json"}
-
-    async def lose(call: str, path: str) -> None:
-        if call == "read" and path in lost:
-            raise failure
-
-    hdfs.before = lose
+    hdfs.before = failing(failure, "read", f"{PATH}/f7/definition.json")
     stored = await FilterReader(hdfs, PATH).read_all()
     assert list(stored.broken) == ["f7"]
     assert len(stored.filters) == 39
-    lost |= {f"{PATH}/f{number}/definition.json" for number in range(16)}
+    hdfs.before = failing(failure, "read", *(f"{PATH}/f{number}/definition.json" for number in range(16)))
     with pytest.raises(FiltersUnavailableError, match=r"cannot be read, such as f\d+: definition.json: "):
         await FilterReader(hdfs, PATH).read_all()
     one = await filled(1)
-    one.before, lost = lose, {f"{PATH}/f0/definition.json"}
+    one.before = failing(failure, "read")
     with pytest.raises(FiltersUnavailableError, match=r"such as f0: definition.json: "):
         await FilterReader(one, PATH).read_all()
     with pytest.raises(FiltersUnavailableError, match=r"such as f0: definition.json: "):
@@ -220,12 +204,7 @@ async def test_lost_datanodes_do_not_matter_to_what_was_read_before() -> None:
     hdfs = await filled(3)
     reader = FilterReader(hdfs, PATH)
     await reader.read_all()
-
-    async def lose(call: str, _: str) -> None:
-        if call == "read":
-            raise DataNodeUnavailableError("dn:1: cut")
-
-    hdfs.before = lose
+    hdfs.before = failing(DataNodeUnavailableError("dn:1: cut"), "read")
     await Place(hdfs, PATH).put("new", definition("new"))
     await hdfs.create(f"{PATH}/f0/{SUBSCRIBERS}/ann", create_parent=False)
     stored = await reader.read_all()

@@ -12,6 +12,7 @@ from nncache.hadoop.paths import ancestors, name
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import (
     BrokenFilterError,
+    FilterError,
     FilterExistsError,
     FilterStoreError,
     FiltersUnavailableError,
@@ -22,13 +23,13 @@ from nncache.invalidation.filters.definition import (
     DEFINITION,
     SUBSCRIBERS,
     Filter,
-    FilterError,
     encode_definition,
 )
-from nncache.invalidation.filters.hdfs_store import DRAFT_AGE_S, FilterStore, StoredFilter
+from nncache.invalidation.filters.hdfs_reader import StoredFilter
+from nncache.invalidation.filters.hdfs_store import DRAFT_AGE_S, FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
-from tests.invalidation.filters.fake_hdfs import FakeHdfs, refusal
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, failing, refusal
 from tests.invalidation.filters.place import Place
 
 PATH = "/filters"
@@ -193,12 +194,7 @@ async def test_what_is_made_belongs_to_the_owner_of_the_directory() -> None:
     assert owners == dict.fromkeys(ancestors(f"{place}/x"), "hdfs")
     assert hdfs.nodes[f"{place}/{SUBSCRIBERS}"].owner == "joe"
     assert not (await store.read_all()).untrusted
-
-    async def has_no_attributes(call: str, _: str) -> None:
-        if call == "set_xattr":
-            raise refusal("UnsupportedOperationException")
-
-    hdfs.before = has_no_attributes
+    hdfs.before = failing(refusal("UnsupportedOperationException"), "set_xattr")
     hdfs.nodes["/apps/nncache/filters"].owner = "nncache"
     store = FilterStore(hdfs, "/apps/nncache/filters", own_user="nncache")
     for name_ in ("bob", "eve"):
@@ -354,12 +350,7 @@ async def test_where_attributes_are_refused_there_is_a_file() -> None:
     """As where dfs.namenode.xattrs.enabled is false, or the glob is too long for one."""
     hdfs = FakeHdfs()
     store = FilterStore(hdfs, PATH)
-
-    async def refuse(call: str, _: str) -> None:
-        if call == "set_xattr":
-            raise refusal("IOException", "Support for XAttrs has been disabled")
-
-    hdfs.before = refuse
+    hdfs.before = failing(refusal("IOException", "Support for XAttrs has been disabled"), "set_xattr")
     await store.add(JOE)
     assert f"{PATH}/joe/{DEFINITION}" in hdfs.nodes
     await store.change(JOE, AFTER)
@@ -370,13 +361,7 @@ async def test_where_attributes_are_refused_there_is_a_file() -> None:
 async def test_a_refusal_that_is_no_lack_of_attributes_is_one() -> None:
     """A user without rights, or a NameNode in safe mode, must not lead to a file."""
     for exception in ("AccessControlException", "SafeModeException"):
-        hdfs = FakeHdfs()
-
-        async def refuse(call: str, _: str, exception: str = exception) -> None:
-            if call == "set_xattr":
-                raise refusal(exception)
-
-        hdfs.before = refuse
+        hdfs = FakeHdfs(before=failing(refusal(exception), "set_xattr"))
         with pytest.raises(FilterStoreError):
             await FilterStore(hdfs, PATH).add(JOE)
         assert not any(path.endswith(DEFINITION) for _, path in hdfs.calls)

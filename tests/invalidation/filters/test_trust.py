@@ -4,31 +4,13 @@ from typing import Final
 
 import pytest
 
-from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.hadoop.filestatus import FileStatus
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS
 from nncache.invalidation.filters.trust import DirectoryTrust, Distrust, by_distrust, trust_in
+from tests.invalidation.filters.fake_hdfs import status_of as status
 
 PATH: Final = "/apps/nncache/filters"
 ABOVE: Final = ("/", "/apps", "/apps/nncache", PATH)
-
-
-def status(owner: str = "hdfs", permission: str = "755") -> FileStatus:
-    """Return a status; nothing but these two counts."""
-    return FileStatus(
-        type=FileType.DIRECTORY,
-        path_suffix="",
-        length=0,
-        owner=owner,
-        group="hadoop",
-        permission=permission,
-        access_time=0,
-        modification_time=0,
-        block_size=0,
-        replication=0,
-        file_id=0,
-        children_num=0,
-        storage_policy=0,
-    )
 
 
 def trust(own_user: str = "nncache", /, **others: FileStatus) -> DirectoryTrust:

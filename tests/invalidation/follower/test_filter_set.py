@@ -7,14 +7,14 @@ import pytest
 from nncache.coordination.zookeeper import Delete, SetData
 from nncache.invalidation.errors import MissingEventsError, NotPermittedError
 from nncache.invalidation.stream import Changes, Covered, Filters
-from tests.invalidation.channel.fake_cluster import staged
+from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.virtual_time import clock
 
 
-async def test_a_new_filter_comes_before_the_first_record_made_with_it() -> None:
+async def test_a_new_filter_comes_before_the_first_record_made_with_it(fake_cluster: FakeCluster) -> None:
     """What is kept for a filter is kept under the filters that the records were matched by."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
         txid = fake_cluster.unlink("/ann/a")
@@ -22,9 +22,9 @@ async def test_a_new_filter_comes_before_the_first_record_made_with_it() -> None
         assert await fake_cluster.next_changes() == (("/ann/a",), txid)
 
 
-async def test_a_new_filter_comes_on_an_idle_cluster_too() -> None:
+async def test_a_new_filter_comes_on_an_idle_cluster_too(fake_cluster: FakeCluster) -> None:
     """The set of filters has a watch of its own; no record is needed."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         await asyncio.sleep(1)
         changed_at = clock()
@@ -36,9 +36,9 @@ async def test_a_new_filter_comes_on_an_idle_cluster_too() -> None:
         assert list(records.filter_names.values()) == ["ann"], "for people, who know no id"
 
 
-async def test_a_filter_made_anew_between_two_reads_has_another_id() -> None:
+async def test_a_filter_made_anew_between_two_reads_has_another_id(fake_cluster: FakeCluster) -> None:
     """GapFlush: same name, same glob, but what happened in between was matched by nobody."""
-    async with staged() as fake_cluster, fake_cluster.stream as stream:
+    async with fake_cluster.stream as stream:
         assert await anext(stream) == Filters({"joe-2": "/joe/*"})
         fake_cluster.press.change_filters({})
         fake_cluster.unlink("/joe/a")
@@ -46,9 +46,9 @@ async def test_a_filter_made_anew_between_two_reads_has_another_id() -> None:
         assert await fake_cluster.next_of(Filters, Changes) == Filters({"joe-3": "/joe/*"})
 
 
-async def test_filters_newer_than_a_record_are_no_harm() -> None:
+async def test_filters_newer_than_a_record_are_no_harm(fake_cluster: FakeCluster) -> None:
     """Definitions read ahead of the records are in force early; the records before come all the same."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.server.disconnect()
         older = fake_cluster.unlink("/joe/a")
@@ -59,53 +59,52 @@ async def test_filters_newer_than_a_record_are_no_harm() -> None:
         assert await fake_cluster.next_changes() == (("/ann/a",), newer)
 
 
-async def test_a_corrupt_definition_costs_its_filter_only() -> None:
+async def test_a_corrupt_definition_costs_its_filter_only(fake_cluster: FakeCluster) -> None:
     """The others stay in force; it comes back when it is written again."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.press.put(ZNODES.definition("joe"), b"{")
-            fake_cluster.press.put(ZNODES.definition("-odd"), b"{}")
-            fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-            assert await fake_cluster.next_filters() == {"/ann/*"}
-        assert fake_cluster.stream.stats().records.corrupt_znodes == 1
-        assert fake_cluster.stream.stats().records.foreign_znodes == 1
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.press.put(ZNODES.definition("joe"), b"{")
+        fake_cluster.press.put(ZNODES.definition("-odd"), b"{}")
+        fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+        assert await fake_cluster.next_filters() == {"/ann/*"}
+    assert fake_cluster.stream.stats().records.corrupt_znodes == 1
+    assert fake_cluster.stream.stats().records.foreign_znodes == 1
 
 
-async def test_a_definition_that_an_acl_hides_costs_its_filter_only() -> None:
+async def test_a_definition_that_an_acl_hides_costs_its_filter_only(fake_cluster: FakeCluster) -> None:
     """Whoever may make a znode may hide it."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.press.put(ZNODES.definition("hidden"), b"?")
-            fake_cluster.server.tree.forbidden.add(ZNODES.definition("hidden"))
-            fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-            assert await fake_cluster.next_filters() == {"/joe/*", "/ann/*"}
-            await fake_cluster.next_covered(clock())
-        assert fake_cluster.stream.stats().records.corrupt_znodes == 1
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.press.put(ZNODES.definition("hidden"), b"?")
+        fake_cluster.server.tree.forbidden.add(ZNODES.definition("hidden"))
+        fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+        assert await fake_cluster.next_filters() == {"/joe/*", "/ann/*"}
+        await fake_cluster.next_covered(clock())
+    assert fake_cluster.stream.stats().records.corrupt_znodes == 1
 
 
-async def test_that_all_definitions_are_hidden_is_for_an_administrator() -> None:
+async def test_that_all_definitions_are_hidden_is_for_an_administrator(fake_cluster: FakeCluster) -> None:
     """It is no single filter's matter."""
-    async with staged() as fake_cluster:
-        fake_cluster.server.tree.forbidden.add(ZNODES.definition("joe"))
-        with pytest.raises(NotPermittedError, match="joe"):
-            await fake_cluster.stream.open()
+    fake_cluster.server.tree.forbidden.add(ZNODES.definition("joe"))
+    with pytest.raises(NotPermittedError, match="joe"):
+        await fake_cluster.stream.open()
 
 
 @pytest.mark.parametrize("data", [b"", b"1", b"two"])
-async def test_a_generation_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
+async def test_a_generation_that_goes_back_or_is_none_ends_the_life(
+    fake_cluster: FakeCluster, data: bytes
+) -> None:
     """GapFlush: nobody knows which filters are in force."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.press.put(ZNODES.filters, data)
         with pytest.raises(MissingEventsError, match="generation"):
             await fake_cluster.next_changes()
 
 
-async def test_a_record_of_filters_that_are_not_there_ends_the_life() -> None:
+async def test_a_record_of_filters_that_are_not_there_ends_the_life(fake_cluster: FakeCluster) -> None:
     """GapFlush: what it was matched by is not known."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.press.generation = 9
         fake_cluster.unlink("/joe/a")
@@ -113,25 +112,23 @@ async def test_a_record_of_filters_that_are_not_there_ends_the_life() -> None:
             await fake_cluster.next_changes()
 
 
-async def test_without_filters_nothing_is_followed() -> None:
+async def test_without_filters_nothing_is_followed(fake_cluster: FakeCluster) -> None:
     """The set itself may be gone; then nobody knows what is matched."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.press.commit(Delete(ZNODES.definition("joe")), Delete(ZNODES.filters))
-            with pytest.raises(MissingEventsError, match="no filters are published"):
-                await fake_cluster.next_changes()
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.press.commit(Delete(ZNODES.definition("joe")), Delete(ZNODES.filters))
         with pytest.raises(MissingEventsError, match="no filters are published"):
-            await fake_cluster.stream.open()
+            await fake_cluster.next_changes()
+    with pytest.raises(MissingEventsError, match="no filters are published"):
+        await fake_cluster.stream.open()
 
 
-async def test_an_empty_set_of_filters_is_one() -> None:
+async def test_an_empty_set_of_filters_is_one(fake_cluster: FakeCluster) -> None:
     """Nothing is kept then; coverage comes all the same."""
-    async with staged() as fake_cluster:
-        fake_cluster.press.change_filters({})
-        async with fake_cluster.stream as stream:
-            assert await anext(stream) == Filters({})
-            assert isinstance(await anext(stream), Covered)
-            fake_cluster.press.commit(SetData(ZNODES.filters, b"9"))
-            fake_cluster.unlink("/joe/a")
-            assert await fake_cluster.next_changes() == ((), 11)
+    fake_cluster.press.change_filters({})
+    async with fake_cluster.stream as stream:
+        assert await anext(stream) == Filters({})
+        assert isinstance(await anext(stream), Covered)
+        fake_cluster.press.commit(SetData(ZNODES.filters, b"9"))
+        fake_cluster.unlink("/joe/a")
+        assert await fake_cluster.next_changes() == ((), 11)

@@ -9,13 +9,13 @@ from nncache.hadoop.change import Closed, Opened, Touched, Vanished
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError
 from nncache.invalidation.stream import Changes, Filters
-from tests.invalidation.channel.fake_cluster import JOE, FakeCluster, staged
+from tests.invalidation.channel.fake_cluster import JOE, FakeCluster
 from tests.invalidation.virtual_time import clock
 
 
-async def test_a_change_takes_two_round_trips_after_its_watch() -> None:
+async def test_a_change_takes_two_round_trips_after_its_watch(fake_cluster: FakeCluster) -> None:
     """The value, and the record that it names: nothing else is waited for."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.unlink("/joe/first")
         await fake_cluster.next_changes()
@@ -27,27 +27,26 @@ async def test_a_change_takes_two_round_trips_after_its_watch() -> None:
         assert clock() - published_at == pytest.approx(2.5 * round_trip, abs=1e-4)
 
 
-async def test_a_lost_connection_costs_nothing_but_time() -> None:
+async def test_a_lost_connection_costs_nothing_but_time(fake_cluster: FakeCluster) -> None:
     """The position stays; what was published meanwhile comes, in order and once."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            for lasts_s in (0.1, 3.0, 60.0):
-                fake_cluster.server.disconnect()
-                txids = [fake_cluster.unlink("/joe/a"), fake_cluster.unlink("/joe/b")]
-                await asyncio.sleep(lasts_s)
-                fake_cluster.server.connect()
-                assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
-            fake_cluster.server.expire(fake_cluster.session)
-            txid = fake_cluster.unlink("/joe/c")
-            assert await fake_cluster.next_changes() == (("/joe/c",), txid)
-        assert fake_cluster.stream.stats().records.resumes == 4
-        assert fake_cluster.stream.stats().session.sessions == 3
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        for lasts_s in (0.1, 3.0, 60.0):
+            fake_cluster.server.disconnect()
+            txids = [fake_cluster.unlink("/joe/a"), fake_cluster.unlink("/joe/b")]
+            await asyncio.sleep(lasts_s)
+            fake_cluster.server.connect()
+            assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
+        fake_cluster.server.expire(fake_cluster.session)
+        txid = fake_cluster.unlink("/joe/c")
+        assert await fake_cluster.next_changes() == (("/joe/c",), txid)
+    assert fake_cluster.stream.stats().records.resumes == 4
+    assert fake_cluster.stream.stats().session.sessions == 3
 
 
-async def test_a_connection_lost_under_any_read_is_survived() -> None:
+async def test_a_connection_lost_under_any_read_is_survived(fake_cluster: FakeCluster) -> None:
     """L4: at whatever moment it is lost, nothing is skipped and nothing comes twice."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         for step in range(60):
             txids = [fake_cluster.unlink(f"/joe/{number}") for number in range(1 + step % 6)]
@@ -61,45 +60,43 @@ async def test_a_connection_lost_under_any_read_is_survived() -> None:
             assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
 
 
-async def test_dropped_transactions_end_the_life() -> None:
+async def test_dropped_transactions_end_the_life(fake_cluster: FakeCluster) -> None:
     """GapFlush: the publisher says that it could not read them."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.namenode.unlink("/joe/a")
-            fake_cluster.press.drop(11, 11)
-            with pytest.raises(MissingEventsError, match="11 to 11 were dropped: purged") as caught:
-                await fake_cluster.next_changes()
-            assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
-        async with fake_cluster.stream:
-            assert (await fake_cluster.next_covered(0)).txid == 11
-
-
-async def test_a_zookeeper_wiped_and_filled_again_ends_the_life() -> None:
-    """GapFlush; the next run is one on the new chain, also while nothing happens."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.unlink("/joe/a")
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.namenode.unlink("/joe/a")
+        fake_cluster.press.drop(11, 11)
+        with pytest.raises(MissingEventsError, match="11 to 11 were dropped: purged") as caught:
             await fake_cluster.next_changes()
-            fake_cluster.server.wipe()
-            with pytest.raises(MissingEventsError, match=r"gone|no such znode"):
-                await fake_cluster.next_changes()
-        with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
-            await fake_cluster.stream.open()
-        fake_cluster.press.begin()
-        async with fake_cluster.stream as stream:
-            assert await anext(stream) == Filters({"joe-4": "/joe/*"})
-            asked_at = clock()
-            fake_cluster.stream.request_probe()
-            await fake_cluster.next_covered(asked_at)
-            txid = fake_cluster.unlink("/joe/b")
-            assert await fake_cluster.next_changes() == (("/joe/b",), txid)
+        assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
+    async with fake_cluster.stream:
+        assert (await fake_cluster.next_covered(0)).txid == 11
 
 
-async def test_a_tree_made_again_ends_a_stream_without_records() -> None:
+async def test_a_zookeeper_wiped_and_filled_again_ends_the_life(fake_cluster: FakeCluster) -> None:
+    """GapFlush; the next run is one on the new chain, also while nothing happens."""
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.unlink("/joe/a")
+        await fake_cluster.next_changes()
+        fake_cluster.server.wipe()
+        with pytest.raises(MissingEventsError, match=r"gone|no such znode"):
+            await fake_cluster.next_changes()
+    with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
+        await fake_cluster.stream.open()
+    fake_cluster.press.begin()
+    async with fake_cluster.stream as stream:
+        assert await anext(stream) == Filters({"joe-4": "/joe/*"})
+        asked_at = clock()
+        fake_cluster.stream.request_probe()
+        await fake_cluster.next_covered(asked_at)
+        txid = fake_cluster.unlink("/joe/b")
+        assert await fake_cluster.next_changes() == (("/joe/b",), txid)
+
+
+async def test_a_tree_made_again_ends_a_stream_without_records(fake_cluster: FakeCluster) -> None:
     """Before the first record no chain is known; whoever follows from there reads the filters again."""
-    async with staged() as fake_cluster, fake_cluster.stream as stream:
+    async with fake_cluster.stream as stream:
         assert await anext(stream) == Filters({"joe-2": "/joe/*"})
         for path in reversed(fake_cluster.server.tree.paths):
             fake_cluster.press.delete(path)
@@ -110,9 +107,9 @@ async def test_a_tree_made_again_ends_a_stream_without_records() -> None:
         assert fake_cluster.session.stats().connections == 1
 
 
-async def test_a_cancelled_wait_has_lost_nothing() -> None:
+async def test_a_cancelled_wait_has_lost_nothing(fake_cluster: FakeCluster) -> None:
     """S3: however often whoever iterates gives up and asks again."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         fake_cluster.press.max_records = 100
         seen: list[int] = []
         txids: list[int] = []
@@ -127,9 +124,9 @@ async def test_a_cancelled_wait_has_lost_nothing() -> None:
         assert seen == txids
 
 
-async def test_a_notification_that_is_lost_delays_by_half_a_second() -> None:
+async def test_a_notification_that_is_lost_delays_by_half_a_second(fake_cluster: FakeCluster) -> None:
     """Nothing is concluded from the absence of a notification while coverage is waited for."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         await asyncio.sleep(1)
         fake_cluster.server.forget_watches(fake_cluster.session)
@@ -140,30 +137,29 @@ async def test_a_notification_that_is_lost_delays_by_half_a_second() -> None:
         assert clock() - unlinked_at < 0.53
 
 
-async def test_a_reader_that_does_not_come_is_not_read_for_without_end() -> None:
+async def test_a_reader_that_does_not_come_is_not_read_for_without_end(fake_cluster: FakeCluster) -> None:
     """Items wait in bounded number; the rest stays in ZooKeeper."""
-    async with staged() as fake_cluster:
-        fake_cluster.press.max_records = 1000
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            txids = [fake_cluster.unlink("/joe/a") for _ in range(500)]
-            await asyncio.sleep(5)
-            assert fake_cluster.stream.stats().records.records_read < 100
-            assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
+    fake_cluster.press.max_records = 1000
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        txids = [fake_cluster.unlink("/joe/a") for _ in range(500)]
+        await asyncio.sleep(5)
+        assert fake_cluster.stream.stats().records.records_read < 100
+        assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
 
 
-async def test_a_partly_read_record_is_applied_as_a_whole() -> None:
+async def test_a_partly_read_record_is_applied_as_a_whole(fake_cluster: FakeCluster) -> None:
     """GapFlush: the publisher of a ZooKeeper that was put back says in one record what it had said in two.
 
     What it merged bears an early number. What ended a two-step write then must not end one that began since.
     """
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
-        earlier = Earlier(fake_cluster)
+        earlier = copy.deepcopy((fake_cluster.server.tree, fake_cluster.press.state))
         fake_cluster.unlink("/joe/a")
         assert await fake_cluster.next_changes() == (("/joe/a",), 11)
         fake_cluster.server.disconnect(fake_cluster.session)
-        earlier.put_back()
+        fake_cluster.server.tree, fake_cluster.press.state = earlier
         merged = (
             (11, Vanished("/joe")),
             (11, Opened("/joe/f")),
@@ -183,37 +179,21 @@ async def test_a_partly_read_record_is_applied_as_a_whole() -> None:
         )
 
 
-async def test_filters_are_read_anew_over_another_connection() -> None:
+async def test_filters_are_read_anew_over_another_connection(fake_cluster: FakeCluster) -> None:
     """GapFlush: in a ZooKeeper that was put back the same generation may have come to mean other filters."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         fake_cluster.unlink("/joe/a")
         await fake_cluster.next_changes()
-        earlier = Earlier(fake_cluster)
+        earlier = copy.deepcopy((fake_cluster.server.tree, fake_cluster.press.state))
         fake_cluster.press.change_filters(JOE | {"ann": "/ann/*"})
         while "/ann/*" not in await fake_cluster.next_filters():
             continue
         generation = fake_cluster.press.generation
         fake_cluster.server.disconnect(fake_cluster.session)
-        earlier.put_back()
+        fake_cluster.server.tree, fake_cluster.press.state = earlier
         unmatched = fake_cluster.unlink("/ann/a")
         fake_cluster.press.change_filters(JOE | {"ann": "/ann/*"})
         assert fake_cluster.press.generation == generation
         fake_cluster.server.connect()
         assert await fake_cluster.next_of(Filters, Changes) == Filters({"joe-2": "/joe/*", "ann-4": "/ann/*"})
         assert await fake_cluster.next_changes() == ((), unmatched)
-
-
-class Earlier:
-    """What a ZooKeeper held, and its publisher found there, at a time."""
-
-    def __init__(self, fake_cluster: FakeCluster) -> None:
-        self._stage = fake_cluster
-        self._tree = copy.deepcopy(fake_cluster.server.tree)
-        self._cache = copy.deepcopy(fake_cluster.press.cache)
-        self._filters = dict(fake_cluster.press.filters)
-        self._generation = fake_cluster.press.generation
-
-    def put_back(self) -> None:
-        """Put it back, as from a backup."""
-        press, self._stage.server.tree = self._stage.press, self._tree
-        press.cache, press.filters, press.generation = self._cache, self._filters, self._generation

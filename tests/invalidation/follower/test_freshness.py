@@ -16,15 +16,6 @@ def probe(at: float, txid: int, *, asked_at: float | None = None, term: int = 1)
     return Probe(as_of=at, txid=txid, asked_at=at if asked_at is None else asked_at, term=term)
 
 
-def test_an_idle_cluster_is_covered_by_each_probe() -> None:
-    """Bounded: where nothing happens no record is needed."""
-    fresh = Freshness(1, 10, 100.0)
-    assert fresh.take() is None
-    for at in (101.0, 102.0):
-        assert fresh.probed(probe(at, 10)) is None
-        assert (fresh.take(), fresh.take()) == (Covered(at, 10), None)
-
-
 def test_a_probe_waits_for_its_own_transaction() -> None:
     """F1: covered as of a probe only when everything up to its transaction is yielded."""
     fresh = Freshness(1, 10, 100.0)

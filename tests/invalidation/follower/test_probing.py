@@ -7,14 +7,14 @@ import pytest
 from nncache.hadoop.errors import WrongAddressError
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
-from tests.invalidation.channel.fake_cluster import staged
+from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.virtual_time import clock
 
 
-async def test_an_idle_cluster_is_covered_without_any_record() -> None:
+async def test_an_idle_cluster_is_covered_without_any_record(fake_cluster: FakeCluster) -> None:
     """Bounded: each probe covers, also while ZooKeeper is away."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         for _ in range(3):
             await asyncio.sleep(1)
@@ -28,9 +28,9 @@ async def test_an_idle_cluster_is_covered_without_any_record() -> None:
         assert (await fake_cluster.next_covered(asked_at)).txid == 10
 
 
-async def test_a_publisher_that_has_stopped_is_noticed() -> None:
+async def test_a_publisher_that_has_stopped_is_noticed(fake_cluster: FakeCluster) -> None:
     """Bounded: what happened and was not published keeps coverage back, and nothing else does."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.namenode.unlink("/joe/a")
         asked_at = clock() + 0.001
@@ -40,29 +40,28 @@ async def test_a_publisher_that_has_stopped_is_noticed() -> None:
         assert (await fake_cluster.next_covered(asked_at)).txid == 11
 
 
-async def test_a_steady_flow_keeps_no_coverage_back() -> None:
+async def test_a_steady_flow_keeps_no_coverage_back(fake_cluster: FakeCluster) -> None:
     """Each probe is covered as soon as its own transaction is read, however many follow."""
-    async with staged() as fake_cluster:
 
-        async def flow() -> None:
-            while True:
-                fake_cluster.unlink("/joe/a")
-                fake_cluster.stream.request_probe()
-                await asyncio.sleep(0.001)
+    async def flow() -> None:
+        while True:
+            fake_cluster.unlink("/joe/a")
+            fake_cluster.stream.request_probe()
+            await asyncio.sleep(0.001)
 
-        fake_cluster.press.max_records = 100
-        async with fake_cluster.stream as stream, asyncio.TaskGroup() as tasks:
-            flowing = tasks.create_task(flow())
-            for _ in range(50):
-                covered = await fake_cluster.next_covered(0)
-                assert clock() - covered.as_of < 0.05
-            assert stream.stats().records.records_read > 2000
-            flowing.cancel()
+    fake_cluster.press.max_records = 100
+    async with fake_cluster.stream as stream, asyncio.TaskGroup() as tasks:
+        flowing = tasks.create_task(flow())
+        for _ in range(50):
+            covered = await fake_cluster.next_covered(0)
+            assert clock() - covered.as_of < 0.05
+        assert stream.stats().records.records_read > 2000
+        flowing.cancel()
 
 
-async def test_another_active_namenode_ends_the_life() -> None:
+async def test_another_active_namenode_ends_the_life(fake_cluster: FakeCluster) -> None:
     """What another one acknowledged may not be in these records."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.unlink("/joe/a")
         await asyncio.sleep(1)
@@ -72,9 +71,9 @@ async def test_another_active_namenode_ends_the_life() -> None:
             await anext(fake_cluster.stream)
 
 
-async def test_a_log_that_went_back_within_a_term_ends_the_life() -> None:
+async def test_a_log_that_went_back_within_a_term_ends_the_life(fake_cluster: FakeCluster) -> None:
     """GapFlush: asked later, it had come less far."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         del fake_cluster.namenode.log.transactions[-3:]
         await asyncio.sleep(1)
@@ -83,29 +82,27 @@ async def test_a_log_that_went_back_within_a_term_ends_the_life() -> None:
             await fake_cluster.next_changes()
 
 
-async def test_no_life_begins_ahead_of_the_log() -> None:
+async def test_no_life_begins_ahead_of_the_log(fake_cluster: FakeCluster) -> None:
     """S1: a log that went back and grows again must not pass for the one that was published."""
-    async with staged() as fake_cluster:
-        fake_cluster.namenode.restart(lost=3)
-        with pytest.raises(MissingEventsError, match="its last transaction is 8, was 10"):
-            await fake_cluster.stream.open()
+    fake_cluster.namenode.restart(lost=3)
+    with pytest.raises(MissingEventsError, match="its last transaction is 8, was 10"):
+        await fake_cluster.stream.open()
 
 
-async def test_no_life_begins_without_word_of_the_log() -> None:
+async def test_no_life_begins_without_word_of_the_log(fake_cluster: FakeCluster) -> None:
     """A NameNode that does not say how far its log has come can prove nothing fresh."""
-    async with staged() as fake_cluster:
-        fake_cluster.namenode.answers_journal = False
-        with pytest.raises(ChannelUnavailableError, match="how far its log has come"):
-            await fake_cluster.stream.open()
-        assert len(fake_cluster.pool.suspicions) <= 25
-        suspicions = len(fake_cluster.pool.suspicions)
-        await asyncio.sleep(5)
-        assert len(fake_cluster.pool.suspicions) == suspicions
+    fake_cluster.namenode.answers_journal = False
+    with pytest.raises(ChannelUnavailableError, match="how far its log has come"):
+        await fake_cluster.stream.open()
+    assert len(fake_cluster.pool.suspicions) <= 25
+    suspicions = len(fake_cluster.pool.suspicions)
+    await asyncio.sleep(5)
+    assert len(fake_cluster.pool.suspicions) == suspicions
 
 
-async def test_who_waits_for_coverage_is_probed_for() -> None:
+async def test_who_waits_for_coverage_is_probed_for(fake_cluster: FakeCluster) -> None:
     """At once, but not more often than every PROBE_SPACING_S; a request in between is granted a little later."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         await asyncio.sleep(1)
         before = len(fake_cluster.pool.suspicions)
@@ -122,21 +119,20 @@ async def test_who_waits_for_coverage_is_probed_for() -> None:
         assert len(fake_cluster.pool.suspicions) - before <= 42
 
 
-async def test_an_rpc_connection_to_another_namespace_ends_the_life() -> None:
+async def test_an_rpc_connection_to_another_namespace_ends_the_life(fake_cluster: FakeCluster) -> None:
     """OpenFileUncached, OwnWrites: what is asked over RPC is of the namespace that is published, or the gate closes."""
-    async with staged() as fake_cluster:
-        other = FakeNameNode("other")
-        other.namespace = Namespace("CID-2", "BP-2")
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.namenode.rpc_leads_to = other
-            fake_cluster.namenode.cut()
-            with pytest.raises(WrongAddressError):
-                await fake_cluster.pool.rpc(fake_cluster.namenode.address).confirm_namespace()
-            with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*--namenode-rpc"):
-                await fake_cluster.next_covered(clock() + 10)
-        with pytest.raises(WrongNamespaceError):
-            await fake_cluster.stream.open()
-        fake_cluster.namenode.rpc_leads_to = None
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
+    other = FakeNameNode("other")
+    other.namespace = Namespace("CID-2", "BP-2")
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        fake_cluster.namenode.rpc_leads_to = other
+        fake_cluster.namenode.cut()
+        with pytest.raises(WrongAddressError):
+            await fake_cluster.pool.rpc(fake_cluster.namenode.address).confirm_namespace()
+        with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*--namenode-rpc"):
+            await fake_cluster.next_covered(clock() + 10)
+    with pytest.raises(WrongNamespaceError):
+        await fake_cluster.stream.open()
+    fake_cluster.namenode.rpc_leads_to = None
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)

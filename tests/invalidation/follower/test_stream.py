@@ -9,59 +9,56 @@ from hypothesis import strategies as st
 from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError
 from nncache.invalidation.stream import Covered, Filters
 from tests.invalidation import virtual_time
-from tests.invalidation.channel.fake_cluster import staged
+from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.simulation import ACTS, Simulation, Step
 
 
-async def test_the_filters_come_first() -> None:
+async def test_the_filters_come_first(fake_cluster: FakeCluster) -> None:
     """Nothing may be kept, and nothing covered, before it is known what is matched."""
-    async with staged() as fake_cluster:
-        async with fake_cluster.stream as stream:
-            assert stream.term == 1
-            assert await anext(stream) == Filters({"joe-2": "/joe/*"})
-            assert isinstance(await anext(stream), Covered)
-        assert fake_cluster.stream.term == 0
+    async with fake_cluster.stream as stream:
+        assert stream.term == 1
+        assert await anext(stream) == Filters({"joe-2": "/joe/*"})
+        assert isinstance(await anext(stream), Covered)
+    assert fake_cluster.stream.term == 0
 
 
-async def test_another_namespace_is_refused() -> None:
+async def test_another_namespace_is_refused(fake_cluster: FakeCluster) -> None:
     """A ZooKeeper root of another cluster must not be followed; both are named."""
-    async with staged() as fake_cluster:
-        fake_cluster.press.put(ZNODES.namespace, b"BP-2-elsewhere")
-        with pytest.raises(ChannelUnavailableError, match=r"'BP-2-elsewhere', but nn:9870 serves 'BP-1-127"):
-            await fake_cluster.stream.open()
+    fake_cluster.press.put(ZNODES.namespace, b"BP-2-elsewhere")
+    with pytest.raises(ChannelUnavailableError, match=r"'BP-2-elsewhere', but nn:9870 serves 'BP-1-127"):
+        await fake_cluster.stream.open()
 
 
-async def test_what_is_away_is_named() -> None:
+async def test_what_is_away_is_named(fake_cluster: FakeCluster) -> None:
     """No ZooKeeper, no active NameNode, no filters, no right to read: each is told as what it is."""
-    async with staged() as fake_cluster:
-        fake_cluster.server.disconnect()
-        with pytest.raises(ChannelUnavailableError, match="no connection"):
-            await fake_cluster.stream.open()
-        fake_cluster.server.connect()
+    fake_cluster.server.disconnect()
+    with pytest.raises(ChannelUnavailableError, match="no connection"):
+        await fake_cluster.stream.open()
+    fake_cluster.server.connect()
+    fake_cluster.server.tree.forbidden.add(ZNODES.cache)
+    with pytest.raises(NotPermittedError, match="ACL"):
+        await fake_cluster.stream.open()
+    fake_cluster.server.tree.forbidden.clear()
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
         fake_cluster.server.tree.forbidden.add(ZNODES.cache)
         with pytest.raises(NotPermittedError, match="ACL"):
-            await fake_cluster.stream.open()
-        fake_cluster.server.tree.forbidden.clear()
-        async with fake_cluster.stream:
-            await fake_cluster.next_covered(0)
-            fake_cluster.server.tree.forbidden.add(ZNODES.cache)
-            with pytest.raises(NotPermittedError, match="ACL"):
-                await fake_cluster.next_changes()
-        fake_cluster.server.tree.forbidden.clear()
-        fake_cluster.press.put(ZNODES.cache, b"x")
-        with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
-            await fake_cluster.stream.open()
-        fake_cluster.namenode.answers_jmx = False
-        for _ in range(2):
-            fake_cluster.pool.probe()
-        with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
-            await fake_cluster.stream.open()
+            await fake_cluster.next_changes()
+    fake_cluster.server.tree.forbidden.clear()
+    fake_cluster.press.put(ZNODES.cache, b"x")
+    with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
+        await fake_cluster.stream.open()
+    fake_cluster.namenode.answers_jmx = False
+    for _ in range(2):
+        fake_cluster.pool.probe()
+    with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
+        await fake_cluster.stream.open()
 
 
-async def test_two_watches_are_all_it_holds() -> None:
+async def test_two_watches_are_all_it_holds(fake_cluster: FakeCluster) -> None:
     """The seed of the service warns of sessions with many watches."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         for number in range(5):
             fake_cluster.unlink("/joe/a")
             fake_cluster.press.change_filters({"joe": "/joe/*", "more": f"/more/{number}"})
@@ -69,33 +66,32 @@ async def test_two_watches_are_all_it_holds() -> None:
             assert fake_cluster.server.watches == 2
 
 
-async def test_an_idle_life_asks_little() -> None:
+async def test_an_idle_life_asks_little(fake_cluster: FakeCluster) -> None:
     """Of 10,000 readers each may ask for value and generation every two seconds, and for nothing else."""
-    async with staged() as fake_cluster, fake_cluster.stream:
+    async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         before = fake_cluster.session.stats().calls
         await asyncio.sleep(60)
         assert fake_cluster.session.stats().calls - before <= 62
 
 
-async def test_it_may_be_closed_at_any_time_and_opened_again() -> None:
+async def test_it_may_be_closed_at_any_time_and_opened_again(fake_cluster: FakeCluster) -> None:
     """What a run left unread is not in the next; the session stays until it is shut down."""
-    async with staged() as fake_cluster:
-        with pytest.raises(ChannelUnavailableError, match="not open"):
-            await anext(fake_cluster.stream)
-        fake_cluster.stream.request_probe()
-        await fake_cluster.stream.close()
-        assert not fake_cluster.stream.stats().session.is_connected
-        async with fake_cluster.stream:
-            fake_cluster.unlink("/joe/a")
-            await asyncio.sleep(1)
-        async with fake_cluster.stream:
-            txid = fake_cluster.unlink("/joe/b")
-            assert await fake_cluster.next_changes() == (("/joe/b",), txid)
-            assert fake_cluster.session.stats().sessions == 1
-            await fake_cluster.stream.shut_down()
+    with pytest.raises(ChannelUnavailableError, match="not open"):
+        await anext(fake_cluster.stream)
+    fake_cluster.stream.request_probe()
+    await fake_cluster.stream.close()
+    assert not fake_cluster.stream.stats().session.is_connected
+    async with fake_cluster.stream:
+        fake_cluster.unlink("/joe/a")
+        await asyncio.sleep(1)
+    async with fake_cluster.stream:
+        txid = fake_cluster.unlink("/joe/b")
+        assert await fake_cluster.next_changes() == (("/joe/b",), txid)
+        assert fake_cluster.session.stats().sessions == 1
         await fake_cluster.stream.shut_down()
-        assert not fake_cluster.session.is_connected
+    await fake_cluster.stream.shut_down()
+    assert not fake_cluster.session.is_connected
 
 
 ACTIONS = st.sampled_from(["write", "write", "publish", "publish", *ACTS])

@@ -3,27 +3,13 @@
 It knows what happened in HDFS and nothing of how publishers work: it matches naively, each path with each glob alone.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
-from nncache.hadoop.change import (
-    AccessChanged,
-    Appeared,
-    Change,
-    Closed,
-    EverythingUnknown,
-    Moved,
-    Opened,
-    SubtreeUnknown,
-    Touched,
-    Vanished,
-)
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.events import Event, EventBatch, Rename
 from nncache.hadoop.globs import GlobSet
-from nncache.hadoop.paths import ROOT, ancestors, parent
 from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.records import (
     Dropped,
@@ -36,6 +22,7 @@ from nncache.invalidation.channel.records import (
 from nncache.invalidation.channel.znodes import Znodes, parse_txid
 from nncache.invalidation.publisher.relevance import concerns
 from tests.coordination.fake_tree import SUPERUSER, FakeTree, Identities
+from tests.hadoop.footprints import stale
 
 
 @dataclass
@@ -217,11 +204,11 @@ class Auditor:
                 assert (first, last) == (link.previous + 1, link.txid), f"{record} drops something else"
                 self._see_droppable(stream, first, last)
             case Stale(changes):
-                said = _footprint(change for _, change in changes)
+                said = stale(change for _, change in changes)
                 for txid in range(link.previous + 1, link.txid + 1):
                     for event in stream.history.transactions[txid - 1]:
                         for change in changes_of_event(event):
-                            if concerns(change, globs) and not _covers(said, _footprint([change])):
+                            if concerns(change, globs) and not said.covers(stale([change])):
                                 raise AssertionError(f"{link} does not tell of {change} in {txid}")
         stream.txid = link.txid
         stream.records.append(link.txid)
@@ -302,42 +289,3 @@ def _matches(glob: GlobSet, event: Event) -> bool:
     if isinstance(event, Rename):
         return glob.matches(event.source) or glob.matches(event.destination)
     return glob.matches(event.path)
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """Paths whose own status is stale, and paths of which all below is, too."""
-
-    own: frozenset[str]
-    subtrees: frozenset[str]
-
-
-def _footprint(changes: Iterable[Change]) -> Footprint:
-    own: set[str] = set()
-    subtrees: set[str] = set()
-    for change in changes:
-        match change:
-            case Appeared(path) | Vanished(path):
-                subtrees.add(path)
-                own.add(parent(path) or ROOT)
-            case Moved(source, destination):
-                subtrees |= {source, destination}
-                own |= {parent(source) or ROOT, parent(destination) or ROOT}
-            case Touched(path) | Opened(path) | Closed(path):
-                own.add(path)
-            case AccessChanged(path) | SubtreeUnknown(path):
-                subtrees.add(path)
-            case EverythingUnknown():
-                subtrees.add(ROOT)
-            case _:
-                assert_never(change)
-    return Footprint(frozenset(own), frozenset(subtrees))
-
-
-def _covers(said: Footprint, needed: Footprint) -> bool:
-    def is_below(path: str) -> bool:
-        return path in said.subtrees or not said.subtrees.isdisjoint(ancestors(path))
-
-    return all(map(is_below, needed.subtrees)) and all(
-        path in said.own or is_below(path) for path in needed.own
-    )

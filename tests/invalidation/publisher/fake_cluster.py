@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +21,7 @@ from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup
@@ -35,15 +36,6 @@ from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
 
 ZNODES = Znodes("/HDFSInotifyRoot", "ns1")
-
-
-@dataclass(frozen=True, slots=True)
-class FakeStoredFilters:
-    """What a reading of HDFS brings."""
-
-    filters: dict[str, Filter]
-    broken: dict[str, str]
-    untrusted: dict[str, Distrust] = field(default_factory=dict)
 
 
 class FakeFilters:
@@ -92,22 +84,22 @@ class FakeFilters:
         self._file_ids.pop(name, None)
         self.namenode.unlink(f"{self.path}/{name}")
 
-    async def read_all(self) -> FakeStoredFilters:
+    async def read_all(self) -> StoredFilters:
         """Return all; what changes meanwhile may be missing."""
         self.read_names.append(None)
         return await self._found({*self.filters, *self.broken})
 
-    async def read(self, names: Collection[str]) -> FakeStoredFilters:
+    async def read(self, names: Collection[str]) -> StoredFilters:
         """Return those of these names."""
         self.read_names.append(tuple(names))
         return await self._found(names)
 
-    async def _found(self, names: Collection[str]) -> FakeStoredFilters:
+    async def _found(self, names: Collection[str]) -> StoredFilters:
         self.reads += 1
-        found = FakeStoredFilters(
-            {name: each for name, each in self.filters.items() if name in names},
-            {name: why for name, why in self.broken.items() if name in names},
-            {name: why for name, why in self.untrusted.items() if name in names},
+        found = StoredFilters(
+            filters={name: each for name, each in self.filters.items() if name in names},
+            broken={name: why for name, why in self.broken.items() if name in names},
+            untrusted={name: why for name, why in self.untrusted.items() if name in names},
         )
         await asyncio.sleep(self.takes_s)
         if self.fault is not None:
@@ -246,36 +238,30 @@ class FakeCluster:
         return [(f"{path}/{name}", tree.read(f"{path}/{name}").data) for name in names]
 
 
-def play(
-    story: Callable[[FakeCluster], Awaitable[None]],
+def fake_cluster(
     *peers: FakeNameNode,
     who: Identities = ANYONE,
     admission: FilterSettings | None = None,
     **settings: object,
-) -> None:
-    """Play a story in virtual time."""
-
-    async def on_stage() -> None:
-        namenode = FakeNameNode()
-        for number in range(10):
-            namenode.unlink(f"/before/{number}")
-        zookeeper = FakeZooKeeper(clock)
-        fake_cluster = FakeCluster(
-            settings=PublisherSettings(**settings),  # type: ignore[arg-type]  # of the right types
-            polling=PollingSettings(),
-            namenodes=(namenode, *peers),
-            pool=FakePool(clock, namenode, *peers),
-            zookeeper=zookeeper,
-            filters=FakeFilters(namenode),
-            outsider=zookeeper.session(SUPERUSER),
-            who=who,
-            admission=admission or FilterSettings(),
-        )
-        await story(fake_cluster)
-
-    virtual_time.run(on_stage())
+) -> FakeCluster:
+    """Set up; `settings` are those of the publishers."""
+    namenode = FakeNameNode()
+    for number in range(10):
+        namenode.unlink(f"/before/{number}")
+    zookeeper = FakeZooKeeper(clock)
+    return FakeCluster(
+        settings=PublisherSettings(**settings),  # type: ignore[arg-type]  # of the right types
+        polling=PollingSettings(),
+        namenodes=(namenode, *peers),
+        pool=FakePool(clock, namenode, *peers),
+        zookeeper=zookeeper,
+        filters=FakeFilters(namenode),
+        outsider=zookeeper.session(SUPERUSER),
+        who=who,
+        admission=admission or FilterSettings(),
+    )
 
 
-def play_protected(story: Callable[[FakeCluster], Awaitable[None]], **settings: object) -> None:
-    """Play a story in which publishers log in, and so protect what they write."""
-    play(story, who=OURS, **(ACL | settings))
+def protected_cluster() -> FakeCluster:
+    """Set up one whose publishers log in, and so protect what they write."""
+    return fake_cluster(who=OURS, **ACL)

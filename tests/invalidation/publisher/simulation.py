@@ -281,7 +281,7 @@ class Simulation:
     async def tell(self, history: list[tuple[str, int, float]]) -> None:
         """Let a history of (act, number, pause) happen, heal the world, and see that all is published."""
         async with asyncio.TaskGroup() as self._tasks:
-            probing = self._tasks.create_task(self._probe())
+            probing = self._tasks.create_task(self.fake_cluster.pool.run())
             for name in self._names:
                 self.start(name)
             for act, number, pause_s in history:
@@ -294,11 +294,6 @@ class Simulation:
             probing.cancel()
         assert not self.auditor.wrongs, self.auditor.wrongs[0]
         self._see_all()
-
-    async def _probe(self) -> None:
-        while True:
-            self.fake_cluster.pool.probe()
-            await asyncio.sleep(1)
 
     def _is_settled(self) -> bool:
         if self.fake_cluster.covered() != self.active.log.end:

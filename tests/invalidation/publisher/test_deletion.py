@@ -13,8 +13,7 @@ from nncache.invalidation.publisher.deletion import AT_ONCE, LeftZnodes, clear, 
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from nncache.net.some_names import SHOWN
 from tests.coordination.fake_zookeeper import FakeZooKeeper
-from tests.invalidation import virtual_time
-from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster, play
+from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster
 from tests.invalidation.publisher.samples import published
 from tests.invalidation.virtual_time import clock, until
 
@@ -115,126 +114,103 @@ def shown(on: FakeCluster) -> set[str]:
     return {name for name in found if ZNODES.definition(name) not in hidden}
 
 
-def test_hidden_znodes_cost_the_filters_of_their_names(
+async def test_hidden_znodes_cost_the_filters_of_their_names(
+    on: FakeCluster,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """In the place of definitions and streams: all others are published, and change; it is logged once."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter("f", "/f")
-            await hide(on, *TAKEN)
-            await asyncio.sleep(2 * LOOK_S)  # one look finds them planted and ends the run
-            failed = process.publisher.stats().runs_failed
-            for name in "ds":
-                on.filters.put(name, f"/{name}")
-            on.filters.put("g", "/g")
-            await until(lambda: shown(on) == {"f", "g"})
-            await asyncio.sleep(1)
-            changes, generation = process.publisher.stats().filter_changes, on.generation()
-            on.filters.put("d", "/other")
-            await asyncio.sleep(3 * LOOK_S)
-            assert on.generation() == generation, "nothing has changed that a proxy could read"
-            assert process.publisher.filters.keys() == {"f", "g"}
-            changed = on.namenode.unlink("/g")
-            await on.published()
-            assert on.reported("g") == [changed]
-            assert process.publisher.stats().runs_failed == failed <= 1
-            assert process.publisher.stats().filter_changes == changes
-            on.zookeeper.tree.forbidden.clear()
-            on.filters.remove("f")
-            await until(lambda: shown(on) == {"d", "g", "s"})
-
-    with caplog.at_level(logging.WARNING):
-        play(story)
+    caplog.set_level(logging.WARNING)
+    async with on.publisher() as process:
+        await on.with_filter("f", "/f")
+        await hide(on, *TAKEN)
+        await asyncio.sleep(2 * LOOK_S)  # one look finds them planted and ends the run
+        failed = process.publisher.stats().runs_failed
+        for name in "ds":
+            on.filters.put(name, f"/{name}")
+        on.filters.put("g", "/g")
+        await until(lambda: shown(on) == {"f", "g"})
+        await asyncio.sleep(1)
+        changes, generation = process.publisher.stats().filter_changes, on.generation()
+        on.filters.put("d", "/other")
+        await asyncio.sleep(3 * LOOK_S)
+        assert on.generation() == generation, "nothing has changed that a proxy could read"
+        assert process.publisher.filters.keys() == {"f", "g"}
+        changed = on.namenode.unlink("/g")
+        await on.published()
+        assert on.reported("g") == [changed]
+        assert process.publisher.stats().runs_failed == failed <= 1
+        assert process.publisher.stats().filter_changes == changes
+        on.zookeeper.tree.forbidden.clear()
+        on.filters.remove("f")
+        await until(lambda: shown(on) == {"d", "g", "s"})
     reported = [record.getMessage() for record in caplog.records if "ACL" in record.getMessage()]
     assert [sum(path in line for line in reported) for path in TAKEN] == [1, 1, 1]
 
 
-def test_a_beginning_passes_them_over() -> None:
+async def test_a_beginning_passes_them_over(on: FakeCluster) -> None:
     """Also records of others; after it they are known, and no look takes them for planted just now."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter("f", "/f")
-        await hide(on, *TAKEN, f"{ZNODES.cache}/notes")
-        await on.outsider.commit([SetData(ZNODES.cache, b"void")])
-        async with on.publisher() as process:
-            await until(lambda: shown(on) == {"f"})
-            await asyncio.sleep(3 * LOOK_S)
-            await on.published(on.namenode.unlink("/f"))
-            assert process.publisher.stats().runs_failed == 0
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter("f", "/f")
+    await hide(on, *TAKEN, f"{ZNODES.cache}/notes")
+    await on.outsider.commit([SetData(ZNODES.cache, b"void")])
+    async with on.publisher() as process:
+        await until(lambda: shown(on) == {"f"})
+        await asyncio.sleep(3 * LOOK_S)
+        await on.published(on.namenode.unlink("/f"))
+        assert process.publisher.stats().runs_failed == 0
 
 
-def test_a_damaged_filter_that_cannot_restart_is_out_of_force() -> None:
+async def test_a_damaged_filter_that_cannot_restart_is_out_of_force(on: FakeCluster) -> None:
     """There is no stream for its events, and that is no reason to publish nothing."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter("f", "/f")
-            await on.with_filter("g", "/g")
-        await on.outsider.commit([SetData(ZNODES.stream("f"), b"x")])
-        await hide(on, f"{ZNODES.stream('f')}/else")
-        async with on.publisher() as process:
-            await on.published(on.namenode.unlink("/f"))
-            assert process.publisher.filters.keys() == {"g"}
-            assert process.publisher.stats().runs_failed == 0
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter("f", "/f")
+        await on.with_filter("g", "/g")
+    await on.outsider.commit([SetData(ZNODES.stream("f"), b"x")])
+    await hide(on, f"{ZNODES.stream('f')}/else")
+    async with on.publisher() as process:
+        await on.published(on.namenode.unlink("/f"))
+        assert process.publisher.filters.keys() == {"g"}
+        assert process.publisher.stats().runs_failed == 0
 
 
-def test_a_filter_in_force_that_is_hidden_goes_out_of_force() -> None:
+async def test_a_filter_in_force_that_is_hidden_goes_out_of_force(on: FakeCluster) -> None:
     """P3: caches that have read it are told to look again, and find it refused."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter("f", "/f")
-            await on.with_filter("g", "/g")
-            path, known = ZNODES.definition("f"), on.generation()
-            await on.outsider.commit([Create(f"{path}/below", b"")])
-            on.zookeeper.tree.forbidden.add(path)
-            on.filters.remove("f")
-            await until(lambda: process.publisher.filters.keys() == {"g"})
-            assert on.generation() > known
-            await on.published(on.namenode.unlink("/f"))
-
-    play(story)
+    async with on.publisher() as process:
+        await on.with_filter("f", "/f")
+        await on.with_filter("g", "/g")
+        path, known = ZNODES.definition("f"), on.generation()
+        await on.outsider.commit([Create(f"{path}/below", b"")])
+        on.zookeeper.tree.forbidden.add(path)
+        on.filters.remove("f")
+        await until(lambda: process.publisher.filters.keys() == {"g"})
+        assert on.generation() > known
+        await on.published(on.namenode.unlink("/f"))
 
 
-def test_a_definition_that_can_be_read_is_emptied() -> None:
+async def test_a_definition_that_can_be_read_is_emptied(on: FakeCluster) -> None:
     """Bounded: proxies would take it for one whose changes are told."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter("f", "/f")
-            path = ZNODES.definition("planted")
-            data = encode_published_filter(published("planted", "/p", since_txid=3))
-            await on.outsider.commit([Create(path, data)])
-            assert shown(on) == {"f", "planted"}
-            await hide(on, f"{path}/else")
-            await until(lambda: shown(on) == {"f"}, within_s=2 * LOOK_S)
-            await asyncio.sleep(3 * LOOK_S)
-            assert on.zookeeper.tree.read(path).data == b""
-            assert process.publisher.filters.keys() == {"f"}
-
-    play(story)
+    async with on.publisher() as process:
+        await on.with_filter("f", "/f")
+        path = ZNODES.definition("planted")
+        data = encode_published_filter(published("planted", "/p", since_txid=3))
+        await on.outsider.commit([Create(path, data)])
+        assert shown(on) == {"f", "planted"}
+        await hide(on, f"{path}/else")
+        await until(lambda: shown(on) == {"f"}, within_s=2 * LOOK_S)
+        await asyncio.sleep(3 * LOOK_S)
+        assert on.zookeeper.tree.read(path).data == b""
+        assert process.publisher.filters.keys() == {"f"}
 
 
-def test_a_line_of_the_log_is_of_bounded_length(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_line_of_the_log_is_of_bounded_length(caplog: pytest.LogCaptureFixture) -> None:
     """And comes once for each znode."""
-
-    async def story() -> None:
-        async with FakeZooKeeper(clock).session() as zookeeper:
-            left = LeftZnodes(zookeeper, ZNODES)
-            paths = [ZNODES.stream(f"s{number}") for number in range(10, 15 + SHOWN)]
-            await left.leave(paths[:1], zookeeper.commit)
-            await left.leave(paths, zookeeper.commit)
-            await left.leave(paths, zookeeper.commit)
-
-    with caplog.at_level(logging.WARNING):
-        virtual_time.run(story())
+    caplog.set_level(logging.WARNING)
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        left = LeftZnodes(zookeeper, ZNODES)
+        paths = [ZNODES.stream(f"s{number}") for number in range(10, 15 + SHOWN)]
+        await left.leave(paths[:1], zookeeper.commit)
+        await left.leave(paths, zookeeper.commit)
+        await left.leave(paths, zookeeper.commit)
     first, second = (record.getMessage() for record in caplog.records)
     assert "/s10: it stays" in first
     assert "/s11, " in second

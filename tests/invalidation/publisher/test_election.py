@@ -1,7 +1,6 @@
 """One publisher leads, standbys follow it at once, and a leader of an earlier epoch writes nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -13,7 +12,6 @@ from nncache.invalidation.publisher.election import Election, Free, LeftBehind, 
 from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity
 from nncache.invalidation.publisher.stats import OutputStats
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock, until
 
 ZNODES = Znodes("/root", "ns1")
@@ -71,122 +69,95 @@ class Fixture:
         return session, Election(session, ZNODES, who, self.counts)
 
 
-def play(story: Callable[[Fixture], Awaitable[None]]) -> None:
-    """Play a story in virtual time."""
-
-    async def in_fixture() -> None:
-        fixture = Fixture()
-        await fixture.outsider.ensure(ZNODES.namespace)
-        await story(fixture)
-
-    virtual_time.run(in_fixture())
+@pytest.fixture
+async def on() -> Fixture:
+    """Set it up."""
+    fixture = Fixture()
+    await fixture.outsider.ensure(ZNODES.namespace)
+    return fixture
 
 
-def test_the_first_one_leads_and_the_second_stands_by() -> None:
+async def test_the_first_one_leads_and_the_second_stands_by(on: Fixture) -> None:
     """Until the first resigns; then it leads at once."""
-
-    async def story(on: Fixture) -> None:
-        session, first = on.candidate(A)
-        await first.lead()
-        assert (await session.get(PATH)).owner_session == session.session_id
-        await first.lead()
-        other, second = on.candidate(B)
-        async with asyncio.TaskGroup() as tasks:
-            taking = tasks.create_task(second.lead())
-            await asyncio.sleep(60)
-            assert second.waiting_for == str(A)
-            assert on.counts.standby_waits == 1
-            await first.resign()
-            began_at = clock()
-            await taking
-            assert clock() - began_at < 0.05
-        assert second.waiting_for == ""
-        assert (await session.get(PATH)).owner_session == other.session_id
+    session, first = on.candidate(A)
+    await first.lead()
+    assert (await session.get(PATH)).owner_session == session.session_id
+    await first.lead()
+    other, second = on.candidate(B)
+    async with asyncio.TaskGroup() as tasks:
+        taking = tasks.create_task(second.lead())
+        await asyncio.sleep(60)
+        assert second.waiting_for == str(A)
+        assert on.counts.standby_waits == 1
         await first.resign()
-        assert (await session.get(PATH)).owner_session == other.session_id, "not ours to give up"
-
-    play(story)
-
-
-def test_whoever_dies_is_followed_when_its_session_ends() -> None:
-    """SIGKILL: the other host waits for ZooKeeper's word, and no longer."""
-
-    async def story(on: Fixture) -> None:
-        session, first = on.candidate(A)
-        await first.lead()
-        on.zookeeper.disconnect(session)
         began_at = clock()
-        _, second = on.candidate(B)
-        await second.lead()
-        assert on.zookeeper.session_timeout_s <= clock() - began_at < on.zookeeper.session_timeout_s + 0.1
+        await taking
+        assert clock() - began_at < 0.05
+    assert second.waiting_for == ""
+    assert (await session.get(PATH)).owner_session == other.session_id
+    await first.resign()
+    assert (await session.get(PATH)).owner_session == other.session_id, "not ours to give up"
 
-    play(story)
+
+async def test_whoever_dies_is_followed_when_its_session_ends(on: Fixture) -> None:
+    """SIGKILL: the other host waits for ZooKeeper's word, and no longer."""
+    session, first = on.candidate(A)
+    await first.lead()
+    on.zookeeper.disconnect(session)
+    began_at = clock()
+    _, second = on.candidate(B)
+    await second.lead()
+    assert on.zookeeper.session_timeout_s <= clock() - began_at < on.zookeeper.session_timeout_s + 0.1
 
 
-def test_a_znode_that_is_no_lock_is_removed() -> None:
+async def test_a_znode_that_is_no_lock_is_removed(on: Fixture) -> None:
     """Whatever is below it."""
-
-    async def story(on: Fixture) -> None:
-        await on.outsider.ensure(f"{PATH}/a/b")
-        _, ours = on.candidate(A)
-        await ours.lead()
-
-    play(story)
+    await on.outsider.ensure(f"{PATH}/a/b")
+    _, ours = on.candidate(A)
+    await ours.lead()
 
 
-def test_two_that_come_at_the_same_time() -> None:
+async def test_two_that_come_at_the_same_time(on: Fixture) -> None:
     """One gets it, the other waits."""
-
-    async def story(on: Fixture) -> None:
-        _, first = on.candidate(A)
-        _, second = on.candidate(B)
-        async with asyncio.TaskGroup() as tasks:
-            taking = [tasks.create_task(each.lead()) for each in (first, second)]
-            await until(lambda: any(task.done() for task in taking))
-            await asyncio.sleep(1)
-            assert sum(task.done() for task in taking) == 1
-            await first.resign()
-            await second.resign()
-
-    play(story)
+    _, first = on.candidate(A)
+    _, second = on.candidate(B)
+    async with asyncio.TaskGroup() as tasks:
+        taking = [tasks.create_task(each.lead()) for each in (first, second)]
+        await until(lambda: any(task.done() for task in taking))
+        await asyncio.sleep(1)
+        assert sum(task.done() for task in taking) == 1
+        await first.resign()
+        await second.resign()
 
 
 @pytest.mark.parametrize("fault", ["expired", "deleted", "taken"])
-def test_a_lost_lock_is_noticed(fault: str) -> None:
+async def test_a_lost_lock_is_noticed(on: Fixture, fault: str) -> None:
     """At once: its watch tells."""
-
-    async def story(on: Fixture) -> None:
-        session, ours = on.candidate(A)
-        await ours.lead()
-        async with asyncio.TaskGroup() as tasks:
-            keeping = tasks.create_task(expect_loss(ours))
-            await asyncio.sleep(60)
-            assert not keeping.done()
-            if fault == "expired":
-                on.zookeeper.expire(session)
-            else:
-                await on.outsider.commit([Delete(PATH)])
-                if fault == "taken":
-                    await on.outsider.commit([Create(PATH, encode_identity(B), ephemeral=True)])
-            began_at = clock()
-            await keeping
-            assert clock() - began_at < 0.1
-
-    play(story)
+    session, ours = on.candidate(A)
+    await ours.lead()
+    async with asyncio.TaskGroup() as tasks:
+        keeping = tasks.create_task(expect_loss(ours))
+        await asyncio.sleep(60)
+        assert not keeping.done()
+        if fault == "expired":
+            on.zookeeper.expire(session)
+        else:
+            await on.outsider.commit([Delete(PATH)])
+            if fault == "taken":
+                await on.outsider.commit([Create(PATH, encode_identity(B), ephemeral=True)])
+        began_at = clock()
+        await keeping
+        assert clock() - began_at < 0.1
 
 
-def test_without_a_connection_it_is_not_kept() -> None:
+async def test_without_a_connection_it_is_not_kept(on: Fixture) -> None:
     """Nobody knows who publishes then."""
-
-    async def story(on: Fixture) -> None:
-        session, ours = on.candidate(A)
-        await ours.lead()
-        on.zookeeper.disconnect(session)
-        with pytest.raises(ConnectionLostError):
-            await ours.keep()
-        await ours.resign()
-
-    play(story)
+    session, ours = on.candidate(A)
+    await ours.lead()
+    on.zookeeper.disconnect(session)
+    with pytest.raises(ConnectionLostError):
+        await ours.keep()
+    await ours.resign()
 
 
 async def expect_loss(election: Election) -> None:
@@ -195,67 +166,55 @@ async def expect_loss(election: Election) -> None:
         await election.keep()
 
 
-def test_an_earlier_epoch_writes_nothing() -> None:
+async def test_an_earlier_epoch_writes_nothing(on: Fixture) -> None:
     """A leader that was paused has its fence from before: it fails, whatever its own lock looked like then (E2)."""
-
-    async def story(on: Fixture) -> None:
-        session, first = on.candidate(A)
-        await first.lead()
-        fence = first.fence
-        await session.commit([fence, SetData(ZNODES.namespace, b"1")])
-        await session.commit([fence, SetData(ZNODES.namespace, b"2")])
-        await on.outsider.commit([Delete(PATH)])  # as its session's end would
-        _, second = on.candidate(B)
-        await second.lead()
-        with pytest.raises(BadVersionError, match=r"\.epoch"):
-            await session.commit([fence, SetData(ZNODES.namespace, b"3")])
-        assert first.fence == fence, "it has not noticed"
-        assert second.fence != fence
-        assert on.zookeeper.tree.read(ZNODES.namespace).data == b"2"
-        assert on.zookeeper.tree.read(ZNODES.epoch).data == b"2"
-
-    play(story)
+    session, first = on.candidate(A)
+    await first.lead()
+    fence = first.fence
+    await session.commit([fence, SetData(ZNODES.namespace, b"1")])
+    await session.commit([fence, SetData(ZNODES.namespace, b"2")])
+    await on.outsider.commit([Delete(PATH)])  # as its session's end would
+    _, second = on.candidate(B)
+    await second.lead()
+    with pytest.raises(BadVersionError, match=r"\.epoch"):
+        await session.commit([fence, SetData(ZNODES.namespace, b"3")])
+    assert first.fence == fence, "it has not noticed"
+    assert second.fence != fence
+    assert on.zookeeper.tree.read(ZNODES.namespace).data == b"2"
+    assert on.zookeeper.tree.read(ZNODES.epoch).data == b"2"
 
 
-def test_each_leader_counts_the_epoch_up_once() -> None:
+async def test_each_leader_counts_the_epoch_up_once(on: Fixture) -> None:
     """A leader that opens another run stays in its epoch, unless another client has written there."""
-
-    async def story(on: Fixture) -> None:
-        session, ours = on.candidate(A)
-        for _ in range(3):
-            await ours.lead()
-        assert (on.counts.epoch, on.zookeeper.tree.read(ZNODES.epoch).data) == (1, b"1")
-        await on.outsider.commit([SetData(ZNODES.epoch, b"x")])
-        with pytest.raises(BadVersionError):
-            await session.commit([ours.fence])
+    session, ours = on.candidate(A)
+    for _ in range(3):
         await ours.lead()
+    assert (on.counts.epoch, on.zookeeper.tree.read(ZNODES.epoch).data) == (1, b"1")
+    await on.outsider.commit([SetData(ZNODES.epoch, b"x")])
+    with pytest.raises(BadVersionError):
         await session.commit([ours.fence])
-        assert on.zookeeper.tree.read(ZNODES.epoch).data == b"1", "what cannot be read counts as none"
-        await ours.resign()
-        await ours.lead()
-        assert on.counts.epoch == 2
+    await ours.lead()
+    await session.commit([ours.fence])
+    assert on.zookeeper.tree.read(ZNODES.epoch).data == b"1", "what cannot be read counts as none"
+    await ours.resign()
+    await ours.lead()
+    assert on.counts.epoch == 2
 
-    play(story)
 
-
-def test_an_election_of_unknown_outcome_is_looked_up() -> None:
+async def test_an_election_of_unknown_outcome_is_looked_up(on: Fixture) -> None:
     """The lock may be ours although the connection was lost under the call; then an epoch of ours begins."""
-
-    async def story(on: Fixture) -> None:
-        session, ours = on.candidate(A)
-        with pytest.raises(ChannelUnavailableError, match="has not been elected"):
-            _ = ours.fence
-        on.zookeeper.lose_next_commit(after=True)
-        with pytest.raises(ConnectionLostError):
-            await ours.lead()
+    session, ours = on.candidate(A)
+    with pytest.raises(ChannelUnavailableError, match="has not been elected"):
+        _ = ours.fence
+    on.zookeeper.lose_next_commit(after=True)
+    with pytest.raises(ConnectionLostError):
         await ours.lead()
-        await session.commit([ours.fence])
-        assert ours.fence == Check(ZNODES.epoch, 1)
-        assert on.counts.epoch == 2
-        on.zookeeper.expire(session)
-        with pytest.raises(ChannelUnavailableError, match="present ZooKeeper session"):
-            _ = ours.fence
-        await ours.lead()
-        assert ours.fence == Check(ZNODES.epoch, 2)
-
-    play(story)
+    await ours.lead()
+    await session.commit([ours.fence])
+    assert ours.fence == Check(ZNODES.epoch, 1)
+    assert on.counts.epoch == 2
+    on.zookeeper.expire(session)
+    with pytest.raises(ChannelUnavailableError, match="present ZooKeeper session"):
+        _ = ours.fence
+    await ours.lead()
+    assert ours.fence == Check(ZNODES.epoch, 2)

@@ -19,14 +19,17 @@ from nncache.hadoop.events import (
 )
 from nncache.invalidation.channel.records import Dropped, Events
 from nncache.invalidation.publisher.event_buffer import UNIT_BYTES, EventBuffer, weight_of
+from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.publisher.samples import batch
 
 FULL = "more than 8 events waited to be published (max_buffered_events)"
 
 
-def filled(*names: str, max_events: int = 8, may_drop: bool = True) -> EventBuffer:
+def filled(
+    *names: str, max_events: int = 8, may_drop: bool = True, counts: PublisherStats | None = None
+) -> EventBuffer:
     """Return a buffer to which filters have added, one event each, by transactions from 1 on."""
-    made = EventBuffer(max_events)
+    made = EventBuffer(max_events, counts or PublisherStats())
     for txid, name in enumerate(names, start=1):
         if made.misses(name):
             made.leave_out(name, batch(txid, "/a"), "")
@@ -42,7 +45,8 @@ def txids(events: Events) -> list[int]:
 
 def test_the_filter_with_the_most_loses_its_latest_events() -> None:
     """The others lose none; from then on it misses all, until what waits is taken."""
-    made = filled(*"bababaaaa")
+    counts = PublisherStats()
+    made = filled(*"bababaaaa", counts=counts)
     assert made.weight == 6
     assert made.misses("a")
     assert not made.misses("b")
@@ -50,7 +54,7 @@ def test_the_filter_with_the_most_loses_its_latest_events() -> None:
     events, dropped = made.take()
     assert {name: txids(each) for name, each in events.items()} == {"b": [1, 3, 5], "a": [2, 4, 6]}
     assert dropped == {"a": Dropped(7, 10, FULL)}
-    assert made.events_dropped == 5
+    assert (counts.events_overflowed, counts.events_over_limit) == (5, 0)
     assert (made.weight, made.is_full, made.misses("a")) == (0, False, False)
     assert made.take() == ({}, {})
 
@@ -66,11 +70,12 @@ def test_a_transaction_that_does_not_fit_at_all_is_dropped() -> None:
 
 def test_nothing_is_dropped_unless_it_may_be() -> None:
     """Whoever reads has to wait then."""
-    made = filled(*"aaaaaaaa", may_drop=False)
+    counts = PublisherStats()
+    made = filled(*"aaaaaaaa", may_drop=False, counts=counts)
     assert made.is_full
     made.add("a", batch(9, "/a"), may_drop=False)
     events, dropped = made.take()
-    assert (txids(events["a"]), dropped, made.events_dropped) == ([*range(1, 10)], {}, 0)
+    assert (txids(events["a"]), dropped, counts.events_overflowed) == ([*range(1, 10)], {}, 0)
 
 
 def test_what_is_left_out_for_another_reason_keeps_it() -> None:
@@ -107,7 +112,7 @@ def test_large_events_count_for_several() -> None:
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4)), max_size=60))
 def test_all_that_is_added_comes_out_or_is_named(added: list[tuple[str, int]]) -> None:
     """B1 and B2: in order, up to the first that is missed, and then all is."""
-    made = EventBuffer(8)
+    made = EventBuffer(8, PublisherStats())
     given_to: dict[str, list[int]] = {}
     for txid, (name, size) in enumerate(added, start=1):
         given_to.setdefault(name, []).append(txid)

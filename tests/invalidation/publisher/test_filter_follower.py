@@ -11,11 +11,16 @@ import pytest
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.filter_follower import MAX_LOGGED, FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.pacing import ALL, AT_ONCE, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
 from tests.invalidation.fakes import FakeNameNode
-from tests.invalidation.publisher.fake_cluster import FakeCluster, FakeFilters, FakeStoredFilters, play
+from tests.invalidation.publisher.fake_cluster import (
+    FakeCluster,
+    FakeFilters,
+    fake_cluster,
+)
 from tests.invalidation.publisher.samples import published
 from tests.invalidation.virtual_time import clock, until
 
@@ -206,7 +211,9 @@ async def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
 def test_each_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """And again when its reason is another one; of very many some are named."""
     admission = FilterAdmission(FilterSettings())
-    stored = FakeStoredFilters({"f": Filter("f", "/*", "joe"), "g": Filter("g", "/g", "joe")}, {"bad": "why"})
+    stored = StoredFilters(
+        filters={"f": Filter("f", "/*", "joe"), "g": Filter("g", "/g", "joe")}, broken={"bad": "why"}
+    )
     admission.admit(stored, {})
     admitted = admission.admit(stored, {})
     assert admitted.filters.keys() == {"g"}
@@ -214,11 +221,11 @@ def test_each_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     assert [record.getMessage() for record in caplog.records] == [
         f"filter f is refused, it is not published: {admission.refused['f']}"
     ]
-    admission.admit(FakeStoredFilters({"f": Filter("f", "/*/x", "joe")}, {}), {"f": published("f", "/f")})
+    admission.admit(StoredFilters(filters={"f": Filter("f", "/*/x", "joe")}), {"f": published("f", "/f")})
     assert "what is published of it stays" in caplog.records[-1].getMessage()
     caplog.clear()
     many = {f"m{number:02}": Filter(f"m{number:02}", "/*", "joe") for number in range(MAX_LOGGED + 3)}
-    admission.admit(FakeStoredFilters(many, {}), {})
+    admission.admit(StoredFilters(filters=many), {})
     assert caplog.records[-1].getMessage() == "3 more filters are refused; the status page names them"
     assert len(caplog.records) == MAX_LOGGED + 1
 
@@ -226,58 +233,51 @@ def test_each_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_filter_that_is_broken_now_keeps_its_room() -> None:
     """What is published of it is still matched; one that is gone from HDFS makes room."""
     admission = FilterAdmission(FilterSettings(max_filters=1))
-    stored = FakeStoredFilters({"g": Filter("g", "/g", "joe")}, {"f": "why"})
+    stored = StoredFilters(filters={"g": Filter("g", "/g", "joe")}, broken={"f": "why"})
     assert admission.admit(stored, {"f": published("f", "/f")}).broken.keys() == {"f", "g"}
-    stored = FakeStoredFilters(stored.filters, {})
+    stored = StoredFilters(filters=stored.filters)
     assert admission.admit(stored, {"f": published("f", "/f")}).filters.keys() == {"g"}
 
 
-def test_a_publisher_leaves_refused_filters_out() -> None:
+async def test_a_publisher_leaves_refused_filters_out() -> None:
     """Until there is room; its status names them with the reason."""
-
-    async def story(on: FakeCluster) -> None:
-        for number in range(3):
-            on.filters.put(f"f{number}", f"/f{number}/*")
-        async with on.publisher() as process:
-            publisher = process.publisher
-            await until(lambda: publisher.stats().filters == 2)
-            assert on.published_filters().keys() == {"f0", "f1"}
-            assert publisher.stats().filters_refused == 1
-            assert publisher.broken_filters == {"f2": "refused: there are 2 filters already (max_filters)"}
-            on.filters.remove("f0")
-            await until(lambda: on.published_filters().keys() == {"f1", "f2"})
-            assert publisher.stats().filters_refused == 0
-
-    play(story, admission=FilterSettings(max_filters=2))
+    on = fake_cluster(admission=FilterSettings(max_filters=2))
+    for number in range(3):
+        on.filters.put(f"f{number}", f"/f{number}/*")
+    async with on.publisher() as process:
+        publisher = process.publisher
+        await until(lambda: publisher.stats().filters == 2)
+        assert on.published_filters().keys() == {"f0", "f1"}
+        assert publisher.stats().filters_refused == 1
+        assert publisher.broken_filters == {"f2": "refused: there are 2 filters already (max_filters)"}
+        on.filters.remove("f0")
+        await until(lambda: on.published_filters().keys() == {"f1", "f2"})
+        assert publisher.stats().filters_refused == 0
 
 
-def test_a_filter_that_others_may_write_is_out_of_force() -> None:
+async def test_a_filter_that_others_may_write_is_out_of_force(on: FakeCluster) -> None:
     """It is removed, with what is published of it, and comes back once it is good again."""
-
-    async def story(on: FakeCluster) -> None:
-        on.filters.put("f", "/f/*")
-        on.filters.put("g", "/g/*")
-        async with on.publisher() as process:
-            publisher = process.publisher
-            await until(lambda: publisher.stats().filters == 2)
-            on.filters.distrust("f", Distrust("/f may be written", "hdfs dfs -chmod go-w /f"))
-            await until(lambda: on.published_filters().keys() == {"g"})
-            assert publisher.stats().filters_refused == 1
-            assert publisher.broken_filters == {
-                "f": "refused: /f may be written: hdfs dfs -chmod go-w /f",
-            }
-            on.filters.distrust("f", None)
-            await until(lambda: on.published_filters().keys() == {"f", "g"})
-            assert publisher.stats().filters_refused == 0
-
-    play(story)
+    on.filters.put("f", "/f/*")
+    on.filters.put("g", "/g/*")
+    async with on.publisher() as process:
+        publisher = process.publisher
+        await until(lambda: publisher.stats().filters == 2)
+        on.filters.distrust("f", Distrust("/f may be written", "hdfs dfs -chmod go-w /f"))
+        await until(lambda: on.published_filters().keys() == {"g"})
+        assert publisher.stats().filters_refused == 1
+        assert publisher.broken_filters == {
+            "f": "refused: /f may be written: hdfs dfs -chmod go-w /f",
+        }
+        on.filters.distrust("f", None)
+        await until(lambda: on.published_filters().keys() == {"f", "g"})
+        assert publisher.stats().filters_refused == 0
 
 
 def test_an_untrusted_definition_that_is_broken_is_removed(caplog: pytest.LogCaptureFixture) -> None:
     """What is published of it may have been written by the same hand; nor does it take another's room."""
     admission = FilterAdmission(FilterSettings(max_filters=1))
     why = Distrust("/ may be written", "hdfs dfs -chmod go-w /")
-    stored = FakeStoredFilters({"g": Filter("g", "/g", "joe")}, {"f": "why"}, {"f": why})
+    stored = StoredFilters(filters={"g": Filter("g", "/g", "joe")}, broken={"f": "why"}, untrusted={"f": why})
     admitted = admission.admit(stored, {"f": published("f", "/f")})
     assert admitted.filters.keys() == {"g"}
     assert not admitted.broken

@@ -17,28 +17,27 @@ from nncache.invalidation.channel.published_filters import (
 from nncache.invalidation.channel.records import Events, FilterRecord, Link, Modified
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from tests.invalidation.publisher.fake_cluster import (
     ZNODES,
     FakeCluster,
-    FakeStoredFilters,
-    play,
-    play_protected,
+    protected_cluster,
 )
 from tests.invalidation.publisher.samples import published
 from tests.invalidation.virtual_time import until
 
 
-def stored(*filters: Filter, **broken: str) -> FakeStoredFilters:
+def stored(*filters: Filter, **broken: str) -> StoredFilters:
     """Return what a reading of HDFS brought."""
-    return FakeStoredFilters({each.name: each for each in filters}, broken)
+    return StoredFilters(filters={each.name: each for each in filters}, broken=broken)
 
 
 def plan(
     has: dict[str, PublishedFilter],
-    wants: FakeStoredFilters | None,
+    wants: StoredFilters | None,
     damaged: dict[str, PublishedFilter | None] | None = None,
 ) -> FilterChange:
     """Return the change after transaction 7; new ids are new-1 and so on."""
@@ -153,210 +152,152 @@ def test_a_record_says_how_a_filter_was_modified() -> None:
 # -- as the publisher carries it out
 
 
-def test_definitions_that_others_have_planted_are_removed() -> None:
+async def test_definitions_that_others_have_planted_are_removed(on: FakeCluster) -> None:
     """Bounded: nobody makes records for them, so no cache may go on believing them; the others go on as they are."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-            before = on.published_filters()
-            planted = replace(before["f"], name="planted", id="theirs", path_glob="/**")
-            await on.outsider.wait_connected(1)
-            await on.outsider.commit(
-                [
-                    Create(ZNODES.definition("planted"), encode_published_filter(planted)),
-                    Create(ZNODES.definition("hidden"), b"?"),
-                    Create(ZNODES.definition("huge"), b"x" * (MAX_RECORD_BYTES + 1)),
-                ]
-            )
-            on.zookeeper.tree.forbidden.add(ZNODES.definition("hidden"))
-            generation = on.generation()
-            await until(lambda: on.zookeeper.tree.children(ZNODES.filters) == ("f",), within_s=2 * LOOK_S)
-            assert on.generation() > generation
-            assert on.published_filters() == before
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter()
+        before = on.published_filters()
+        planted = replace(before["f"], name="planted", id="theirs", path_glob="/**")
+        await on.outsider.wait_connected(1)
+        await on.outsider.commit(
+            [
+                Create(ZNODES.definition("planted"), encode_published_filter(planted)),
+                Create(ZNODES.definition("hidden"), b"?"),
+                Create(ZNODES.definition("huge"), b"x" * (MAX_RECORD_BYTES + 1)),
+            ]
+        )
+        on.zookeeper.tree.forbidden.add(ZNODES.definition("hidden"))
+        generation = on.generation()
+        await until(lambda: on.zookeeper.tree.children(ZNODES.filters) == ("f",), within_s=2 * LOOK_S)
+        assert on.generation() > generation
+        assert on.published_filters() == before
 
 
-def test_filters_follow_hdfs() -> None:
+async def test_filters_follow_hdfs(on: FakeCluster) -> None:
     """Within a second of each change, while nothing else happens."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter()
-            steps: tuple[tuple[Callable[[], None], Callable[[], bool], int], ...] = (
-                (lambda: on.filters.put("g", "/g"), lambda: "g" in on.published_filters(), 1),
-                (
-                    lambda: on.filters.put("g", "/g", allowed=("amy",)),
-                    lambda: on.published_filters()["g"].allowed_subscribers == ("amy",),
-                    0,
-                ),
-                (lambda: on.filters.put("g", "/h"), lambda: on.published_filters()["g"].path_glob == "/h", 1),
-                (lambda: on.filters.remove("g"), lambda: "g" not in on.published_filters(), 1),
-            )
-            for act, is_done, generations in steps:
-                await asyncio.sleep(5)
-                generation = on.generation()
-                act()
-                await until(is_done, within_s=1)
-                assert on.generation() == generation + generations
-            on.filters.damage("f")
+    async with on.publisher() as process:
+        await on.with_filter()
+        steps: tuple[tuple[Callable[[], None], Callable[[], bool], int], ...] = (
+            (lambda: on.filters.put("g", "/g"), lambda: "g" in on.published_filters(), 1),
+            (
+                lambda: on.filters.put("g", "/g", allowed=("amy",)),
+                lambda: on.published_filters()["g"].allowed_subscribers == ("amy",),
+                0,
+            ),
+            (lambda: on.filters.put("g", "/h"), lambda: on.published_filters()["g"].path_glob == "/h", 1),
+            (lambda: on.filters.remove("g"), lambda: "g" not in on.published_filters(), 1),
+        )
+        for act, is_done, generations in steps:
             await asyncio.sleep(5)
-            assert "f" in on.published_filters()
-            assert process.publisher.broken_filters == {"f": "not JSON"}
-            assert process.publisher.stats().filters_broken == 1
-            assert list(process.publisher.filters) == ["f"]
+            generation = on.generation()
+            act()
+            await until(is_done, within_s=1)
+            assert on.generation() == generation + generations
+        on.filters.damage("f")
+        await asyncio.sleep(5)
+        assert "f" in on.published_filters()
+        assert process.publisher.broken_filters == {"f": "not JSON"}
+        assert process.publisher.stats().filters_broken == 1
+        assert list(process.publisher.filters) == ["f"]
 
-    play(story)
 
-
-def test_subscribers_learn_of_a_modification_at_its_transaction() -> None:
+async def test_subscribers_learn_of_a_modification_at_its_transaction(on: FakeCluster) -> None:
     """In their stream, which goes on: what comes behind that transaction is of the new glob, nothing else is."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-            first = on.namenode.unlink("/f")
-            await on.published(first)
-            before = on.published_filters()["f"]
-            on.filters.put("f", "/g", owner="amy")
-            await until(lambda: on.published_filters()["f"].path_glob == "/g", within_s=1)
-            after, newest = on.published_filters()["f"], on.records("f")[-1]
-            assert (after.chain, after.replaces) == (before.id, None)
-            assert after.id != before.id
-            assert newest == FilterRecord(
-                Link(before.id, first, on.covered()),
-                Events(()),
-                Modified(on.covered(), FilterTerms("/f", "joe"), FilterTerms("/g", "amy")),
-            )
-            on.namenode.unlink("/f")
-            second = on.namenode.unlink("/g")
-            await on.published(second)
-            assert on.reported("f") == [first, second]
-            assert [each.modified is None for each in on.records("f")] == [True, False, True]
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter()
+        first = on.namenode.unlink("/f")
+        await on.published(first)
+        before = on.published_filters()["f"]
+        on.filters.put("f", "/g", owner="amy")
+        await until(lambda: on.published_filters()["f"].path_glob == "/g", within_s=1)
+        after, newest = on.published_filters()["f"], on.records("f")[-1]
+        assert (after.chain, after.replaces) == (before.id, None)
+        assert after.id != before.id
+        assert newest == FilterRecord(
+            Link(before.id, first, on.covered()),
+            Events(()),
+            Modified(on.covered(), FilterTerms("/f", "joe"), FilterTerms("/g", "amy")),
+        )
+        on.namenode.unlink("/f")
+        second = on.namenode.unlink("/g")
+        await on.published(second)
+        assert on.reported("f") == [first, second]
+        assert [each.modified is None for each in on.records("f")] == [True, False, True]
 
 
 @pytest.mark.parametrize(("path", "content"), [("/g", 1), ("/else", 0)])
-def test_where_no_record_can_say_it_the_next_one_does(path: str, content: int) -> None:
+async def test_where_no_record_can_say_it_the_next_one_does(on: FakeCluster, path: str, content: int) -> None:
     """Whoever writes that: until then it stands in the definition."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-            on.filters.takes_s = 1.0
-            on.filters.put("f", "/g")
-            await asyncio.sleep(0.5)
-            last = on.namenode.unlink("/f")
-            await until(lambda: on.published_filters()["f"].path_glob == "/g")
-            assert on.published_filters()["f"].replaces == FilterTerms("/f", "joe")
-            assert (on.records("f")[-1].link.txid, on.records("f")[-1].modified) == (last, None)
-        on.filters.takes_s = 0.01
-        async with on.publisher("b") as process:
-            await until(lambda: process.publisher.stats().filters == 1)
-            txid = on.namenode.unlink(path)
-            await on.published(txid)
-            newest = on.records("f")[-1]
-            assert newest.link.txid == txid
-            assert newest.modified == Modified(last, FilterTerms("/f", "joe"), FilterTerms("/g", "joe"))
-            assert isinstance(newest.content, Events)
-            assert len(newest.content.batches) == content
-            assert on.published_filters()["f"].replaces is None
-            on.filters.put("f", "/h")
-            await until(lambda: on.records("f")[-1].link.txid > txid)
-            modified = on.records("f")[-1].modified
-            assert modified is not None
-            assert modified.before.path_glob == "/g"
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter()
+        on.filters.takes_s = 1.0
+        on.filters.put("f", "/g")
+        await asyncio.sleep(0.5)
+        last = on.namenode.unlink("/f")
+        await until(lambda: on.published_filters()["f"].path_glob == "/g")
+        assert on.published_filters()["f"].replaces == FilterTerms("/f", "joe")
+        assert (on.records("f")[-1].link.txid, on.records("f")[-1].modified) == (last, None)
+    on.filters.takes_s = 0.01
+    async with on.publisher("b") as process:
+        await until(lambda: process.publisher.stats().filters == 1)
+        txid = on.namenode.unlink(path)
+        await on.published(txid)
+        newest = on.records("f")[-1]
+        assert newest.link.txid == txid
+        assert newest.modified == Modified(last, FilterTerms("/f", "joe"), FilterTerms("/g", "joe"))
+        assert isinstance(newest.content, Events)
+        assert len(newest.content.batches) == content
+        assert on.published_filters()["f"].replaces is None
+        on.filters.put("f", "/h")
+        await until(lambda: on.records("f")[-1].link.txid > txid)
+        modified = on.records("f")[-1].modified
+        assert modified is not None
+        assert modified.before.path_glob == "/g"
 
 
-def test_a_modified_filter_has_its_new_owners_acls() -> None:
+async def test_a_modified_filter_has_its_new_owners_acls() -> None:
     """For the records that it has, too."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-            txid = on.namenode.unlink("/f")
-            await on.published(txid)
-            on.filters.put("f", "/f", owner="amy")
-            path = ZNODES.record(ZNODES.stream("f"), txid)
-            await until(
-                lambda: "sasl:amy@R" in {f"{e.scheme}:{e.id}" for e in on.zookeeper.tree.acl(path).acl}
-            )
-            assert "sasl:joe@R" not in {f"{e.scheme}:{e.id}" for e in on.zookeeper.tree.acl(path).acl}
-
-    play_protected(story)
+    on = protected_cluster()
+    async with on.publisher():
+        await on.with_filter()
+        txid = on.namenode.unlink("/f")
+        await on.published(txid)
+        on.filters.put("f", "/f", owner="amy")
+        path = ZNODES.record(ZNODES.stream("f"), txid)
+        await until(lambda: "sasl:amy@R" in {f"{e.scheme}:{e.id}" for e in on.zookeeper.tree.acl(path).acl})
+        assert "sasl:joe@R" not in {f"{e.scheme}:{e.id}" for e in on.zookeeper.tree.acl(path).acl}
 
 
-def test_filters_changed_between_publishers_begin_again() -> None:
-    """And what happened before it is not theirs."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-        on.filters.put("g", "/g")
-        on.namenode.unlink("/g")
-        async with on.publisher():
-            await until(lambda: "g" in on.published_filters())
-            txid = on.namenode.unlink("/g")
-            await on.published(txid)
-            assert on.reported("g")[-1] == txid
-
-    play(story)
-
-
-def test_without_filters_coverage_is_published() -> None:
-    """A directory that is missing is no filters."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            on.namenode.unlink("/f")
-            await on.published()
-            assert on.published_filters() == {}
-
-    play(story)
-
-
-def test_published_filters_stay_while_hdfs_gives_none() -> None:
+async def test_published_filters_stay_while_hdfs_gives_none(on: FakeCluster) -> None:
     """Safe mode, no DataNode: tried again, and told when it works."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-        on.filters.fault = MalformedReplyError("no DataNode")
-        on.filters.put("g", "/g")
-        async with on.publisher() as process:
-            txid = on.namenode.unlink("/f")
-            await on.published(txid)
-            assert on.reported("f") == [txid]
-            await asyncio.sleep(60)
-            assert list(on.published_filters()) == ["f"]
-            assert process.publisher.stats().filter_reads_failed > 10
-            on.filters.fault = None
-            await until(lambda: "g" in on.published_filters(), within_s=3)
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter()
+    on.filters.fault = MalformedReplyError("no DataNode")
+    on.filters.put("g", "/g")
+    async with on.publisher() as process:
+        txid = on.namenode.unlink("/f")
+        await on.published(txid)
+        assert on.reported("f") == [txid]
+        await asyncio.sleep(60)
+        assert list(on.published_filters()) == ["f"]
+        assert process.publisher.stats().filter_reads_failed > 10
+        on.filters.fault = None
+        await until(lambda: "g" in on.published_filters(), within_s=3)
 
 
-def test_a_thousand_filters_at_once() -> None:
+async def test_a_thousand_filters_at_once(on: FakeCluster) -> None:
     """They come and go in few multis, and each gets what matches it."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.published()
-            for number in range(1000):
-                on.filters.put(f"f{number}", f"/dir/{number}/*")
-            await until(lambda: process.publisher.stats().filters == 1000)
-            writes = on.zookeeper.writes
-            txid = on.namenode.unlink("/dir/7/x")
-            await on.published(txid)
-            assert on.reported("f7") == [txid]
-            for number in range(1000):
-                on.filters.remove(f"f{number}")
-            await until(lambda: process.publisher.stats().filters == 0)
-            assert on.zookeeper.writes - writes < 50
-        assert set(on.zookeeper.tree.children(ZNODES.namespace)) == {".cache", ".epoch", ".filters"}
-
-    play(story)
+    async with on.publisher() as process:
+        await on.published()
+        for number in range(1000):
+            on.filters.put(f"f{number}", f"/dir/{number}/*")
+        await until(lambda: process.publisher.stats().filters == 1000)
+        writes = on.zookeeper.writes
+        txid = on.namenode.unlink("/dir/7/x")
+        await on.published(txid)
+        assert on.reported("f7") == [txid]
+        for number in range(1000):
+            on.filters.remove(f"f{number}")
+        await until(lambda: process.publisher.stats().filters == 0)
+        assert on.zookeeper.writes - writes < 50
+    assert set(on.zookeeper.tree.children(ZNODES.namespace)) == {".cache", ".epoch", ".filters"}

@@ -10,11 +10,6 @@ from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
 from nncache.net.setting_error import SettingError
 from tests.invalidation.publisher.fakes import FakeOutput
-from tests.invalidation.publisher.samples import published
-
-
-class NotAnOutput:
-    """Something else."""
 
 
 def test_the_built_in_output_has_a_short_name() -> None:
@@ -25,25 +20,10 @@ def test_the_built_in_output_has_a_short_name() -> None:
 def test_any_other_output_is_named_by_module_and_class() -> None:
     """Outputs are pluggable (dfs.inotify.outputstream.classname of HDFS-8940)."""
     assert load_output_class("tests.invalidation.publisher.fakes:FakeOutput") is FakeOutput
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "kafka",
-        "",
-        ":FakeOutput",
-        "tests.invalidation.publisher.fakes",
-        "tests.invalidation.publisher.fakes:Nothing",
-        "tests.invalidation.publisher.test_output_stream:NotAnOutput",
-        "tests.invalidation.no_such_module:Class",
-    ],
-)
-def test_a_wrong_name_is_a_wrong_setting(name: str) -> None:
-    """The error names the key, the value and what is allowed."""
-    with pytest.raises(SettingError, match=r"must be zookeeper or package\.module:Class") as raised:
-        load_output_class(name)
-    assert (raised.value.key, raised.value.value) == ("output_stream", name)
+    with pytest.raises(
+        SettingError, match=r"^output_stream: kafka: must be zookeeper or package\.module:Class"
+    ):
+        load_output_class("kafka")
 
 
 async def test_what_an_output_does_not_count_is_zero() -> None:
@@ -60,13 +40,8 @@ async def test_what_an_output_does_not_count_is_zero() -> None:
     assert (output.stats(), output.session_stats()) == (OutputStats(), SessionStats())
 
 
-def test_a_change_of_nothing_is_empty() -> None:
+@pytest.mark.parametrize("part", ["removed", "added", "updated", "modified"])
+def test_a_change_of_nothing_is_empty(part: str) -> None:
     """Any part makes it one."""
-    filter_ = published("f")
     assert FilterChange().is_empty
-    for change in (
-        FilterChange(removed=("f",)),
-        FilterChange(added=(filter_,)),
-        FilterChange(updated=(filter_,)),
-    ):
-        assert not change.is_empty
+    assert not FilterChange(**{part: ("f",)}).is_empty  # type: ignore[arg-type]  # what is in it does not matter

@@ -11,6 +11,7 @@ from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import Publication
 from nncache.invalidation.publisher.pacing import ALL
 from nncache.invalidation.publisher.pending import PendingBatch
+from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.publisher.samples import batch, positions, published, read
 
 PATH = "/apps/nncache/filters"
@@ -23,6 +24,7 @@ def pending(
     since: int = 10,
     max_changes: int = 100,
     limits: FilterLimits | None = None,
+    counts: PublisherStats | None = None,
     **globs: str,
 ) -> PendingBatch:
     """Return an pending after this transaction."""
@@ -33,12 +35,21 @@ def pending(
         max_events=MAX_EVENTS,
         filters_path=PATH,
         limits=limits or FilterLimits(0.0, 0.0),
+        counts=counts or PublisherStats(),
     )
+
+
+def taken(made: PendingBatch) -> Publication:
+    """Return what waits, which must be something."""
+    publication = made.take()
+    assert publication is not None
+    return publication
 
 
 def test_what_was_read_is_taken_once() -> None:
     """A1: for caches, and for each filter that matches; what matches nothing moves the coverage alone."""
-    made = pending(f="/a/*", g="/a/1")
+    counts = PublisherStats()
+    made = pending(counts=counts, f="/a/*", g="/a/1")
     assert made.take() is None
     made.add(read(12, batch(11, "/a/1"), batch(12, "/a/2")))
     made.add(read(14, batch(14, "/else")))
@@ -51,7 +62,7 @@ def test_what_was_read_is_taken_once() -> None:
             "g": Events((batch(11, "/a/1"),)),
         },
     )
-    assert (made.txid, made.transactions, made.events_matched) == (14, 0, 3)
+    assert (made.txid, made.transactions, counts.events_matched) == (14, 0, 3)
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 12, "g": 11}
     assert made.take() is None
     made.add(read(15))
@@ -70,8 +81,7 @@ def test_what_a_filter_has_already_is_left_out() -> None:
     """A crash between a filter's records and those for caches: replayed for caches alone (idempotent)."""
     made = pending(10, since=12, f="/a")
     made.add(read(13, batch(12, "/a"), batch(13, "/a")))
-    publication = made.take()
-    assert publication is not None
+    publication = taken(made)
     assert publication.filters == {"f": Events((batch(13, "/a"),))}
     assert publication.content == Stale(((13, Vanished("/a")),)), "both, said in one word"
     made.add(read(14))
@@ -82,8 +92,7 @@ def test_many_changes_are_collapsed() -> None:
     """One record names a bounded number of paths."""
     made = pending(f="/a/*", max_changes=3)
     made.add(read(110, *(batch(txid, f"/a/{txid}") for txid in range(11, 111))))
-    publication = made.take()
-    assert publication is not None
+    publication = taken(made)
     assert isinstance(publication.content, Stale)
     assert len(publication.content.changes) <= 3
     assert made.collapsed > 0
@@ -101,6 +110,7 @@ def test_what_is_missed_is_dropped_for_all() -> None:
         max_events=MAX_EVENTS,
         filters_path=PATH,
         limits=FilterLimits(0.0, 0.0),
+        counts=PublisherStats(),
     )
     assert made.drop(20, "purged") == Publication(
         txid=20,
@@ -139,15 +149,14 @@ def test_too_much_is_not_read_ahead() -> None:
 
 def test_a_flood_costs_its_own_filter_alone() -> None:
     """What a filter has too much of is named, to the end of the publication; all others have what they match."""
-    limits = FilterLimits(1.0, 0.0)
-    made = pending(limits=limits, f="/a/*", g="/a/1")
+    limits, counts = FilterLimits(1.0, 0.0), PublisherStats()
+    made = pending(limits=limits, counts=counts, f="/a/*", g="/a/1")
     limits.read(0.0, 0.0)
     made.add(read(12, batch(11, *["/a/2"] * 60), batch(12, "/a/1")))
     limits.read(30.0, None)  # the bucket has something again, within the publication
     made.add(read(14, batch(13, "/a/2", "/a/2"), batch(14, "/else")))
     reason = "the filter matches more than 1 events a second (max_events_per_s_per_filter)"
-    publication = made.take()
-    assert publication is not None
+    publication = taken(made)
     assert publication.filters == {
         "f": Events((batch(11, *["/a/2"] * 60),)),
         "g": Events((batch(12, "/a/1"),)),
@@ -156,9 +165,9 @@ def test_a_flood_costs_its_own_filter_alone() -> None:
     assert isinstance(publication.content, Stale)
     assert {txid for txid, _ in publication.content.changes} == {12, 13}, "caches have all, as ever"
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 13, "g": 12}
-    assert (made.events_matched, made.events_over_limit) == (61, 3)
+    assert (counts.events_matched, counts.events_over_limit) == (61, 3)
     made.add(read(15, batch(15, "/a/2")))
-    assert (again := made.take()) is not None
+    again = taken(made)
     assert (again.filters, again.missed) == ({"f": Events((batch(15, "/a/2"),))}, {})
 
 
@@ -198,8 +207,7 @@ def test_the_source_of_a_change_keeps_its_kind() -> None:
     """A change of the status alone is told as such."""
     made = pending(f="/a")
     made.add(read(11, batch(11, MetadataUpdate(path="/a", kind=MetadataKind.TIMES))))
-    publication = made.take()
-    assert publication is not None
+    publication = taken(made)
     assert publication.content == Stale(((11, Touched("/a")),))
 
 

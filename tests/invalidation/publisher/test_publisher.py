@@ -13,365 +13,301 @@ from nncache.hadoop.filestatus import FileType
 from nncache.invalidation.channel.records import Dropped, Stale
 from nncache.invalidation.publisher.publisher import USELESS_S
 from tests.invalidation.fakes import ACCESS_CONTROL, FakeNameNode, remote_error
-from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster, play
+from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster, fake_cluster
 from tests.invalidation.virtual_time import clock, until
 
 
-def test_a_change_is_published_within_milliseconds() -> None:
+async def test_a_change_is_published_within_milliseconds(on: FakeCluster) -> None:
     """After a quiet time: the poll's interval, and one multi."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter()
-            for _ in range(20):
-                await asyncio.sleep(1.234)
-                writes, changed_at = on.zookeeper.writes, clock()
-                on.namenode.unlink("/f")
-                await on.published()
-                assert clock() - changed_at < 0.02
-                assert on.zookeeper.writes == writes + 1
-            txid = on.covered()
-            assert process.publisher.situation() == ""
-            last = on.cache_records()[-1]
-            assert (last.link.txid, last.content) == (txid, Stale(((txid, Vanished("/f")),)))
-            assert last.generation == on.generation()
-            assert len(on.reported("f")) == 20
-
-    play(story)
+    async with on.publisher() as process:
+        await on.with_filter()
+        for _ in range(20):
+            await asyncio.sleep(1.234)
+            writes, changed_at = on.zookeeper.writes, clock()
+            on.namenode.unlink("/f")
+            await on.published()
+            assert clock() - changed_at < 0.02
+            assert on.zookeeper.writes == writes + 1
+        txid = on.covered()
+        assert process.publisher.situation() == ""
+        last = on.cache_records()[-1]
+        assert (last.link.txid, last.content) == (txid, Stale(((txid, Vanished("/f")),)))
+        assert last.generation == on.generation()
+        assert len(on.reported("f")) == 20
 
 
-def test_an_idle_publisher_writes_nothing() -> None:
+async def test_an_idle_publisher_writes_nothing(on: FakeCluster) -> None:
     """And asks ZooKeeper next to nothing."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter()
-            await asyncio.sleep(1)
-            writes, calls = on.zookeeper.writes, process.session.stats().calls
-            await asyncio.sleep(600)
-            assert on.zookeeper.writes == writes
-            assert process.session.stats().calls - calls < 600
-
-    play(story)
+    async with on.publisher() as process:
+        await on.with_filter()
+        await asyncio.sleep(1)
+        writes, calls = on.zookeeper.writes, process.session.stats().calls
+        await asyncio.sleep(600)
+        assert on.zookeeper.writes == writes
+        assert process.session.stats().calls - calls < 600
 
 
 @pytest.mark.parametrize(
     "globs", [("/out/_SUCCESS",), ("/out",), ("/out/*",), ("/out/_SUCCESS", "/out", "/out/*")]
 )
-def test_a_job_of_ten_thousand_files_costs_few_writes(globs: tuple[str, ...]) -> None:
+async def test_a_job_of_ten_thousand_files_costs_few_writes(on: FakeCluster, globs: tuple[str, ...]) -> None:
     """Bounded by time: at most 100 transactions of ZooKeeper, and every event is told all the same."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            for number, glob in enumerate(globs):
-                await on.with_filter(f"f{number}", glob)
-            await asyncio.sleep(1)
-            writes = on.zookeeper.writes
-            for number in range(10_000):
-                path = f"/out/_temporary/part-{number:05}"
-                on.namenode.write(Created(kind=FileType.FILE, path=path))
-                on.namenode.write(Close(path))
-                on.namenode.write(Rename(path, f"/out/part-{number:05}"))
-                await asyncio.sleep(0.001)
-            on.namenode.write(Created(kind=FileType.FILE, path="/out/_SUCCESS"))
-            done_at = clock()
-            await on.published()
-            assert clock() - done_at < 0.3
-            assert on.zookeeper.writes - writes <= 100
-            for number, glob in enumerate(globs):
-                parts = on.reported(f"f{number}")
-                assert len(parts) == {"/out/_SUCCESS": 1, "/out": 0, "/out/*": 10_001}[glob]
-
-    play(story)
+    async with on.publisher():
+        for number, glob in enumerate(globs):
+            await on.with_filter(f"f{number}", glob)
+        await asyncio.sleep(1)
+        writes = on.zookeeper.writes
+        for number in range(10_000):
+            path = f"/out/_temporary/part-{number:05}"
+            on.namenode.write(Created(kind=FileType.FILE, path=path))
+            on.namenode.write(Close(path))
+            on.namenode.write(Rename(path, f"/out/part-{number:05}"))
+            await asyncio.sleep(0.001)
+        on.namenode.write(Created(kind=FileType.FILE, path="/out/_SUCCESS"))
+        done_at = clock()
+        await on.published()
+        assert clock() - done_at < 0.3
+        assert on.zookeeper.writes - writes <= 100
+        for number, glob in enumerate(globs):
+            parts = on.reported(f"f{number}")
+            assert len(parts) == {"/out/_SUCCESS": 1, "/out": 0, "/out/*": 10_001}[glob]
 
 
-def test_a_successor_goes_on_where_a_killed_one_stopped() -> None:
+async def test_a_successor_goes_on_where_a_killed_one_stopped(on: FakeCluster) -> None:
     """Nothing is lost and nothing told twice, wherever SIGKILL came."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-        chain = on.cache_records()[0].link.chain
-        txids: list[int] = []
-        for number in range(30):
-            async with on.publisher() as process:
-                await until(lambda: process.publisher.situation() == "")
-                txids += [on.namenode.unlink("/f") for _ in range(3)]
-                await asyncio.sleep(number * 0.001)
-                on.zookeeper.disconnect(process.session)
-                await asyncio.sleep(0.01)
-        async with on.publisher():
-            await on.published()
-        assert on.reported("f") == txids
-        assert {record.link.chain for record in on.cache_records()} == {chain}
-
-    play(story)
-
-
-def test_a_crash_between_two_multis_of_a_publication() -> None:
-    """Filters that have their records already are not told again, and `.cache` has claimed nothing."""
-
-    async def story(on: FakeCluster) -> None:
+    async with on.publisher():
+        await on.with_filter()
+    chain = on.cache_records()[0].link.chain
+    txids: list[int] = []
+    for number in range(30):
         async with on.publisher() as process:
-            for name in ("f", "g", "h"):
-                await on.with_filter(name, "/d/*")
-            before, writes = on.covered(), on.zookeeper.writes
-            txid = on.namenode.write(*(Unlink(f"/d/{'x' * 200}{number}") for number in range(1800)))
-            await until(lambda: on.zookeeper.writes > writes)
+            await until(lambda: process.publisher.situation() == "")
+            txids += [on.namenode.unlink("/f") for _ in range(3)]
+            await asyncio.sleep(number * 0.001)
             on.zookeeper.disconnect(process.session)
-        assert on.covered() == before
-        assert 0 < sum(on.reported(name) == [txid] for name in ("f", "g", "h")) < 3
-        async with on.publisher():
-            await on.published()
-        assert [on.reported(name) for name in ("f", "g", "h")] == [[txid]] * 3
-
-    play(story)
+            await asyncio.sleep(0.01)
+    async with on.publisher():
+        await on.published()
+    assert on.reported("f") == txids
+    assert {record.link.chain for record in on.cache_records()} == {chain}
 
 
-def test_a_second_publisher_takes_over() -> None:
+async def test_a_crash_between_two_multis_of_a_publication(on: FakeCluster) -> None:
+    """Filters that have their records already are not told again, and `.cache` has claimed nothing."""
+    async with on.publisher() as process:
+        for name in ("f", "g", "h"):
+            await on.with_filter(name, "/d/*")
+        before, writes = on.covered(), on.zookeeper.writes
+        txid = on.namenode.write(*(Unlink(f"/d/{'x' * 200}{number}") for number in range(1800)))
+        await until(lambda: on.zookeeper.writes > writes)
+        on.zookeeper.disconnect(process.session)
+    assert on.covered() == before
+    assert 0 < sum(on.reported(name) == [txid] for name in ("f", "g", "h")) < 3
+    async with on.publisher():
+        await on.published()
+    assert [on.reported(name) for name in ("f", "g", "h")] == [[txid]] * 3
+
+
+async def test_a_second_publisher_takes_over(on: FakeCluster) -> None:
     """It waits, says for whom, and goes on with the same chains."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher("a") as first, on.publisher("b") as second:
-            await on.with_filter()
-            await asyncio.sleep(10)
-            running, waiting = (first, second) if not first.publisher.situation() else (second, first)
-            assert waiting.publisher.situation().startswith("another publisher leads: process 1 on ")
-            assert (waiting.publisher.is_standby, running.publisher.is_standby) == (True, False)
-            assert waiting.publisher.stats().output.standby_waits == 1
-            assert not waiting.publisher.stats().is_publishing
-            on.zookeeper.disconnect(running.session)
-            cut_at = clock()
-            txid = on.namenode.unlink("/f")
-            await on.published(txid)
-            assert clock() - cut_at < on.zookeeper.session_timeout_s + 1
-            await until(lambda: waiting.publisher.situation() == "")
-            on.zookeeper.connect()
-            await until(lambda: "another publisher" in running.publisher.situation())
-            assert on.reported("f") == [txid]
-
-    play(story)
+    async with on.publisher("a") as first, on.publisher("b") as second:
+        await on.with_filter()
+        await asyncio.sleep(10)
+        running, waiting = (first, second) if not first.publisher.situation() else (second, first)
+        assert waiting.publisher.situation().startswith("another publisher leads: process 1 on ")
+        assert (waiting.publisher.is_standby, running.publisher.is_standby) == (True, False)
+        assert waiting.publisher.stats().output.standby_waits == 1
+        assert not waiting.publisher.stats().is_publishing
+        on.zookeeper.disconnect(running.session)
+        cut_at = clock()
+        txid = on.namenode.unlink("/f")
+        await on.published(txid)
+        assert clock() - cut_at < on.zookeeper.session_timeout_s + 1
+        await until(lambda: waiting.publisher.situation() == "")
+        on.zookeeper.connect()
+        await until(lambda: "another publisher" in running.publisher.situation())
+        assert on.reported("f") == [txid]
 
 
-def test_zookeeper_may_be_away_for_minutes(caplog: pytest.LogCaptureFixture) -> None:
+async def test_zookeeper_may_be_away_for_minutes(on: FakeCluster, caplog: pytest.LogCaptureFixture) -> None:
     """Afterwards everything is published, in order; the readiness page and the log say what is wrong meanwhile."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter()
-            on.zookeeper.disconnect()
-            txids = []
-            for _ in range(300):
-                txids.append(on.namenode.unlink("/f"))
-                await asyncio.sleep(1)
-            assert "no connection" in process.publisher.situation()
-            assert any("nothing is published for now, retrying" in line for line in caplog.messages)
-            on.zookeeper.connect()
-            connected_at = clock()
-            await on.published()
-            assert clock() - connected_at < 2
-            assert on.reported("f") == txids
-            assert process.publisher.stats().new_chains == 1
-
-    play(story)
+    async with on.publisher() as process:
+        await on.with_filter()
+        on.zookeeper.disconnect()
+        txids = []
+        for _ in range(300):
+            txids.append(on.namenode.unlink("/f"))
+            await asyncio.sleep(1)
+        assert "no connection" in process.publisher.situation()
+        assert any("nothing is published for now, retrying" in line for line in caplog.messages)
+        on.zookeeper.connect()
+        connected_at = clock()
+        await on.published()
+        assert clock() - connected_at < 2
+        assert on.reported("f") == txids
+        assert process.publisher.stats().new_chains == 1
 
 
 @pytest.mark.parametrize("away", ["fails over", "restarts", "is cut off"])
-def test_another_active_namenode_is_no_gap(away: str) -> None:
+async def test_another_active_namenode_is_no_gap(away: str) -> None:
     """The chains go on: what was durable is in the new one's log."""
-
-    async def story(on: FakeCluster) -> None:
-        old, new = on.namenodes
-        new.log = old.log
-        async with on.publisher() as process:
-            await on.with_filter()
-            txids = [on.namenode.unlink("/f")]
-            await asyncio.sleep(0.005)
-            txids.append(on.namenode.unlink("/f"))
-            if away == "fails over":
-                old.state, new.state, new.transition_ms = HaState.STANDBY, HaState.ACTIVE, 1
-                on.filters.namenode = new
-                new.write()
-            elif away == "restarts":
-                old.restart()
-            else:
-                old.is_reachable = False
-                old.cut()
-                asyncio.get_running_loop().call_later(15.0, lambda: setattr(old, "is_reachable", True))
-            on.pool.probe()
-            txids.append(on.namenode.unlink("/f"))
-            await on.published()
-            assert on.reported("f") == txids
-            stats = process.publisher.stats()
-            assert (stats.new_chains, stats.drops, stats.runs_failed) == (1, 0, 0)
-
-    play(story, FakeNameNode("nn2", active=False))
+    on = fake_cluster(FakeNameNode("nn2", active=False))
+    old, new = on.namenodes
+    new.log = old.log
+    async with on.publisher() as process:
+        await on.with_filter()
+        txids = [on.namenode.unlink("/f")]
+        await asyncio.sleep(0.005)
+        txids.append(on.namenode.unlink("/f"))
+        if away == "fails over":
+            old.state, new.state, new.transition_ms = HaState.STANDBY, HaState.ACTIVE, 1
+            on.filters.namenode = new
+            new.write()
+        elif away == "restarts":
+            old.restart()
+        else:
+            old.is_reachable = False
+            old.cut()
+            asyncio.get_running_loop().call_later(15.0, lambda: setattr(old, "is_reachable", True))
+        on.pool.probe()
+        txids.append(on.namenode.unlink("/f"))
+        await on.published()
+        assert on.reported("f") == txids
+        stats = process.publisher.stats()
+        assert (stats.new_chains, stats.drops, stats.runs_failed) == (1, 0, 0)
 
 
-def test_purged_edits_are_told_as_dropped() -> None:
+async def test_purged_edits_are_told_as_dropped(on: FakeCluster) -> None:
     """To caches and to each filter; then it goes on in the same chains."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-        last = on.covered()
-        for _ in range(20):
-            on.namenode.unlink("/f")
-        on.namenode.log.first_kept = last + 11
-        async with on.publisher() as process:
-            await on.published()
-            dropped = Dropped(last + 1, last + 10, f"purged: asked for {last + 1}, got {last + 11}")
-            assert dropped in [record.content for record in on.records("f")]
-            assert dropped in [record.content for record in on.cache_records()]
-            assert on.reported("f") == list(range(last + 11, last + 21))
-            assert process.publisher.stats().drops == 1
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter()
+    last = on.covered()
+    for _ in range(20):
+        on.namenode.unlink("/f")
+    on.namenode.log.first_kept = last + 11
+    async with on.publisher() as process:
+        await on.published()
+        dropped = Dropped(last + 1, last + 10, f"purged: asked for {last + 1}, got {last + 11}")
+        assert dropped in [record.content for record in on.records("f")]
+        assert dropped in [record.content for record in on.cache_records()]
+        assert on.reported("f") == list(range(last + 11, last + 21))
+        assert process.publisher.stats().drops == 1
 
 
-def test_a_log_that_went_back_begins_all_anew() -> None:
+async def test_a_log_that_went_back_begins_all_anew(on: FakeCluster) -> None:
     """New chains and new ids: nobody can take one for the other."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter()
-            for _ in range(5):
-                on.namenode.unlink("/f")
-            await on.published()
-            former, chain = on.published_filters()["f"], on.cache_records()[-1].link.chain
-            on.namenode.restart(lost=4)
-            on.pool.probe()
-            await until(lambda: on.covered() == on.namenode.log.end)
-            await until(lambda: "f" in on.published_filters())
-            assert on.published_filters()["f"].id != former.id
-            assert on.cache_records()[-1].link.chain != chain
-            txid = on.namenode.unlink("/f")
-            await on.published(txid)
-            assert on.reported("f") == [txid]
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter()
+        for _ in range(5):
+            on.namenode.unlink("/f")
+        await on.published()
+        former, chain = on.published_filters()["f"], on.cache_records()[-1].link.chain
+        on.namenode.restart(lost=4)
+        on.pool.probe()
+        await until(lambda: on.covered() == on.namenode.log.end)
+        await until(lambda: "f" in on.published_filters())
+        assert on.published_filters()["f"].id != former.id
+        assert on.cache_records()[-1].link.chain != chain
+        txid = on.namenode.unlink("/f")
+        await on.published(txid)
+        assert on.reported("f") == [txid]
 
 
-def test_a_beginning_counts_on_durable_edits_alone() -> None:
+async def test_a_beginning_counts_on_durable_edits_alone(on: FakeCluster) -> None:
     """A transaction that a crash takes away would come again with another content."""
-
-    async def story(on: FakeCluster) -> None:
-        on.namenode.unsynced = 3
-        async with on.publisher():
-            await asyncio.sleep(5)
-            assert on.covered() == -1
-            on.namenode.unsynced = 0
-            await on.published()
-
-    play(story)
+    on.namenode.unsynced = 3
+    async with on.publisher():
+        await asyncio.sleep(5)
+        assert on.covered() == -1
+        on.namenode.unsynced = 0
+        await on.published()
 
 
-def test_a_wiped_zookeeper_is_filled_again() -> None:
+async def test_a_wiped_zookeeper_is_filled_again(on: FakeCluster) -> None:
     """Also under a running publisher; the filters come from HDFS."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter()
-            on.zookeeper.wipe()
-            await asyncio.sleep(1)
-            txid = on.namenode.unlink("/f")
-            await on.published(txid)
-            assert on.zookeeper.tree.read(ZNODES.namespace).data
-            await until(lambda: "f" in on.published_filters())
-            assert process.publisher.stats().new_chains == 2
-
-    play(story)
+    async with on.publisher() as process:
+        await on.with_filter()
+        on.zookeeper.wipe()
+        await asyncio.sleep(1)
+        txid = on.namenode.unlink("/f")
+        await on.published(txid)
+        assert on.zookeeper.tree.read(ZNODES.namespace).data
+        await until(lambda: "f" in on.published_filters())
+        assert process.publisher.stats().new_chains == 2
 
 
-def test_foreign_znodes_do_no_harm() -> None:
+async def test_foreign_znodes_do_no_harm(on: FakeCluster) -> None:
     """They are left alone, unless they are in the way."""
-
-    async def story(on: FakeCluster) -> None:
-        for path in ("g/foreign/deep", ".cache/foreign", ".hidden", ".filters/not a name"):
-            await on.outsider.ensure(f"{ZNODES.namespace}/{path}")
-        async with on.publisher() as process:
-            await on.with_filter("g", "/g")
-            txid = on.namenode.unlink("/g")
-            await on.published(txid)
-            assert on.reported("g") == [txid]
-            assert process.publisher.stats().output.foreign_znodes > 0
-            assert on.zookeeper.tree.exists(f"{ZNODES.namespace}/.hidden")
-
-    play(story)
+    for path in ("g/foreign/deep", ".cache/foreign", ".hidden", ".filters/not a name"):
+        await on.outsider.ensure(f"{ZNODES.namespace}/{path}")
+    async with on.publisher() as process:
+        await on.with_filter("g", "/g")
+        txid = on.namenode.unlink("/g")
+        await on.published(txid)
+        assert on.reported("g") == [txid]
+        assert process.publisher.stats().output.foreign_znodes > 0
+        assert on.zookeeper.tree.exists(f"{ZNODES.namespace}/.hidden")
 
 
-def test_who_may_not_read_the_edits_says_so_and_lets_others_try(caplog: pytest.LogCaptureFixture) -> None:
+async def test_who_may_not_read_the_edits_says_so_and_lets_others_try(
+    on: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
     """An administrator has to help; another host may be better off."""
-
-    async def story(on: FakeCluster) -> None:
-        on.namenode.refusal = remote_error(ACCESS_CONTROL, "Superuser privilege is required")
-        async with on.publisher() as process:
-            await asyncio.sleep(60)
-            assert "NotPermittedError" in process.publisher.situation()
-            assert not on.zookeeper.tree.exists(ZNODES.publisher)
-            assert process.publisher.stats().runs_failed < 10
-            on.namenode.refusal = None
-            await on.published()
-
-    with caplog.at_level(logging.ERROR):
-        play(story)
+    caplog.set_level(logging.ERROR)
+    on.namenode.refusal = remote_error(ACCESS_CONTROL, "Superuser privilege is required")
+    async with on.publisher() as process:
+        await asyncio.sleep(60)
+        assert "NotPermittedError" in process.publisher.situation()
+        assert not on.zookeeper.tree.exists(ZNODES.publisher)
+        assert process.publisher.stats().runs_failed < 10
+        on.namenode.refusal = None
+        await on.published()
     assert len(caplog.records) == 1
     assert "needs an administrator" in caplog.text
 
 
-def test_who_cannot_publish_lets_others_try() -> None:
+async def test_who_cannot_publish_lets_others_try(on: FakeCluster) -> None:
     """A host that alone does not reach the NameNode gives the place up in time, but not for a moment's outage."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter()
-            on.namenode.answers_jmx = on.namenode.is_reachable = False
-            on.namenode.cut()
-            on.pool.probe()
-            on.pool.probe()
-            await asyncio.sleep(35)
-            assert on.zookeeper.tree.exists(ZNODES.publisher)
-            assert process.publisher.situation() != ""
-            await asyncio.sleep(USELESS_S + 10)
-            assert not on.zookeeper.tree.exists(ZNODES.publisher)
-
-    play(story)
+    async with on.publisher() as process:
+        await on.with_filter()
+        on.namenode.answers_jmx = on.namenode.is_reachable = False
+        on.namenode.cut()
+        on.pool.probe()
+        on.pool.probe()
+        await asyncio.sleep(35)
+        assert on.zookeeper.tree.exists(ZNODES.publisher)
+        assert process.publisher.situation() != ""
+        await asyncio.sleep(USELESS_S + 10)
+        assert not on.zookeeper.tree.exists(ZNODES.publisher)
 
 
-def test_silence_is_told() -> None:
+async def test_silence_is_told(on: FakeCluster) -> None:
     """The readiness page says what is not happening."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            assert process.publisher.situation() == "publishing has not begun yet"
-            await on.published()
-            on.namenode.takes_s = 20.0
-            await asyncio.sleep(10)
-            assert process.publisher.situation().startswith("the edits have not been read for ")
-            on.namenode.takes_s = 0.0005
-            await until(lambda: process.publisher.situation() == "", within_s=40)
-            on.zookeeper.latency_s = 5.9
-            on.namenode.unlink("/f")
-            await until(
-                lambda: process.publisher.situation().startswith("what was read could not be published")
-            )
-
-    play(story)
+    async with on.publisher() as process:
+        assert process.publisher.situation() == "publishing has not begun yet"
+        await on.published()
+        on.namenode.takes_s = 20.0
+        await asyncio.sleep(10)
+        assert process.publisher.situation().startswith("the edits have not been read for ")
+        on.namenode.takes_s = 0.0005
+        await until(lambda: process.publisher.situation() == "", within_s=40)
+        on.zookeeper.latency_s = 5.9
+        on.namenode.unlink("/f")
+        await until(lambda: process.publisher.situation().startswith("what was read could not be published"))
 
 
-def test_a_fault_of_ours_is_logged_and_survived(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_ours_is_logged_and_survived(
+    on: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
     """A publisher that dies closes every proxy's gate."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter()
-            on.namenode.during_call = fail
-            await until(lambda: process.publisher.stats().runs_failed == 1)
-            await until(lambda: process.publisher.situation() == "")
 
     def fail() -> None:
         raise ZeroDivisionError
 
-    with caplog.at_level(logging.ERROR):
-        play(story)
+    caplog.set_level(logging.ERROR)
+    async with on.publisher() as process:
+        await on.with_filter()
+        on.namenode.during_call = fail
+        await until(lambda: process.publisher.stats().runs_failed == 1)
+        await until(lambda: process.publisher.situation() == "")
     assert "internal error" in caplog.text

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from nncache.coordination.zookeeper import Delete, Operation
-from nncache.invalidation.channel.records import Dropped, Stale
+from nncache.invalidation.channel.records import Dropped
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -28,7 +28,6 @@ from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import UNREADABLE_S, Resumption
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster
-from tests.invalidation.publisher.fake_cluster import play as play_publisher
 from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
 from tests.invalidation.publisher.samples import batch, positions, published, read
 from tests.invalidation.virtual_time import clock, until
@@ -55,7 +54,13 @@ class Fixture:
 def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
     """Return an pending."""
     return PendingBatch(
-        txid, filters, max_changes=9, max_events=99, filters_path="/filters", limits=FilterLimits(0.0, 0.0)
+        txid,
+        filters,
+        max_changes=9,
+        max_events=99,
+        filters_path="/filters",
+        limits=FilterLimits(0.0, 0.0),
+        counts=PublisherStats(),
     )
 
 
@@ -223,37 +228,21 @@ async def test_a_gap_that_cannot_be_told_is_found_again() -> None:
     assert on.output.reported == [dropped(11, 20, "purged")]
 
 
-async def test_the_first_coverage_is_no_news() -> None:
-    """A stream that begins tells nothing of what was before."""
-    on = await fixture()
-    on.source.script = [read(31)]
-    resumed = await on.resumption.begin(PublishedState(txid=None))
-    resumed.pending.add(read(32))
-    publication = resumed.pending.take()
-    assert publication == Publication(txid=32, content=Stale(()), filters={})
-
-
 @pytest.mark.parametrize("what", ["definition", "definition and stream"])
-def test_a_filter_that_somebody_deleted_is_taken_out_of_force(what: str) -> None:
+async def test_a_filter_that_somebody_deleted_is_taken_out_of_force(on: FakeCluster, what: str) -> None:
     """P3: caches that have read it count on it, until a record of another generation tells them to look again."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter("f", "/f/*")
-        known, former = on.generation(), on.published_filters()["f"]
-        deletions: list[Operation] = [Delete(ZNODES.definition("f"))]
-        if what == "definition and stream":
-            deletions.append(Delete(ZNODES.stream("f")))
-        await on.outsider.commit(deletions)
-        changed = on.namenode.unlink("/f/x")
-        on.filters.takes_s = 0.5  # the edits are read before it is known that the filter is wanted
-        async with on.publisher():
-            await on.published()
-            (record,) = (
-                each for each in on.cache_records() if each.link.previous < changed <= each.link.txid
-            )
-            assert record.generation > known
-            await until(lambda: "f" in on.published_filters())
-            assert on.published_filters()["f"].id != former.id
-
-    play_publisher(story)
+    async with on.publisher():
+        await on.with_filter("f", "/f/*")
+    known, former = on.generation(), on.published_filters()["f"]
+    deletions: list[Operation] = [Delete(ZNODES.definition("f"))]
+    if what == "definition and stream":
+        deletions.append(Delete(ZNODES.stream("f")))
+    await on.outsider.commit(deletions)
+    changed = on.namenode.unlink("/f/x")
+    on.filters.takes_s = 0.5  # the edits are read before it is known that the filter is wanted
+    async with on.publisher():
+        await on.published()
+        (record,) = (each for each in on.cache_records() if each.link.previous < changed <= each.link.txid)
+        assert record.generation > known
+        await until(lambda: "f" in on.published_filters())
+        assert on.published_filters()["f"].id != former.id

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
@@ -15,14 +16,13 @@ from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.filter_follower import FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.filter_limits import FilterLimits
-from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
+from nncache.invalidation.publisher.output_stream import FilterChange, Publication
 from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import Resumed
 from nncache.invalidation.publisher.run import SILENCE_S, Run
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
-from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.publisher.fake_cluster import FakeFilters
 from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
@@ -47,27 +47,33 @@ class Fixture:
         self.counts = PublisherStats()
         self.journal = FilterJournal()
         self.follower = FilterFollower(self.filters, 60.0, clock)
-        limits = FilterLimits(per_s, clock())
+        self._limits = FilterLimits(per_s, clock())
+        self._new_id = lambda: f"new-{next(ids)}"
         self.pending = PendingBatch(
             10,
             positions({"f": "/f"}, 10, file_id=1),
             max_changes=9,
             max_events=MAX_EVENTS,
             filters_path=self.filters.path,
-            limits=limits,
+            limits=self._limits,
+            counts=self.counts,
         )
-        self.run = Run(
+        self.run = self.next_run(self.source, is_continuous=is_continuous)
+
+    def next_run(self, source: ScriptedSource, *, is_continuous: bool) -> Run:
+        """Return a run that goes on with what is pending."""
+        return Run(
             Resumed(pending=self.pending, is_continuous=is_continuous),
-            source=self.source,
+            source=source,
             output=self.output,
             follower=self.follower,
             pacer=RecordPacer(PublisherSettings(), clock()),
-            limits=limits,
+            limits=self._limits,
             admission=FilterAdmission(FilterSettings()),
             counts=self.counts,
             journal=self.journal,
             clock=clock,
-            new_id=lambda: f"new-{next(ids)}",
+            new_id=self._new_id,
         )
 
     @property
@@ -76,76 +82,57 @@ class Fixture:
         return [each.txid for each in self.output.publications]
 
 
-def play(
-    story: Callable[[Fixture], Awaitable[None]], *script: EditsRead | Exception | float, **how: Any
-) -> None:
-    """Play a story in virtual time, beside the run; then end it."""
-
-    async def in_fixture() -> None:
-        fixture = Fixture(*script, **how)
-        async with asyncio.TaskGroup() as tasks:
-            living = tasks.create_task(fixture.run.run())
-            await story(fixture)
-            living.cancel()
-
-    virtual_time.run(in_fixture())
+@asynccontextmanager
+async def running(*script: EditsRead | Exception | float, **how: Any) -> AsyncIterator[Fixture]:
+    """Have a run follow this script until the block ends."""
+    fixture = Fixture(*script, **how)
+    async with asyncio.TaskGroup() as tasks:
+        living = tasks.create_task(fixture.run.run())
+        yield fixture
+        living.cancel()
 
 
-def ended(
+async def ended(
     *script: EditsRead | Exception | float, fault: Exception | None = None
 ) -> tuple[Fixture, Exception]:
-    """Live a run until it ends by itself."""
-    found: list[tuple[Fixture, Exception]] = []
-
-    async def in_fixture() -> None:
-        fixture = Fixture(*script)
-        if fault is not None:
-            fixture.output.faults = [fault]
-        with pytest.raises(Exception) as caught:  # noqa: PT011 - the test looks at it
-            await fixture.run.run()
-        found.append((fixture, caught.value))
-
-    virtual_time.run(in_fixture())
-    return found[0]
+    """Return a run that has ended by itself, and why."""
+    fixture = Fixture(*script)
+    fixture.output.faults = [] if fault is None else [fault]
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the test looks at it
+        await fixture.run.run()
+    return fixture, caught.value
 
 
-def test_a_change_is_published_at_once() -> None:
+async def test_a_change_is_published_at_once() -> None:
     """Nothing waits but for ZooKeeper."""
-
-    async def story(on: Fixture) -> None:
+    async with running(5.0, read(11, batch(11, "/f"))) as on:
         await until(lambda: on.covered == [11])
-        assert clock() - began_at[0] < 0.01
+        assert clock() - 1005.0 < 0.01
         assert on.output.publications[0].filters == {"f": Events((batch(11, "/f"),))}
         assert (on.counts.read_txid, on.counts.published_txid, on.counts.changes_published) == (11, 11, 1)
         assert (on.counts.events_matched, on.counts.coverage_records, on.counts.filters) == (1, 0, 1)
         assert on.run.waiting_s(clock()) == 0.0
         assert {name: position.txid for name, position in on.run.filters.items()} == {"f": 11}
 
-    began_at = [1000.0 + 5]
-    play(story, 5.0, read(11, batch(11, "/f")))
 
-
-def test_one_page_of_edits_does_not_space_records_out() -> None:
+async def test_one_page_of_edits_does_not_space_records_out() -> None:
     """A mkdirs with its parents is several transactions at once; ten a second wait for nothing."""
-
-    async def story(on: Fixture) -> None:
+    late_s: list[float] = []
+    pages = (
+        read(last, *(batch(txid, "/f") for txid in range(last - 3, last + 1))) for last in range(14, 94, 4)
+    )
+    async with running(5.0, *(part for page in pages for part in (page, 0.1))) as on:
         for txid in range(14, 14 + 4 * 20, 4):
             await until(lambda txid=txid: on.covered[-1:] == [txid])  # type: ignore[misc]  # a lambda with a default
             assert on.run.waiting_s(clock()) == 0.0
             late_s.append((clock() - 1005.0) % 0.1)
         assert max(late_s) <= 0.02
 
-    late_s: list[float] = []
-    pages = (
-        read(last, *(batch(txid, "/f") for txid in range(last - 3, last + 1))) for last in range(14, 94, 4)
-    )
-    play(story, 5.0, *(part for page in pages for part in (page, 0.1)))
 
-
-def test_what_comes_while_writing_goes_into_the_next_record() -> None:
+async def test_what_comes_while_writing_goes_into_the_next_record() -> None:
     """Reading goes on; records are spaced out under load."""
-
-    async def story(on: Fixture) -> None:
+    script = [part for txid in range(11, 61) for part in (read(txid, batch(txid, "/f")), 0.001)]
+    async with running(5.0, *script) as on:
         on.output.takes_s = 0.1
         await until(lambda: on.covered[-1:] == [60])
         assert len(on.covered) <= 3
@@ -153,14 +140,11 @@ def test_what_comes_while_writing_goes_into_the_next_record() -> None:
         txids = [found.txid for each in events if isinstance(each, Events) for found in each.batches]
         assert txids == list(range(11, 61))
 
-    script = [part for txid in range(11, 61) for part in (read(txid, batch(txid, "/f")), 0.001)]
-    play(story, 5.0, *script)
 
-
-def test_coverage_alone_is_published_seldom() -> None:
+async def test_coverage_alone_is_published_seldom() -> None:
     """Once per interval while nothing concerns a filter, and never when nothing was read."""
-
-    async def story(on: Fixture) -> None:
+    script = [part for txid in range(11, 1011) for part in (read(txid, batch(txid, "/else")), 0.01)]
+    async with running(*script) as on:
         await asyncio.sleep(15)
         assert len(on.covered) == pytest.approx(10 / 0.5, abs=2)
         assert on.counts.coverage_records == len(on.covered)
@@ -168,53 +152,48 @@ def test_coverage_alone_is_published_seldom() -> None:
         await asyncio.sleep(20)
         assert len(on.covered) == reported
 
-    script = [part for txid in range(11, 1011) for part in (read(txid, batch(txid, "/else")), 0.01)]
-    play(story, *script)
-
 
 @pytest.mark.parametrize("error", [ENDED, NotPermittedError("no")])
-def test_what_was_read_is_published_before_the_end(error: Exception) -> None:
+async def test_what_was_read_is_published_before_the_end(error: Exception) -> None:
     """L2: also when reading ends in the same moment."""
-    on, why = ended(5.0, read(11, batch(11, "/f")), read(12, batch(12, "/f")), error)
+    on, why = await ended(5.0, read(11, batch(11, "/f")), read(12, batch(12, "/f")), error)
     assert why is error
     assert on.covered[-1] == 12
 
 
-def test_silence_ends_a_life() -> None:
+async def test_silence_ends_a_life() -> None:
     """Another process may reach the NameNode."""
-    on, why = ended(read(11))
+    on, why = await ended(read(11))
     assert isinstance(why, ChannelUnavailableError)
     assert f"{SILENCE_S:g} s" in str(why)
     assert on.covered == [11]
 
 
-def test_a_write_that_fails_ends_a_life() -> None:
+async def test_a_write_that_fails_ends_a_life() -> None:
     """What was carried out is found out by the next one."""
     fault = ChannelUnavailableError("lost")
-    on, why = ended(5.0, read(11, batch(11, "/f")), 1.0, read(12), fault=fault)
+    on, why = await ended(5.0, read(11, batch(11, "/f")), 1.0, read(12), fault=fault)
     assert why is fault
     assert on.covered == []
 
 
-def test_no_more_is_read_than_can_wait() -> None:
+async def test_no_more_is_read_than_can_wait() -> None:
     """While ZooKeeper is slow, the edits wait in the NameNode's log."""
-
-    async def story(on: Fixture) -> None:
+    giant = ["/f"] * MAX_EVENTS
+    script = [read(txid, batch(txid, *giant)) for txid in range(11, 16)]
+    async with running(1.0, *script) as on:
         on.output.takes_s = 6.0
         await asyncio.sleep(12)
         assert len(on.source.script) == 2
         assert on.run.waiting_s(clock()) > 3
         await until(lambda: on.covered[-1:] == [15])
 
-    giant = ["/f"] * MAX_EVENTS
-    script = [read(txid, batch(txid, *giant)) for txid in range(11, 16)]
-    play(story, 1.0, *script)
 
-
-def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
+async def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
     """Nobody else lags for it: what does not fit is named, and reading goes on."""
-
-    async def story(on: Fixture) -> None:
+    giant = ["/f"] * MAX_EVENTS
+    first, *others = (EditsRead((batch(txid, *giant),), txid, 1e9) for txid in range(11, 16))
+    async with running(1.0, first, 1.0, *others) as on:
         on.output.takes_s = 6.0
         await asyncio.sleep(12)
         assert len(on.source.script) == 0
@@ -226,15 +205,11 @@ def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
         assert on.counts.events_overflowed == 3 * MAX_EVENTS
         assert on.counts.events_matched == 2 * MAX_EVENTS
 
-    giant = ["/f"] * MAX_EVENTS
-    first, *others = (EditsRead((batch(txid, *giant),), txid, 1e9) for txid in range(11, 16))
-    play(story, 1.0, first, 1.0, *others)
 
-
-def test_a_new_filter_begins_where_the_publications_end() -> None:
+async def test_a_new_filter_begins_where_the_publications_end() -> None:
     """L1: what was read before is published with the old set, what comes later is matched with the new one."""
-
-    async def story(on: Fixture) -> None:
+    script = [part for txid in range(11, 16) for part in (read(txid, batch(txid, "/g")), 0.005)]
+    async with running(5.0, *script) as on:
         await asyncio.sleep(5)
         on.filters.put("g", "/g")
         on.follower.invalidate(["g"])
@@ -255,14 +230,10 @@ def test_a_new_filter_begins_where_the_publications_end() -> None:
         assert 11 <= added.since_txid < 15
         assert (on.counts.filter_changes, on.counts.filters) == (1, 2)
 
-    script = [part for txid in range(11, 16) for part in (read(txid, batch(txid, "/g")), 0.005)]
-    play(story, 5.0, *script)
 
-
-def test_a_change_undone_before_its_write_is_dropped() -> None:
+async def test_a_change_undone_before_its_write_is_dropped() -> None:
     """What waits is published first; a change of nothing would have each cache read all filters again."""
-
-    async def story(on: Fixture) -> None:
+    async with running(5.0, read(11, batch(11, "/f")), 0.1, read(12, batch(12, "/f"))) as on:
         on.output.takes_s = 1.0
         await asyncio.sleep(5.5)
         on.filters.put("f", "/f", allowed=("ann",))
@@ -281,52 +252,31 @@ def test_a_change_undone_before_its_write_is_dropped() -> None:
         await until(lambda: on.counts.filter_changes == 1)
         assert next(each for each in on.output.reported if isinstance(each, FilterChange)).updated
 
-    play(story, 5.0, read(11, batch(11, "/f")), 0.1, read(12, batch(12, "/f")))
 
-
-def test_the_filters_are_read_when_their_directory_changes() -> None:
+async def test_the_filters_are_read_when_their_directory_changes() -> None:
     """And after a gap, in which it may have changed."""
-
-    async def story(on: Fixture) -> None:
+    async with running(5.0, read(11, batch(11, "/apps/nncache/filters/g"))) as on:
         await until(lambda: on.follower.reads == 1)
         await asyncio.sleep(10)
         assert on.follower.reads == 2, "the first reading of any run, and the one for the edit"
 
-    play(story, 5.0, read(11, batch(11, "/apps/nncache/filters/g")))
-
 
 @pytest.mark.parametrize(("is_continuous", "reads"), [(True, 1), (False, 2)])
-def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, reads: int) -> None:
+async def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, reads: int) -> None:
     """In the gap they may have changed; without one the edits would tell."""
-
-    async def story() -> None:
-        first, second = Fixture(1.0, ENDED), Fixture(is_continuous=is_continuous)
-        with pytest.raises(MissingEventsError):
-            await first.run.run()
-        run = Run(
-            Resumed(pending=first.pending, is_continuous=is_continuous),
-            source=second.source,
-            output=first.output,
-            follower=first.follower,
-            pacer=RecordPacer(PublisherSettings(), clock()),
-            limits=FilterLimits(0.0, clock()),
-            admission=FilterAdmission(FilterSettings()),
-            counts=first.counts,
-            journal=first.journal,
-            clock=clock,
-            new_id=str,
-        )
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(run.run(), 10)
-        assert first.follower.reads == reads
-
-    virtual_time.run(story())
+    first = Fixture(1.0, ENDED)
+    with pytest.raises(MissingEventsError):
+        await first.run.run()
+    run = first.next_run(ScriptedSource(), is_continuous=is_continuous)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(run.run(), 10)
+    assert first.follower.reads == reads
 
 
-def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixture) -> None:
     """By name, with what became of each."""
-
-    async def story(on: Fixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with running() as on:
         await asyncio.sleep(1)
         on.filters.put("f", "/other")
         on.filters.put("g", "/g")
@@ -336,30 +286,18 @@ def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixt
         on.filters.remove("f")
         on.follower.invalidate(["f", "g"])
         await asyncio.sleep(1)
-
-    with caplog.at_level(logging.INFO):
-        play(story)
-    assert [record.message for record in caplog.records] == [
-        "the filters have changed: added: g; modified: f",
-        "the filters have changed: removed: f; modified: g",
-    ]
+        assert [record.message for record in caplog.records] == [
+            "the filters have changed: added: g; modified: f",
+            "the filters have changed: removed: f; modified: g",
+        ]
 
 
-def test_positions_are_known_while_it_lasts() -> None:
-    """For the pages."""
-
-    async def story(on: Fixture) -> None:
-        expected: Mapping[str, FilterPosition] = positions({"f": "/f"}, 10, file_id=1)
-        assert on.run.filters == expected
-        await asyncio.sleep(0)
-
-    play(story)
-
-
-def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     """By the filter's name, with the setting; the records say it each time."""
-
-    async def story(on: Fixture) -> None:
+    much = EditsRead((batch(11, *["/f"] * 99),), 11, 1005.0)  # all that there is: no time before counts
+    pauses_s = {12: 5.0, 13: 5.0, 14: 25.0, 15: 25.0, 16: 15.0, 17: 5.0}
+    script = [part for txid, s in pauses_s.items() for part in (s, read(txid, batch(txid, "/f")))]
+    async with running(5.0, much, *script, per_s=0.01) as on:
         await until(lambda: on.covered[-1:] == [17], within_s=300)
         missed = [each.missed["f"] for each in on.output.publications if each.missed]
         assert [(each.first_txid, each.last_txid) for each in missed] == [
@@ -371,19 +309,11 @@ def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.Log
         why = "the filter matches more than 0.01 events a second (max_events_per_s_per_filter)"
         assert said == 2 * [f"subscribers of f miss events: {why}"]
 
-    much = EditsRead((batch(11, *["/f"] * 99),), 11, 1005.0)  # all that there is: no time before counts
-    pauses_s = {12: 5.0, 13: 5.0, 14: 25.0, 15: 25.0, 16: 15.0, 17: 5.0}
-    script = [part for txid, s in pauses_s.items() for part in (s, read(txid, batch(txid, "/f")))]
-    play(story, 5.0, much, *script, per_s=0.01)
 
-
-def test_a_time_without_edits_saves_up_no_more_than_a_burst() -> None:
+async def test_a_time_without_edits_saves_up_no_more_than_a_burst() -> None:
     """All was read meanwhile, though nothing came of it."""
-
-    async def story(on: Fixture) -> None:
-        await until(lambda: on.covered[-1:] == [13], within_s=300)
-        assert on.counts.events_over_limit == 1
-
     idle = [part for at in range(1005, 1205, 20) for part in (EditsRead((), 10, float(at)), 20.0)]
     flood = (read(11, batch(11, *["/f"] * 60)), read(12, batch(12, "/f")), read(13, batch(13, "/f")))
-    play(story, 5.0, *idle, *flood, per_s=0.02)
+    async with running(5.0, *idle, *flood, per_s=0.02) as on:
+        await until(lambda: on.covered[-1:] == [13], within_s=300)
+        assert on.counts.events_over_limit == 1

@@ -1,7 +1,7 @@
 """WritePlan: what is written is in order, guarded by `.cache`, and small enough."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -73,6 +73,13 @@ def planned(made: WritePlan, txid: int, **filters: Events | Dropped) -> list[Seq
     return list(made.plan_publication(Publication(txid=txid, content=Stale(()), filters=filters)))
 
 
+def records_of_f(multis: Iterable[Sequence[Operation]]) -> list[FilterRecord]:
+    """Return the records of filter f that these add."""
+    created = [each for multi in multis for each in multi if isinstance(each, Create) and "/f/" in each.path]
+    assert all(fits(each.data) for each in created)
+    return [parse_filter_record(each.path, each.data) for each in created]
+
+
 def test_a_publication_is_one_multi() -> None:
     """Records, values and the removal of what is too old, all or nothing; versions guard it (T1, T2)."""
     made, counts = tree("f", counts=(counted := OutputStats())), counted
@@ -89,7 +96,6 @@ def test_a_publication_is_one_multi() -> None:
         ]
     ]
     assert (counts.cache_records, counts.filter_records, counts.records_too_large) == (1, 1, 0)
-    assert made.txid == 13
     assert made.positions() == {"f": FilterPosition(published("f"), 12)}
     assert made.fence == Check(CACHE, 6)
     (following,) = planned(made, 14, f=Dropped(13, 14, "purged"))
@@ -130,11 +136,7 @@ def test_a_record_that_is_too_large_is_split() -> None:
     made = tree("f", max_records=100)
     batches = tuple(batch(txid, HUGE) for txid in range(11, 16))
     multis = planned(made, 15, f=Events(batches))
-    created = [
-        op for ops in multis for op in ops if isinstance(op, Create) and op.path.startswith("/inotify/ns/f/")
-    ]
-    records = [parse_filter_record(op.path, op.data) for op in created]
-    assert all(fits(op.data) for op in created)
+    records = records_of_f(multis)
     assert [each.link.txid for each in records] == [12, 13, 15]
     assert [each.link.previous for each in records] == [9, 12, 13]
     assert sum((each.content.batches for each in records if isinstance(each.content, Events)), ()) == batches
@@ -155,12 +157,8 @@ def test_a_too_large_transaction_is_dropped_for_its_filter() -> None:
     counts = OutputStats()
     made = tree("f", counts=counts)
     giant = batch(12, *[f"/{number}/{'x' * 100}" for number in range(10_000)])
-    (multi,) = planned(made, 13, f=Events((batch(11, "/f"), giant, batch(13, "/f"))))
-    contents = [
-        parse_filter_record(op.path, op.data).content
-        for op in multi
-        if isinstance(op, Create) and op.path.startswith("/inotify/ns/f/")
-    ]
+    multis = planned(made, 13, f=Events((batch(11, "/f"), giant, batch(13, "/f"))))
+    contents = [each.content for each in records_of_f(multis)]
     assert contents == [
         Events((batch(11, "/f"),)),
         Dropped(12, 12, "the events of transaction 12 are too many for one record"),
@@ -289,14 +287,15 @@ def test_where_it_can_have_none_the_next_publication_has_one() -> None:
         (operations,) = plan.plan_filters(FilterChange(modified=(replace(known, replaces=reported),)))
         assert operations[-1].path == f"{FILTERS}/f"
         news = Publication(txid=14, content=Stale(()), filters={} if content is None else {"f": content})
-        written = [each for multi in plan.plan_publication(news) for each in multi]
-        made = [each for each in written if isinstance(each, Create) and "/f/" in each.path]
-        records = [parse_filter_record(each.path, each.data) for each in made]
+        multis = list(plan.plan_publication(news))
+        records = records_of_f(multis)
         assert [each.link.txid for each in records] == txids
         assert [each.modified for each in records] == [Modified(10, reported, known.terms), None][
             : len(records)
         ]
-        assert SetData(f"{FILTERS}/f", encode_published_filter(known), 8) in written
+        assert SetData(f"{FILTERS}/f", encode_published_filter(known), 8) in [
+            each for multi in multis for each in multi
+        ]
         assert plan.positions()["f"].filter == known
 
 

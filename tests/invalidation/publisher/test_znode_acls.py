@@ -13,8 +13,7 @@ from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.znode_acls import AclRepair, ProtectedSession
 from tests.coordination.fake_tree import SUPERUSER, FakeTree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.invalidation import virtual_time
-from tests.invalidation.publisher.fake_cluster import OURS, ZNODES, FakeCluster, play, play_protected
+from tests.invalidation.publisher.fake_cluster import OURS, ZNODES, FakeCluster, protected_cluster
 from tests.invalidation.virtual_time import clock, until
 
 OWN: Acl = (AclEntry("sasl", "publisher@R", ALL),)
@@ -22,36 +21,29 @@ THEIRS: Acl = (AclEntry("sasl", "eve", ALL),)
 TOP = ZNODES.namespace
 
 
-def test_znodes_with_other_acls_are_repaired_and_named(caplog: pytest.LogCaptureFixture) -> None:
+async def test_znodes_with_other_acls_are_repaired_and_named(caplog: pytest.LogCaptureFixture) -> None:
     """One that is right, one that is open, one that is gone, and one of which we may see nothing: told once."""
-
-    async def story() -> None:
-        server, counts = FakeZooKeeper(clock), OutputStats()
-        ours = server.session(OURS)
-        await ours.commit(
-            [Create("/right", b"", acl=OWN), Create("/open", b""), Create("/theirs", b"", acl=THEIRS)]
-        )
-        repair = AclRepair(ours, lambda _: OWN, counts)
-        paths = ("/right", "/open", "/gone", "/theirs")
-        await repair.repair(paths)
-        assert server.tree.acl("/open").acl == OWN
-        assert counts.acls_repaired == 1
-        assert "/open (had world:anyone:cdrwa)" in caplog.messages[0]
-        assert (
-            "may not look at or set, so that others may be able to write there: /theirs."
-            in caplog.messages[1]
-        )
-        await repair.repair(paths)
-        server.tree.set_acl("/open", OPEN, ANY_VERSION)
-        await repair.apply(paths)
-        assert server.tree.acl("/open").acl == OWN
-        assert counts.acls_repaired == 1
-        assert len(caplog.messages) == 2
-
-    virtual_time.run(story())
+    server, counts = FakeZooKeeper(clock), OutputStats()
+    ours = server.session(OURS)
+    await ours.commit(
+        [Create("/right", b"", acl=OWN), Create("/open", b""), Create("/theirs", b"", acl=THEIRS)]
+    )
+    repair = AclRepair(ours, lambda _: OWN, counts)
+    paths = ("/right", "/open", "/gone", "/theirs")
+    await repair.repair(paths)
+    assert server.tree.acl("/open").acl == OWN
+    assert counts.acls_repaired == 1
+    assert "/open (had world:anyone:cdrwa)" in caplog.messages[0]
+    assert "may not look at or set, so that others may be able to write there: /theirs." in caplog.messages[1]
+    await repair.repair(paths)
+    server.tree.set_acl("/open", OPEN, ANY_VERSION)
+    await repair.apply(paths)
+    assert server.tree.acl("/open").acl == OWN
+    assert counts.acls_repaired == 1
+    assert len(caplog.messages) == 2
 
 
-def test_an_acl_that_was_set_meanwhile_stays(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_acl_that_was_set_meanwhile_stays(caplog: pytest.LogCaptureFixture) -> None:
     """Who was quicker knows more, such as the next publisher."""
 
     class Quicker(FakeSession):
@@ -59,38 +51,31 @@ def test_an_acl_that_was_set_meanwhile_stays(caplog: pytest.LogCaptureFixture) -
             self._server.tree.set_acl(path, THEIRS, ANY_VERSION)
             await super().set_acl(path, acl, version)
 
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        ours = Quicker(server, SUPERUSER)
-        ours.connect(1)
-        await ours.commit([Create("/a", b"")])
-        await AclRepair(ours, lambda _: OWN, OutputStats()).repair(["/a"])
-        assert server.tree.acl("/a").acl == THEIRS
-        assert not caplog.messages
-
-    virtual_time.run(story())
+    server = FakeZooKeeper(clock)
+    ours = Quicker(server, SUPERUSER)
+    ours.connect(1)
+    await ours.commit([Create("/a", b"")])
+    await AclRepair(ours, lambda _: OWN, OutputStats()).repair(["/a"])
+    assert server.tree.acl("/a").acl == THEIRS
+    assert not caplog.messages
 
 
-def test_many_are_counted_and_a_few_named(
+async def test_many_are_counted_and_a_few_named(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tree of an older release has thousands; what was logged is remembered up to a bound."""
     monkeypatch.setattr(znode_acls, "MAX_LOGGED", 30)
-
-    async def story() -> None:
-        server, counts = FakeZooKeeper(clock), OutputStats()
-        ours = server.session(OURS)
-        for number in range(50):
-            await ours.commit([Create(f"/n{number}", b""), Create(f"/t{number}", b"", acl=THEIRS)])
-        repair = AclRepair(ours, lambda _: OWN, counts)
-        await repair.repair(f"/n{number}" for number in range(50))
-        assert counts.acls_repaired == 50
-        assert caplog.messages[0].endswith("and 30 more")
-        for start in (0, 25):
-            await repair.repair(f"/t{number}" for number in range(start, start + 25))
-        assert len(caplog.messages) == 3
-
-    virtual_time.run(story())
+    server, counts = FakeZooKeeper(clock), OutputStats()
+    ours = server.session(OURS)
+    for number in range(50):
+        await ours.commit([Create(f"/n{number}", b""), Create(f"/t{number}", b"", acl=THEIRS)])
+    repair = AclRepair(ours, lambda _: OWN, counts)
+    await repair.repair(f"/n{number}" for number in range(50))
+    assert counts.acls_repaired == 50
+    assert caplog.messages[0].endswith("and 30 more")
+    for start in (0, 25):
+        await repair.repair(f"/t{number}" for number in range(start, start + 25))
+    assert len(caplog.messages) == 3
 
 
 def open_all(tree: FakeTree) -> dict[str, Acl]:
@@ -101,109 +86,98 @@ def open_all(tree: FakeTree) -> dict[str, Acl]:
     return before
 
 
-def test_a_publisher_repairs_opened_acls_at_its_start(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_publisher_repairs_opened_acls_at_its_start(caplog: pytest.LogCaptureFixture) -> None:
     """Everything, records too; so it does with the tree of a release that knew no ACLs."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter("f", "/f")
-            on.namenode.unlink("/f")
-            await on.published()
-        before = open_all(on.zookeeper.tree)
-        async with on.publisher() as process:
-            await on.published()
-            await until(lambda: process.publisher.stats().output.acls_repaired >= len(before))
-            now = {path: on.zookeeper.tree.acl(path).acl for path in on.zookeeper.tree.paths}
-            assert {path for path, acl in now.items() if is_same(acl, OPEN)} == set()
-            assert all(is_same(now[path], acl) for path, acl in before.items() if path in now)
-
-    play_protected(story)
+    on = protected_cluster()
+    async with on.publisher():
+        await on.with_filter("f", "/f")
+        on.namenode.unlink("/f")
+        await on.published()
+    before = open_all(on.zookeeper.tree)
+    async with on.publisher() as process:
+        await on.published()
+        await until(lambda: process.publisher.stats().output.acls_repaired >= len(before))
+        now = {path: on.zookeeper.tree.acl(path).acl for path in on.zookeeper.tree.paths}
+        assert {path for path, acl in now.items() if is_same(acl, OPEN)} == set()
+        assert all(is_same(now[path], acl) for path, acl in before.items() if path in now)
     assert any("(had world:anyone:cdrwa)" in text for text in caplog.messages)
 
 
-def test_a_login_closes_a_tree_made_without_one() -> None:
+async def test_a_login_closes_a_tree_made_without_one(on: FakeCluster) -> None:
     """And what subscribers could read they still can."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher():
-            await on.with_filter("f", "/f")
-            on.namenode.unlink("/f")
-            await on.published()
-        assert is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN)
-        on.who = OURS
-        on.settings = on.settings.__class__(zookeeper_subscriber_id="sasl:{user}@R")
-        async with on.publisher():
-            await until(lambda: not is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN))
-            await asyncio.sleep(1)
-            joe = on.zookeeper.session(frozenset({("sasl", "joe@R")}))
-            for record in on.zookeeper.tree.children(ZNODES.stream("f")):
-                await joe.get(f"{ZNODES.stream('f')}/{record}")
-            stranger = on.zookeeper.session()
-            for path in on.zookeeper.tree.paths:
-                with pytest.raises(NotAllowedError):
-                    await stranger.get(path)
-
-    play(story)
+    async with on.publisher():
+        await on.with_filter("f", "/f")
+        on.namenode.unlink("/f")
+        await on.published()
+    assert is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN)
+    on.who = OURS
+    on.settings = on.settings.__class__(zookeeper_subscriber_id="sasl:{user}@R")
+    async with on.publisher():
+        await until(lambda: not is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN))
+        await asyncio.sleep(1)
+        joe = on.zookeeper.session(frozenset({("sasl", "joe@R")}))
+        for record in on.zookeeper.tree.children(ZNODES.stream("f")):
+            await joe.get(f"{ZNODES.stream('f')}/{record}")
+        stranger = on.zookeeper.session()
+        for path in on.zookeeper.tree.paths:
+            with pytest.raises(NotAllowedError):
+                await stranger.get(path)
 
 
-def test_a_presence_whose_acl_was_set_says_nothing_about_us() -> None:
+async def test_a_presence_whose_acl_was_set_says_nothing_about_us() -> None:
     """Else whoever an administrator lets in there would be let in everywhere."""
-
-    async def story(on: FakeCluster) -> None:
-        async with on.publisher() as process:
-            await on.with_filter("f", "/f")
-            on.zookeeper.tree.set_acl(ZNODES.publisher, OPEN, ANY_VERSION)
-            on.zookeeper.lose_next_commit(after=False)  # the run ends, the presence stays
-            on.namenode.unlink("/f")
-            runs = process.publisher.stats().runs
-            await until(lambda: process.publisher.stats().runs > runs)
-            await on.published()
-            for path in on.zookeeper.tree.paths:
-                assert "world" not in {entry.scheme for entry in on.zookeeper.tree.acl(path).acl}, path
-
-    play_protected(story)
+    on = protected_cluster()
+    async with on.publisher() as process:
+        await on.with_filter("f", "/f")
+        on.zookeeper.tree.set_acl(ZNODES.publisher, OPEN, ANY_VERSION)
+        on.zookeeper.lose_next_commit(after=False)  # the run ends, the presence stays
+        on.namenode.unlink("/f")
+        runs = process.publisher.stats().runs
+        await until(lambda: process.publisher.stats().runs > runs)
+        await on.published()
+        for path in on.zookeeper.tree.paths:
+            assert "world" not in {entry.scheme for entry in on.zookeeper.tree.acl(path).acl}, path
 
 
-def test_changed_subscribers_hold_at_every_znode_within_a_second(caplog: pytest.LogCaptureFixture) -> None:
+async def test_changed_subscribers_hold_at_every_znode_within_a_second(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Those of before too, by an owner's change in HDFS; no run ends for it."""
     caplog.set_level(logging.WARNING)
+    on = protected_cluster()
+    ann = on.zookeeper.session(frozenset({("sasl", "ann@R")}))
 
-    async def story(on: FakeCluster) -> None:
-        ann = on.zookeeper.session(frozenset({("sasl", "ann@R")}))
+    async def reads() -> set[bool]:
+        found = set()
+        stream = ZNODES.stream("f")
+        for path in (
+            ZNODES.definition("f"),
+            stream,
+            *(f"{stream}/{n}" for n in on.zookeeper.tree.children(stream)),
+        ):
+            try:
+                await ann.get(path)
+                found.add(True)
+            except NotAllowedError:
+                found.add(False)
+        return found
 
-        async def reads() -> set[bool]:
-            found = set()
-            stream = ZNODES.stream("f")
-            for path in (
-                ZNODES.definition("f"),
-                stream,
-                *(f"{stream}/{n}" for n in on.zookeeper.tree.children(stream)),
-            ):
-                try:
-                    await ann.get(path)
-                    found.add(True)
-                except NotAllowedError:
-                    found.add(False)
-            return found
-
-        async with on.publisher() as process:
-            await on.with_filter("f", "/f")
-            for _ in range(5):
-                on.namenode.unlink("/f")
-                await on.published()
-            assert await reads() == {False}
-            for allowed in (("ann",), (), ("ann", "bob"), ("bob",)):
-                on.filters.put("f", "/f", allowed=allowed)
-                await asyncio.sleep(1.0)
-                assert await reads() == {"ann" in allowed}
-                on.namenode.unlink("/f")
-                await on.published()
-                assert await reads() == {"ann" in allowed}
-                await asyncio.sleep(60)  # a filter that keeps changing is read less often
-            assert process.publisher.stats().runs_failed == 0
-            assert Right.READ in on.zookeeper.tree.acl(ZNODES.stream("f")).acl[-1].rights
-
-    play_protected(story)
+    async with on.publisher() as process:
+        await on.with_filter("f", "/f")
+        for _ in range(5):
+            on.namenode.unlink("/f")
+            await on.published()
+        assert await reads() == {False}
+        for allowed in (("ann",), (), ("ann", "bob"), ("bob",)):
+            on.filters.put("f", "/f", allowed=allowed)
+            await asyncio.sleep(1.0)
+            assert await reads() == {"ann" in allowed}
+            on.namenode.unlink("/f")
+            await on.published()
+            assert await reads() == {"ann" in allowed}
+            await asyncio.sleep(60)  # a filter that keeps changing is read less often
+        assert process.publisher.stats().runs_failed == 0
+        assert Right.READ in on.zookeeper.tree.acl(ZNODES.stream("f")).acl[-1].rights
     assert not caplog.messages
 
 
@@ -211,62 +185,53 @@ US = frozenset({("sasl", "us")})
 CLOSED: Acl = (AclEntry("auth", "", ALL),)
 
 
-def test_created_znodes_have_the_acl_of_their_path() -> None:
+async def test_created_znodes_have_the_acl_of_their_path() -> None:
     """Also what is made on the way to it; an ACL that is given is kept."""
-
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        async with ProtectedSession(
-            server.session(US), lambda path: OPEN if path == "/open" else CLOSED
-        ) as ours:
-            await ours.wait_connected(1.0)
-            await ours.ensure("/a/b")
-            given = (AclEntry("sasl", "them", ALL),)
-            await ours.commit([Create("/open", b""), Create("/c", b""), Create("/g", b"", acl=given)])
-            await ours.commit([SetData("/c", b"x")])
-            found = {path: server.tree.acl(path).acl for path in server.tree.paths}
-            own = (AclEntry("sasl", "us", ALL),)
-            assert found == {"/a": own, "/a/b": own, "/c": own, "/g": given, "/open": OPEN}
-            assert (ours.is_connected, ours.connection_id, ours.session_id) == (True, 1, ours.session_id)
-            assert ours.stats().writes == 4
-            assert (await ours.get("/c")).data == b"x"
-            assert (await ours.get_many(["/c", "/d"]))[1] is None
-            assert set(await ours.children("/")) == {"a", "c", "g", "open"}
-            read = await ours.acl("/c")
-            await ours.set_acl("/c", OPEN, read.version)
-            assert is_same(server.tree.acl("/c").acl, OPEN)
-            assert await ours.watch("/c").read() is not None
-
-    virtual_time.run(story())
+    server = FakeZooKeeper(clock)
+    async with ProtectedSession(server.session(US), lambda path: OPEN if path == "/open" else CLOSED) as ours:
+        await ours.wait_connected(1.0)
+        await ours.ensure("/a/b")
+        given = (AclEntry("sasl", "them", ALL),)
+        await ours.commit([Create("/open", b""), Create("/c", b""), Create("/g", b"", acl=given)])
+        await ours.commit([SetData("/c", b"x")])
+        found = {path: server.tree.acl(path).acl for path in server.tree.paths}
+        own = (AclEntry("sasl", "us", ALL),)
+        assert found == {"/a": own, "/a/b": own, "/c": own, "/g": given, "/open": OPEN}
+        assert (ours.is_connected, ours.connection_id, ours.session_id) == (True, 1, ours.session_id)
+        assert ours.stats().writes == 4
+        assert (await ours.get("/c")).data == b"x"
+        assert (await ours.get_many(["/c", "/d"]))[1] is None
+        assert set(await ours.children("/")) == {"a", "c", "g", "open"}
+        read = await ours.acl("/c")
+        await ours.set_acl("/c", OPEN, read.version)
+        assert is_same(server.tree.acl("/c").acl, OPEN)
+        assert await ours.watch("/c").read() is not None
 
 
-def test_no_znode_is_ever_open_to_strangers() -> None:
+async def test_no_znode_is_ever_open_to_strangers() -> None:
     """Filters come, change and go, records are trimmed, streams begin again; nothing is readable meanwhile."""
-
-    async def story(on: FakeCluster) -> None:
-        stranger = on.zookeeper.session(frozenset({("sasl", "eve"), ("digest", "eve:x")}))
-        async with on.publisher() as process:
-            await on.with_filter("f", "/f")
-            on.filters.put("f", "/f", allowed=("ann",))
-            for number in range(12):
-                on.namenode.unlink("/f")
-                if number == 6:
-                    await on.with_filter("g", "/f")
-                await on.published()
-                for path in on.zookeeper.tree.paths:
-                    with pytest.raises(NotAllowedError):
-                        await stranger.get(path)
-                    with pytest.raises(NotAllowedError):
-                        await stranger.commit([Create(f"{path}/x", b"")])
-            assert process.publisher.stats().output.acls_repaired == 0
-            ann = on.zookeeper.session(frozenset({("sasl", "ann@R")}))
-            readable = [
-                path for path in on.zookeeper.tree.paths if path.startswith(f"{TOP}/f") or path.endswith("/f")
-            ]
-            assert len(readable) > 3
-            for path in readable:
-                await ann.get(path)
-            with pytest.raises(NotAllowedError):
-                await ann.get(f"{TOP}/g")
-
-    play_protected(story)
+    on = protected_cluster()
+    stranger = on.zookeeper.session(frozenset({("sasl", "eve"), ("digest", "eve:x")}))
+    async with on.publisher() as process:
+        await on.with_filter("f", "/f")
+        on.filters.put("f", "/f", allowed=("ann",))
+        for number in range(12):
+            on.namenode.unlink("/f")
+            if number == 6:
+                await on.with_filter("g", "/f")
+            await on.published()
+            for path in on.zookeeper.tree.paths:
+                with pytest.raises(NotAllowedError):
+                    await stranger.get(path)
+                with pytest.raises(NotAllowedError):
+                    await stranger.commit([Create(f"{path}/x", b"")])
+        assert process.publisher.stats().output.acls_repaired == 0
+        ann = on.zookeeper.session(frozenset({("sasl", "ann@R")}))
+        readable = [
+            path for path in on.zookeeper.tree.paths if path.startswith(f"{TOP}/f") or path.endswith("/f")
+        ]
+        assert len(readable) > 3
+        for path in readable:
+            await ann.get(path)
+        with pytest.raises(NotAllowedError):
+            await ann.get(f"{TOP}/g")

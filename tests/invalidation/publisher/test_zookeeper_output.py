@@ -8,8 +8,10 @@ import pytest
 from nncache.coordination.errors import BadVersionError, ConnectionLostError
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.hadoop.change import Vanished
 from nncache.invalidation.channel.records import Events, Stale
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import (
     FilterChange,
     FilterPosition,
@@ -21,132 +23,154 @@ from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.write_plan import MAX_OPERATIONS
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.invalidation import virtual_time
 from tests.invalidation.publisher.fake_cluster import ZNODES
-from tests.invalidation.publisher.output_fixture import POOL, US, Fixture, events, play
 from tests.invalidation.publisher.samples import batch, published
 from tests.invalidation.virtual_time import clock
 
-
-def test_a_beginning_can_be_read_at_once() -> None:
-    """Also on an idle cluster: a first record says which chain it is."""
-
-    async def story(on: Fixture) -> None:
-        output = await on.begun(10)
-        assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
-        assert on.zookeeper.tree.read(ZNODES.cache).data == b"10"
-        assert on.zookeeper.tree.children(ZNODES.cache) == ("10",)
-        assert on.zookeeper.tree.read(ZNODES.filters).data == b"1"
-        assert await on.reopened() == PublishedState(txid=10)
-        assert output.stats().cache_records == 1
-        with pytest.raises(ChannelUnavailableError, match="no transaction yet"):
-            await output.begin(0)
-
-    play(story)
+US = PublisherIdentity(id="1", host="a", pid=1, admin="127.0.0.1:9873")
+POOL = "BP-1"
 
 
-def test_a_successor_finds_what_was_published() -> None:
-    """Positions and filters, from ZooKeeper alone; records go on in their chains."""
+class Fixture:
+    """A ZooKeeper, and outputs over it."""
 
-    async def story(on: Fixture) -> None:
-        output = await on.begun(10, "f", "g")
-        assert await output.publish(events(12, "f")) == 1
-        f, g = published("f", since_txid=10), published("g", since_txid=10)
-        expected = {"f": FilterPosition(f, 12), "g": FilterPosition(g, 10)}
-        successor = on.output()
-        assert await successor.open(US, POOL) == PublishedState(txid=12, filters=expected)
-        for txid in range(13, 20):
-            await successor.publish(events(txid, "f", "g"))
-        assert sorted(on.zookeeper.tree.children(ZNODES.stream("f"))) == ["16", "17", "18", "19"]
-        stats = successor.stats()
-        assert (stats.writes, stats.filter_records, stats.cache_records) == (7, 14, 7)
-        assert stats.write_s == pytest.approx(7 * on.zookeeper.latency_s)
+    def __init__(self) -> None:
+        self.zookeeper = FakeZooKeeper(clock)
+        self.outsider = self.zookeeper.session()
 
-    play(story)
-
-
-def test_two_that_both_believe_to_publish_do_not_mix() -> None:
-    """O2: who was elected before gets an error, whatever it writes and whether or not the other has written."""
-
-    async def story(on: Fixture) -> None:
-        first, second = await on.begun(10, "f"), on.output()
-        await second.open(US, POOL)
-        writes: tuple[Callable[[ZooKeeperInotifyEventOutputStream, int], Awaitable[int]], ...] = (
-            lambda output, txid: output.publish(events(txid, "f")),
-            lambda output, txid: output.publish(events(txid)),
-            lambda output, _: output.change_filters(FilterChange(removed=("f",))),
+    def output(self, session: FakeSession | None = None) -> ZooKeeperInotifyEventOutputStream:
+        """Return an output of a process of its own."""
+        setup = OutputSetup(
+            nameservice="ns1",
+            publisher=PublisherSettings(max_records_per_filter=4),
+            zookeeper=ZooKeeperSettings(),
+            clock=clock,
         )
-        for txid, write in enumerate(writes, start=11):
-            with pytest.raises(ChannelUnavailableError, match="another publisher has been elected"):
-                await write(first, txid)
-            await second.publish(events(txid, "f"))
-            with pytest.raises(ChannelUnavailableError):
-                await write(first, txid + 1)
-            first, second = second, first
-            await second.open(US, POOL)
-        for figures in (first.stats(), second.stats()):
-            assert figures.writes_failed == figures.writes_fenced > 0
+        return ZooKeeperInotifyEventOutputStream(setup, session or self.zookeeper.session())
 
-    play(story)
+    async def begun(self, txid: int = 10, *names: str) -> ZooKeeperInotifyEventOutputStream:
+        """Return an output that has begun after this transaction, with these filters."""
+        output = self.output()
+        await output.open(US, POOL)
+        await output.begin(txid)
+        if names:
+            await output.change_filters(
+                FilterChange(added=tuple(published(name, since_txid=txid) for name in names))
+            )
+        return output
+
+    async def reopened(self) -> PublishedState:
+        """Return what a successor finds."""
+        return await self.output().open(US, POOL)
 
 
-def test_a_part_of_a_publication_that_comes_too_late_is_refused() -> None:
-    """T1: a multi with filters' records alone is guarded as well, also from one that was elected in the same epoch."""
+@pytest.fixture
+async def on() -> Fixture:
+    """Set it up."""
+    return Fixture()
 
-    async def story(on: Fixture) -> None:
-        first, second = await on.begun(10, "f", "g", "h"), on.output()
-        await on.outsider.commit([SetData(ZNODES.cache, b"10")])
-        much = Events((batch(11, "/" + "x" * 400_000),))
-        publication = Publication(txid=11, content=Stale(()), filters=dict.fromkeys(("f", "g", "h"), much))
-        with pytest.raises(BadVersionError):
-            await first.publish(publication)
-        assert on.zookeeper.tree.children(ZNODES.stream("f")) == ()
+
+def events(txid: int, *names: str) -> Publication:
+    """Return a publication of one transaction, for these filters."""
+    content = Stale(((txid, Vanished("/f")),))
+    return Publication(txid=txid, content=content, filters=dict.fromkeys(names, Events((batch(txid, "/f"),))))
+
+
+async def test_a_beginning_can_be_read_at_once(on: Fixture) -> None:
+    """Also on an idle cluster: a first record says which chain it is."""
+    output = await on.begun(10)
+    assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
+    assert on.zookeeper.tree.read(ZNODES.cache).data == b"10"
+    assert on.zookeeper.tree.children(ZNODES.cache) == ("10",)
+    assert on.zookeeper.tree.read(ZNODES.filters).data == b"1"
+    assert await on.reopened() == PublishedState(txid=10)
+    assert output.stats().cache_records == 1
+    with pytest.raises(ChannelUnavailableError, match="no transaction yet"):
+        await output.begin(0)
+
+
+async def test_a_successor_finds_what_was_published(on: Fixture) -> None:
+    """Positions and filters, from ZooKeeper alone; records go on in their chains."""
+    output = await on.begun(10, "f", "g")
+    assert await output.publish(events(12, "f")) == 1
+    f, g = published("f", since_txid=10), published("g", since_txid=10)
+    expected = {"f": FilterPosition(f, 12), "g": FilterPosition(g, 10)}
+    successor = on.output()
+    assert await successor.open(US, POOL) == PublishedState(txid=12, filters=expected)
+    for txid in range(13, 20):
+        await successor.publish(events(txid, "f", "g"))
+    assert sorted(on.zookeeper.tree.children(ZNODES.stream("f"))) == ["16", "17", "18", "19"]
+    stats = successor.stats()
+    assert (stats.writes, stats.filter_records, stats.cache_records) == (7, 14, 7)
+    assert stats.write_s == pytest.approx(7 * on.zookeeper.latency_s)
+
+
+async def test_two_that_both_believe_to_publish_do_not_mix(on: Fixture) -> None:
+    """O2: who was elected before gets an error, whatever it writes and whether or not the other has written."""
+    first, second = await on.begun(10, "f"), on.output()
+    await second.open(US, POOL)
+    writes: tuple[Callable[[ZooKeeperInotifyEventOutputStream, int], Awaitable[int]], ...] = (
+        lambda output, txid: output.publish(events(txid, "f")),
+        lambda output, txid: output.publish(events(txid)),
+        lambda output, _: output.change_filters(FilterChange(removed=("f",))),
+    )
+    for txid, write in enumerate(writes, start=11):
+        with pytest.raises(ChannelUnavailableError, match="another publisher has been elected"):
+            await write(first, txid)
+        await second.publish(events(txid, "f"))
+        with pytest.raises(ChannelUnavailableError):
+            await write(first, txid + 1)
+        first, second = second, first
         await second.open(US, POOL)
-        assert await second.publish(publication) == 2
+    for figures in (first.stats(), second.stats()):
+        assert figures.writes_failed == figures.writes_fenced > 0
 
-    play(story)
+
+async def test_a_part_of_a_publication_that_comes_too_late_is_refused(on: Fixture) -> None:
+    """T1: a multi with filters' records alone is guarded as well, also from one that was elected in the same epoch."""
+    first, second = await on.begun(10, "f", "g", "h"), on.output()
+    await on.outsider.commit([SetData(ZNODES.cache, b"10")])
+    much = Events((batch(11, "/" + "x" * 400_000),))
+    publication = Publication(txid=11, content=Stale(()), filters=dict.fromkeys(("f", "g", "h"), much))
+    with pytest.raises(BadVersionError):
+        await first.publish(publication)
+    assert on.zookeeper.tree.children(ZNODES.stream("f")) == ()
+    await second.open(US, POOL)
+    assert await second.publish(publication) == 2
 
 
-def test_a_removed_filter_leaves_nothing() -> None:
+async def test_a_removed_filter_leaves_nothing(on: Fixture) -> None:
     """Its records, what others have put there, and an old stream of the same name that is in the way."""
-
-    async def story(on: Fixture) -> None:
-        output = await on.begun(10, "f")
-        await output.publish(events(11, "f"))
-        await on.outsider.ensure(f"{ZNODES.stream('f')}/foreign/deep")
-        await on.outsider.ensure(f"{ZNODES.stream('g')}/7")
-        again = published("g", since_txid=11)
-        output = on.output()
-        await output.open(US, POOL)
-        await output.change_filters(FilterChange(removed=("f",), added=(again,)))
-        assert not on.zookeeper.tree.exists(ZNODES.stream("f"))
-        state = await on.reopened()
-        assert (state.filters, state.damaged) == ({"g": FilterPosition(again, 11)}, {})
-
-    play(story)
+    output = await on.begun(10, "f")
+    await output.publish(events(11, "f"))
+    await on.outsider.ensure(f"{ZNODES.stream('f')}/foreign/deep")
+    await on.outsider.ensure(f"{ZNODES.stream('g')}/7")
+    again = published("g", since_txid=11)
+    output = on.output()
+    await output.open(US, POOL)
+    await output.change_filters(FilterChange(removed=("f",), added=(again,)))
+    assert not on.zookeeper.tree.exists(ZNODES.stream("f"))
+    state = await on.reopened()
+    assert (state.filters, state.damaged) == ({"g": FilterPosition(again, 11)}, {})
 
 
-def test_all_begins_anew() -> None:
+async def test_all_begins_anew(on: Fixture) -> None:
     """Nothing of the old chains is left; what is foreign and not in the way stays."""
-
-    async def story(on: Fixture) -> None:
-        output = await on.begun(10, "f")
-        await output.publish(events(12, "f"))
-        await on.outsider.ensure(f"{ZNODES.cache}/foreign/deep")
-        await on.outsider.ensure(f"{ZNODES.filters}/not a name")
-        generation = int(on.zookeeper.tree.read(ZNODES.filters).data)
-        await output.begin(7)
-        assert await on.reopened() == PublishedState(txid=7)
-        assert on.zookeeper.tree.children(ZNODES.cache) == ("7",)
-        assert on.zookeeper.tree.exists(f"{ZNODES.filters}/not a name")
-        assert int(on.zookeeper.tree.read(ZNODES.filters).data) > generation
-        await output.open(US, POOL)
-        await output.publish(events(8))
-
-    play(story)
+    output = await on.begun(10, "f")
+    await output.publish(events(12, "f"))
+    await on.outsider.ensure(f"{ZNODES.cache}/foreign/deep")
+    await on.outsider.ensure(f"{ZNODES.filters}/not a name")
+    generation = int(on.zookeeper.tree.read(ZNODES.filters).data)
+    await output.begin(7)
+    assert await on.reopened() == PublishedState(txid=7)
+    assert on.zookeeper.tree.children(ZNODES.cache) == ("7",)
+    assert on.zookeeper.tree.exists(f"{ZNODES.filters}/not a name")
+    assert int(on.zookeeper.tree.read(ZNODES.filters).data) > generation
+    await output.open(US, POOL)
+    await output.publish(events(8))
 
 
-def test_a_crash_while_all_begins_anew_is_found() -> None:
+async def test_a_crash_while_all_begins_anew_is_found(on: Fixture) -> None:
     """At any of its writes: the next run starts again as well, or it was complete."""
 
     async def count_writes(on: Fixture) -> int:
@@ -154,22 +178,19 @@ def test_a_crash_while_all_begins_anew_is_found() -> None:
         await output.begin(7)
         return on.zookeeper.writes - before
 
-    async def story(on: Fixture) -> None:
-        writes = await count_writes(on)
-        assert writes >= 3
-        for last in range(writes):
-            fixture = Fixture()
-            session = CrashingSession(fixture.zookeeper)
-            await fixture.begun(10, "f", "g")
-            output = fixture.output(session)
-            await output.open(US, POOL)
-            session.commits_left = last
-            with pytest.raises(ConnectionLostError):
-                await output.begin(7)
-            state = await fixture.reopened()
-            assert state.txid == (10 if last == 0 else None), last
-
-    play(story)
+    writes = await count_writes(on)
+    assert writes >= 3
+    for last in range(writes):
+        fixture = Fixture()
+        session = CrashingSession(fixture.zookeeper)
+        await fixture.begun(10, "f", "g")
+        output = fixture.output(session)
+        await output.open(US, POOL)
+        session.commits_left = last
+        with pytest.raises(ConnectionLostError):
+            await output.begin(7)
+        state = await fixture.reopened()
+        assert state.txid == (10 if last == 0 else None), last
 
 
 class CrashingSession(FakeSession):
@@ -189,67 +210,51 @@ class CrashingSession(FakeSession):
         await super().commit(operations)
 
 
-def test_another_namespace_is_refused() -> None:
+async def test_another_namespace_is_refused(on: Fixture) -> None:
     """What it publishes would make caches answer for other files; the message says what to do."""
-
-    async def story(on: Fixture) -> None:
-        await on.begun(10)
-        before = on.zookeeper.tree.paths
-        with pytest.raises(
-            WrongNamespaceError, match=r"/HDFSInotifyRoot/ns1 .* 'BP-1', .* 'BP-2': choose another"
-        ):
-            await on.output().open(US, "BP-2")
-        assert on.zookeeper.tree.paths == before
-
-    play(story)
+    await on.begun(10)
+    before = on.zookeeper.tree.paths
+    with pytest.raises(
+        WrongNamespaceError, match=r"/HDFSInotifyRoot/ns1 .* 'BP-1', .* 'BP-2': choose another"
+    ):
+        await on.output().open(US, "BP-2")
+    assert on.zookeeper.tree.paths == before
 
 
-def test_a_place_without_a_namespace_is_taken() -> None:
+async def test_a_place_without_a_namespace_is_taken(on: Fixture) -> None:
     """Somebody who waits for a publisher may have made it."""
-
-    async def story(on: Fixture) -> None:
-        await on.outsider.ensure(ZNODES.namespace)
-        await on.begun(10)
-        assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
-
-    play(story)
+    await on.outsider.ensure(ZNODES.namespace)
+    await on.begun(10)
+    assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
 
 
-def test_without_a_connection_nothing_is_opened() -> None:
+async def test_without_a_connection_nothing_is_opened(on: Fixture) -> None:
     """And without having opened nothing is published."""
-
-    async def story(on: Fixture) -> None:
-        output = on.output()
-        with pytest.raises(ChannelUnavailableError):
-            await output.publish(events(11))
-        assert output.waiting_for == ""
-        await output.close(give_up=True)
-        await output.shut_down()
-        on.zookeeper.disconnect()
-        with pytest.raises(ConnectionLostError):
-            await output.open(US, POOL)
-        assert not output.session_stats().is_connected
-
-    play(story)
+    output = on.output()
+    with pytest.raises(ChannelUnavailableError):
+        await output.publish(events(11))
+    assert output.waiting_for == ""
+    await output.close(give_up=True)
+    await output.shut_down()
+    on.zookeeper.disconnect()
+    with pytest.raises(ConnectionLostError):
+        await output.open(US, POOL)
+    assert not output.session_stats().is_connected
 
 
-def test_giving_up_lets_another_publish() -> None:
+async def test_giving_up_lets_another_publish(on: Fixture) -> None:
     """The end of the process does, too; without either the presence stays."""
-
-    async def story(on: Fixture) -> None:
-        output = await on.begun(10)
-        await output.close(give_up=False)
-        assert on.zookeeper.tree.exists(ZNODES.publisher)
-        await output.open(US, POOL)
-        await output.close(give_up=True)
-        assert not on.zookeeper.tree.exists(ZNODES.publisher)
-        await output.open(US, POOL)
-        await output.shut_down()
-        await output.shut_down()
-        await asyncio.sleep(0.1)
-        assert not on.zookeeper.tree.exists(ZNODES.publisher)
-
-    play(story)
+    output = await on.begun(10)
+    await output.close(give_up=False)
+    assert on.zookeeper.tree.exists(ZNODES.publisher)
+    await output.open(US, POOL)
+    await output.close(give_up=True)
+    assert not on.zookeeper.tree.exists(ZNODES.publisher)
+    await output.open(US, POOL)
+    await output.shut_down()
+    await output.shut_down()
+    await asyncio.sleep(0.1)
+    assert not on.zookeeper.tree.exists(ZNODES.publisher)
 
 
 @pytest.mark.parametrize(
@@ -263,23 +268,19 @@ def test_giving_up_lets_another_publish() -> None:
         Delete(ZNODES.publisher),
     ],
 )
-def test_the_writing_of_others_is_noticed(damage: Operation) -> None:
+async def test_the_writing_of_others_is_noticed(on: Fixture, damage: Operation) -> None:
     """Also while nothing is published: readers can't wait for the next run."""
-
-    async def story(on: Fixture) -> None:
-        output = await on.begun(10, "f")
-        async with asyncio.TaskGroup() as tasks:
-            keeping = tasks.create_task(expect_end(output))
-            for txid in range(11, 400):
-                await output.publish(events(txid, "f"))
-                await asyncio.sleep(0.3)
-            assert not keeping.done(), "our own writing is none"
-            await on.outsider.commit([damage])
-            damaged_at = clock()
-            await keeping
-            assert clock() - damaged_at < LOOK_S + 0.1
-
-    play(story)
+    output = await on.begun(10, "f")
+    async with asyncio.TaskGroup() as tasks:
+        keeping = tasks.create_task(expect_end(output))
+        for txid in range(11, 400):
+            await output.publish(events(txid, "f"))
+            await asyncio.sleep(0.3)
+        assert not keeping.done(), "our own writing is none"
+        await on.outsider.commit([damage])
+        damaged_at = clock()
+        await keeping
+        assert clock() - damaged_at < LOOK_S + 0.1
 
 
 class SlowSession(FakeSession):
@@ -299,26 +300,22 @@ class SlowSession(FakeSession):
         await super().commit(operations)
 
 
-def test_our_own_definitions_on_their_way_out_are_not_planted() -> None:
+async def test_our_own_definitions_on_their_way_out_are_not_planted(on: Fixture) -> None:
     """A change of several multis leaves them there until the last."""
-
-    async def story(on: Fixture) -> None:
-        session = SlowSession(on.zookeeper)
-        output = on.output(session)
-        await output.open(US, POOL)
-        await output.begin(10)
-        names = tuple(f"f{number}" for number in range(1 + MAX_OPERATIONS // 2))
-        added = tuple(published(name, since_txid=10) for name in names)
-        assert await output.change_filters(FilterChange(added=added)) == 2
-        async with asyncio.TaskGroup() as tasks:
-            keeping = tasks.create_task(output.keep())
-            session.quick = 1
-            assert await output.change_filters(FilterChange(removed=names)) == 2
-            await asyncio.sleep(2 * LOOK_S)
-            assert not keeping.done()
-            keeping.cancel()
-
-    play(story)
+    session = SlowSession(on.zookeeper)
+    output = on.output(session)
+    await output.open(US, POOL)
+    await output.begin(10)
+    names = tuple(f"f{number}" for number in range(1 + MAX_OPERATIONS // 2))
+    added = tuple(published(name, since_txid=10) for name in names)
+    assert await output.change_filters(FilterChange(added=added)) == 2
+    async with asyncio.TaskGroup() as tasks:
+        keeping = tasks.create_task(output.keep())
+        session.quick = 1
+        assert await output.change_filters(FilterChange(removed=names)) == 2
+        await asyncio.sleep(2 * LOOK_S)
+        assert not keeping.done()
+        keeping.cancel()
 
 
 async def expect_end(output: ZooKeeperInotifyEventOutputStream) -> None:
@@ -327,59 +324,48 @@ async def expect_end(output: ZooKeeperInotifyEventOutputStream) -> None:
         await output.keep()
 
 
-def test_nothing_to_watch_is_no_tampering() -> None:
+async def test_nothing_to_watch_is_no_tampering(on: Fixture) -> None:
     """Before a beginning there is nothing of ours."""
-
-    async def story(on: Fixture) -> None:
-        output = on.output()
-        await output.open(US, POOL)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(output.keep(), 3 * LOOK_S)
-        await on.outsider.commit([Create(f"{ZNODES.namespace}/else", b"")])
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(output.keep(), 3 * LOOK_S)
-
-    play(story)
+    output = on.output()
+    await output.open(US, POOL)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(output.keep(), 3 * LOOK_S)
+    await on.outsider.commit([Create(f"{ZNODES.namespace}/else", b"")])
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(output.keep(), 3 * LOOK_S)
 
 
-def test_what_others_put_below_an_old_record_goes_with_it() -> None:
+async def test_what_others_put_below_an_old_record_goes_with_it(on: Fixture) -> None:
     """A record has no children of ours; trimming it goes on, and in the same writes as ever."""
-
-    async def story(on: Fixture) -> None:
-        output = await on.begun(10, "f")
-        await output.publish(events(11, "f"))
-        for path in (f"{ZNODES.record(ZNODES.cache, 11)}/x", f"{ZNODES.record(ZNODES.stream('f'), 11)}/x"):
-            await on.outsider.commit([Create(path, b"")])
-        for txid in range(12, 20):
-            await output.publish(events(txid, "f"))
-        for stream in (ZNODES.cache, ZNODES.stream("f")):
-            assert sorted(on.zookeeper.tree.children(stream)) == ["16", "17", "18", "19"]
-        assert (await on.reopened()).txid == 19
-
-    play(story)
+    output = await on.begun(10, "f")
+    await output.publish(events(11, "f"))
+    for path in (f"{ZNODES.record(ZNODES.cache, 11)}/x", f"{ZNODES.record(ZNODES.stream('f'), 11)}/x"):
+        await on.outsider.commit([Create(path, b"")])
+    for txid in range(12, 20):
+        await output.publish(events(txid, "f"))
+    for stream in (ZNODES.cache, ZNODES.stream("f")):
+        assert sorted(on.zookeeper.tree.children(stream)) == ["16", "17", "18", "19"]
+    assert (await on.reopened()).txid == 19
 
 
-def test_a_record_with_hidden_children_stays(
+async def test_a_record_with_hidden_children_stays(
+    on: Fixture,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Publishing goes on, in this run and the next; it is logged once."""
-
-    async def story(on: Fixture) -> None:
-        output = await on.begun(10, "f")
-        await output.publish(events(11, "f"))
-        record = ZNODES.record(ZNODES.cache, 11)
-        await on.outsider.commit([Create(f"{record}/x", b"")])
-        on.zookeeper.tree.forbidden.add(record)
-        for txid in range(12, 20):
-            await output.publish(events(txid, "f"))
-        assert sorted(on.zookeeper.tree.children(ZNODES.cache)) == ["11", "16", "17", "18", "19"]
-        successor = on.output()
-        assert (await successor.open(US, POOL)).txid == 19
-        for txid in range(20, 24):
-            await successor.publish(events(txid, "f"))
-        assert sorted(on.zookeeper.tree.children(ZNODES.cache)) == ["11", "20", "21", "22", "23"]
-
-    play(story)
+    output = await on.begun(10, "f")
+    await output.publish(events(11, "f"))
+    record = ZNODES.record(ZNODES.cache, 11)
+    await on.outsider.commit([Create(f"{record}/x", b"")])
+    on.zookeeper.tree.forbidden.add(record)
+    for txid in range(12, 20):
+        await output.publish(events(txid, "f"))
+    assert sorted(on.zookeeper.tree.children(ZNODES.cache)) == ["11", "16", "17", "18", "19"]
+    successor = on.output()
+    assert (await successor.open(US, POOL)).txid == 19
+    for txid in range(20, 24):
+        await successor.publish(events(txid, "f"))
+    assert sorted(on.zookeeper.tree.children(ZNODES.cache)) == ["11", "20", "21", "22", "23"]
     said = [each.getMessage() for each in caplog.records if "/11" in each.getMessage()]
     assert len(said) == 2, "once for each process"
 
@@ -392,21 +378,17 @@ def output(zookeeper: FakeZooKeeper, nameservice: str) -> ZooKeeperInotifyEventO
     return ZooKeeperInotifyEventOutputStream(setup, zookeeper.session())
 
 
-def test_a_new_nameservice_beside_others_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_new_nameservice_beside_others_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """It is taken all the same: it may be meant. The log lists those that there were."""
-
-    async def story() -> None:
-        zookeeper = FakeZooKeeper(clock)
-        await output(zookeeper, "ns1").open(US, "BP-1")
-        assert caplog.messages == []
-        outsider = zookeeper.session()
-        await outsider.commit([Create("/HDFSInotifyRoot/.x", b""), Create("/HDFSInotifyRoot/prod", b"BP-2")])
-        await outsider.ensure("/HDFSInotifyRoot/quota")
-        for _ in range(2):
-            await output(zookeeper, "nsl").open(US, "BP-1")
-        (line,) = caplog.messages
-        assert line.startswith(
-            "/HDFSInotifyRoot/nsl is new; published in /HDFSInotifyRoot before: ns1, prod. If one of these was meant"
-        )
-
-    virtual_time.run(story())
+    zookeeper = FakeZooKeeper(clock)
+    await output(zookeeper, "ns1").open(US, "BP-1")
+    assert caplog.messages == []
+    outsider = zookeeper.session()
+    await outsider.commit([Create("/HDFSInotifyRoot/.x", b""), Create("/HDFSInotifyRoot/prod", b"BP-2")])
+    await outsider.ensure("/HDFSInotifyRoot/quota")
+    for _ in range(2):
+        await output(zookeeper, "nsl").open(US, "BP-1")
+    (line,) = caplog.messages
+    assert line.startswith(
+        "/HDFSInotifyRoot/nsl is new; published in /HDFSInotifyRoot before: ns1, prod. If one of these was meant"
+    )

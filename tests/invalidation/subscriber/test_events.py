@@ -24,319 +24,296 @@ from nncache.invalidation.subscriber.events import (
     ReceivedEvents,
     SubscriptionItem,
 )
-from tests.invalidation.channel.fake_cluster import FakeCluster, staged
+from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.subscription import follow, paths, received, take
 from tests.invalidation.virtual_time import clock
 
 
-async def test_events_come_from_now_on() -> None:
+async def test_events_come_from_now_on(fake_cluster: FakeCluster) -> None:
     """Those of other filters don't."""
-    async with staged() as fake_cluster:
-        fake_cluster.unlink("/joe/before")
-        stream = follow(fake_cluster)
-        assert await anext(stream) == Position(11)
-        fake_cluster.unlink("/ann/a", "/joe/b", "/joe/c")
-        assert await anext(stream) == received(14, "/joe/b", "/joe/c")
-        assert stream.position == 14
+    fake_cluster.unlink("/joe/before")
+    stream = follow(fake_cluster)
+    assert await anext(stream) == Position(11)
+    fake_cluster.unlink("/ann/a", "/joe/b", "/joe/c")
+    assert await anext(stream) == received(14, "/joe/b", "/joe/c")
+    assert stream.position == 14
 
 
-async def test_events_come_from_behind_a_transaction_on() -> None:
+async def test_events_come_from_behind_a_transaction_on(fake_cluster: FakeCluster) -> None:
     """From inside a record only the rest of it."""
-    async with staged() as fake_cluster:
-        fake_cluster.unlink("/joe/a", "/joe/b", "/joe/c")
-        fake_cluster.unlink("/joe/d")
-        stream = follow(fake_cluster, 12)
-        assert await take(stream, 3) == [Position(12), received(13, "/joe/c"), received(14, "/joe/d")]
+    fake_cluster.unlink("/joe/a", "/joe/b", "/joe/c")
+    fake_cluster.unlink("/joe/d")
+    stream = follow(fake_cluster, 12)
+    assert await take(stream, 3) == [Position(12), received(13, "/joe/c"), received(14, "/joe/d")]
 
 
-async def test_a_position_that_nothing_followed_yet_is_good() -> None:
+async def test_a_position_that_nothing_followed_yet_is_good(fake_cluster: FakeCluster) -> None:
     """The filter's last record is older, but everything up to there is published."""
-    async with staged() as fake_cluster:
-        fake_cluster.unlink("/joe/a")
-        fake_cluster.unlink("/ann/a")
-        stream = follow(fake_cluster, 12)
-        assert await anext(stream) == Position(12)
-        fake_cluster.unlink("/joe/b")
-        assert await anext(stream) == received(13, "/joe/b")
-        with pytest.raises(MissingEventsError, match="14 is yet to be published") as caught:
-            await anext(follow(fake_cluster, 14))
-        assert caught.value.kind is GapKind.WENT_BACK
-        fake_cluster.press.put(ZNODES.cache, b"0")
-        with pytest.raises(MissingEventsError, match="yet to be published"):
-            await anext(follow(fake_cluster, 14))
-        fake_cluster.server.tree.forbidden.add(ZNODES.cache)
-        with pytest.raises(MissingEventsError, match="yet to be published"):
-            await anext(follow(fake_cluster, 14))
+    fake_cluster.unlink("/joe/a")
+    fake_cluster.unlink("/ann/a")
+    stream = follow(fake_cluster, 12)
+    assert await anext(stream) == Position(12)
+    fake_cluster.unlink("/joe/b")
+    assert await anext(stream) == received(13, "/joe/b")
+    with pytest.raises(MissingEventsError, match="14 is yet to be published") as caught:
+        await anext(follow(fake_cluster, 14))
+    assert caught.value.kind is GapKind.WENT_BACK
+    fake_cluster.press.put(ZNODES.cache, b"0")
+    with pytest.raises(MissingEventsError, match="yet to be published"):
+        await anext(follow(fake_cluster, 14))
+    fake_cluster.server.tree.forbidden.add(ZNODES.cache)
+    with pytest.raises(MissingEventsError, match="yet to be published"):
+        await anext(follow(fake_cluster, 14))
 
 
-async def test_a_modified_filter_is_told_of_before_its_next_events() -> None:
+async def test_a_modified_filter_is_told_of_before_its_next_events(fake_cluster: FakeCluster) -> None:
     """At the last transaction of the old glob; from inside a record it has been told of already."""
     before, after = FilterTerms("/joe/*", "joe"), FilterTerms("/ann/*", "ann")
     reported = FilterModified(11, "/joe/*", "joe", "/ann/*", "ann")
     assert (reported.txid, reported.events) == (11, ())
-    async with staged() as fake_cluster:
-        fake_cluster.unlink("/ann/a")
-        fake_cluster.unlink("/joe/a")
-        stream = follow(fake_cluster, 11)
-        assert await take(stream, 2) == [Position(11), received(12, "/joe/a")]
-        batches = tuple(EventBatch(txid, (Unlink("/ann/b", 0),)) for txid in (13, 14))
-        modified = Modified(12, before, after)
-        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(batches), 14, modified))
-        reported = replace(reported, through_txid=12)
-        assert await take(stream, 2) == [reported, ReceivedEvents(batches, 14)]
-        assert await take(follow(fake_cluster, 12), 3) == [
-            Position(12),
-            reported,
-            ReceivedEvents(batches, 14),
-        ]
-        assert await take(follow(fake_cluster, 13), 2) == [Position(13), ReceivedEvents(batches[1:], 14)]
-        modified = Modified(15, after, before)
-        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 15, modified))
-        back = FilterModified(15, "/ann/*", "ann", "/joe/*", "joe")
-        assert await take(stream, 2) == [back, ReceivedEvents((), 15)]
-        dropped = Dropped(17, 17, "why")
-        fake_cluster.press.commit(
-            *fake_cluster.press.filter_record("joe", dropped, 17, Modified(16, before, after))
-        )
-        assert await anext(stream) == FilterModified(16, "/joe/*", "joe", "/ann/*", "ann")
-        assert stream.position == 16
-        with pytest.raises(MissingEventsError, match="17 to 17 were dropped"):
-            await anext(stream)
+    fake_cluster.unlink("/ann/a")
+    fake_cluster.unlink("/joe/a")
+    stream = follow(fake_cluster, 11)
+    assert await take(stream, 2) == [Position(11), received(12, "/joe/a")]
+    batches = tuple(EventBatch(txid, (Unlink("/ann/b", 0),)) for txid in (13, 14))
+    modified = Modified(12, before, after)
+    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(batches), 14, modified))
+    reported = replace(reported, through_txid=12)
+    assert await take(stream, 2) == [reported, ReceivedEvents(batches, 14)]
+    assert await take(follow(fake_cluster, 12), 3) == [
+        Position(12),
+        reported,
+        ReceivedEvents(batches, 14),
+    ]
+    assert await take(follow(fake_cluster, 13), 2) == [Position(13), ReceivedEvents(batches[1:], 14)]
+    modified = Modified(15, after, before)
+    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 15, modified))
+    back = FilterModified(15, "/ann/*", "ann", "/joe/*", "joe")
+    assert await take(stream, 2) == [back, ReceivedEvents((), 15)]
+    dropped = Dropped(17, 17, "why")
+    fake_cluster.press.commit(
+        *fake_cluster.press.filter_record("joe", dropped, 17, Modified(16, before, after))
+    )
+    assert await anext(stream) == FilterModified(16, "/joe/*", "joe", "/ann/*", "ann")
+    assert stream.position == 16
+    with pytest.raises(MissingEventsError, match="17 to 17 were dropped"):
+        await anext(stream)
 
 
-async def test_trimmed_records_are_a_gap_with_a_name() -> None:
+async def test_trimmed_records_are_a_gap_with_a_name(fake_cluster: FakeCluster) -> None:
     """GapFlush: which transactions are missing is known; another stream goes on behind them."""
-    async with staged() as fake_cluster:
-        for _ in range(fake_cluster.press.max_records + 3):
-            fake_cluster.unlink("/joe/a")
-        stream = follow(fake_cluster, 11)
-        assert await anext(stream) == Position(11)
-        with pytest.raises(MissingEventsError, match="12 to 13 are missing") as caught:
-            await anext(stream)
-        assert (caught.value.first_txid, caught.value.last_txid) == (12, 13)
-        assert (stream.position, stream.chain) == (13, "joe-2")
-        again = follow(fake_cluster, stream.position, chain=stream.chain)
-        assert (
-            len(paths(await take(again, 1 + fake_cluster.press.max_records)))
-            == fake_cluster.press.max_records
-        )
+    for _ in range(fake_cluster.press.max_records + 3):
+        fake_cluster.unlink("/joe/a")
+    stream = follow(fake_cluster, 11)
+    assert await anext(stream) == Position(11)
+    with pytest.raises(MissingEventsError, match="12 to 13 are missing") as caught:
+        await anext(stream)
+    assert (caught.value.first_txid, caught.value.last_txid) == (12, 13)
+    assert (stream.position, stream.chain) == (13, "joe-2")
+    again = follow(fake_cluster, stream.position, chain=stream.chain)
+    assert len(paths(await take(again, 1 + fake_cluster.press.max_records))) == fake_cluster.press.max_records
 
 
-async def test_a_slow_subscriber_learns_what_it_has_missed() -> None:
+async def test_a_slow_subscriber_learns_what_it_has_missed(fake_cluster: FakeCluster) -> None:
     """GapFlush: also when it reads while records are being trimmed."""
-    async with staged() as fake_cluster:
 
-        async def flow() -> None:
-            for number in range(3000):
-                fake_cluster.unlink(f"/joe/{number}")
-                await asyncio.sleep(0.001)
+    async def flow() -> None:
+        for number in range(3000):
+            fake_cluster.unlink(f"/joe/{number}")
+            await asyncio.sleep(0.001)
 
-        fake_cluster.press.max_records = 30
-        gaps: list[tuple[int | None, int | None, int | None]] = []
-        seen: set[int] = set()
+    fake_cluster.press.max_records = 30
+    gaps: list[tuple[int | None, int | None, int | None]] = []
+    seen: set[int] = set()
 
-        async def subscribe() -> None:
-            while True:
-                stream = follow(fake_cluster)  # from now on: right behind a gap the next one would be certain
-                try:
-                    async for item in stream:
-                        seen.update({item.through_txid} if isinstance(item, ReceivedEvents) else ())
-                        await asyncio.sleep(0.05 if len(seen) % 70 == 0 else 0)
-                except MissingEventsError as exc:
-                    gaps.append((exc.first_txid, exc.last_txid, stream.position))
-
-        async with asyncio.TaskGroup() as tasks:
-            subscribing = tasks.create_task(subscribe())
-            await flow()
-            subscribing.cancel()
-        for first, last, position in gaps:
-            assert first is not None
-            assert last is not None
-            assert position == last
-            assert not seen & set(range(first, last + 1))
-        assert len(seen) > 1000
-        assert len(gaps) > 10
-
-
-async def test_what_was_dropped_is_a_gap_behind_what_came_before() -> None:
-    """GapFlush: in its place; another stream goes on behind it."""
-    async with staged() as fake_cluster:
-        stream = follow(fake_cluster)
-        await anext(stream)
-        fake_cluster.server.disconnect()
-        fake_cluster.unlink("/joe/a")
-        fake_cluster.namenode.unlink("/joe/b")
-        fake_cluster.press.drop(12, 12)
-        fake_cluster.unlink("/joe/c")
-        fake_cluster.server.connect()
-        assert await anext(stream) == received(11, "/joe/a")
-        assert stream.position == 11
-        for _ in range(2):
-            with pytest.raises(MissingEventsError, match="12 to 12 were dropped"):
-                await anext(stream)
-            assert stream.position == 12
-        again = follow(fake_cluster, stream.position, chain=stream.chain)
-        assert await take(again, 2) == [Position(12), received(13, "/joe/c")]
-
-
-async def test_a_corrupt_record_is_a_gap() -> None:
-    """GapFlush: the stream goes on behind it."""
-    async with staged() as fake_cluster:
-        stream = follow(fake_cluster)
-        await anext(stream)
-        fake_cluster.unlink("/joe/a")
-        fake_cluster.press.put(f"{ZNODES.stream('joe')}/11", b"{}")
-        with pytest.raises(MissingEventsError) as caught:
-            await anext(stream)
-        assert (caught.value.first_txid, caught.value.last_txid, stream.position) == (11, 11, 11)
-        again = follow(fake_cluster, stream.position, chain=stream.chain)
-        fake_cluster.unlink("/joe/b")
-        assert await take(again, 2) == [Position(11), received(12, "/joe/b")]
-
-
-async def test_a_filter_removed_is_a_gap_and_then_unknown() -> None:
-    """Whoever subscribed to it learns so."""
-    async with staged() as fake_cluster:
-        stream = follow(fake_cluster)
-        await anext(stream)
-        fake_cluster.press.change_filters({"ann": "/ann/*"})
-        with pytest.raises(MissingEventsError, match="gone"):
-            await anext(stream)
-        with pytest.raises(UnknownFilterError, match="no filter 'joe'; there are: ann") as caught:
-            await anext(follow(fake_cluster, stream.position, chain=stream.chain))
-        assert caught.value.names == ("ann",)
-
-
-async def test_a_filter_made_anew_is_a_gap() -> None:
-    """GapFlush: same name, same glob, but nobody matched it in between."""
-    async with staged() as fake_cluster:
-        stream = follow(fake_cluster)
-        await anext(stream)
-        fake_cluster.server.disconnect()
-        fake_cluster.press.change_filters({})
-        fake_cluster.unlink("/joe/a")
-        fake_cluster.press.change_filters({"joe": "/joe/*"})
-        fake_cluster.unlink("/joe/b")
-        fake_cluster.server.connect()
-        with pytest.raises(MissingEventsError, match="restarted"):
-            await anext(stream)
-        again = follow(fake_cluster, stream.position, chain=stream.chain)
-        with pytest.raises(MissingEventsError, match="matched from transaction 12 on only") as caught:
-            await anext(again)
-        assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
-        assert (again.position, again.chain) == (11, "joe-3")
-        last = follow(fake_cluster, again.position, chain=again.chain)
-        assert await take(last, 2) == [Position(11), received(12, "/joe/b")]
-
-
-async def test_a_log_that_went_back_is_a_gap() -> None:
-    """GapFlush: the transactions that follow are others than those of the same numbers before."""
-    async with staged() as fake_cluster:
-        stream = follow(fake_cluster)
-        await anext(stream)
-        fake_cluster.unlink("/joe/a", "/joe/b")
-        assert await anext(stream) == received(12, "/joe/a", "/joe/b")
-        fake_cluster.namenode.restart(lost=4)
-        fake_cluster.press.begin_anew()
-        with pytest.raises(MissingEventsError, match="went back"):
-            await anext(stream)
-        fake_cluster.unlink("/joe/c", "/joe/d", "/joe/e", "/joe/f")
-        again = follow(fake_cluster, stream.position, chain=stream.chain)
-        with pytest.raises(MissingEventsError, match="the log went back") as caught:
-            await anext(again)
-        assert (caught.value.kind, again.position) == (GapKind.WENT_BACK, 9)
-        last = follow(fake_cluster, again.position, chain=again.chain)
-        assert paths(await take(last, 2)) == ["/joe/c", "/joe/d", "/joe/e", "/joe/f"]
-
-
-async def test_lost_connections_are_survived() -> None:
-    """What was published meanwhile comes, in order and once."""
-    async with staged() as fake_cluster:
-        stream = follow(fake_cluster)
-        await anext(stream)
-        for step in range(60):
-            names = [f"/joe/{step}/{number}" for number in range(1 + step % 5)]
-            names = [
-                name.replace("/joe/", "/joe/n", 1).replace("/", "x").replace("xjoex", "/joe/")
-                for name in names
-            ]
-            for name in names:
-                fake_cluster.unlink(name)
-            await asyncio.sleep(0.0002 * step)
-            fake_cluster.server.disconnect(fake_cluster.session)
-            await asyncio.sleep(0.01 * step)
-            fake_cluster.server.connect()
-            assert paths(await take(stream, len(names))) == names
-
-
-async def test_a_cancelled_wait_has_lost_nothing() -> None:
-    """S3: however often whoever iterates gives up and asks again."""
-    async with staged() as fake_cluster:
-        fake_cluster.press.max_records = 100
-        stream = follow(fake_cluster)
-        seen: list[SubscriptionItem] = []
-        written: list[str] = []
-        for number in range(400):
-            if len(seen) > 0 and len(written) < 40:
-                written.append(f"/joe/{number}")
-                fake_cluster.unlink(written[-1])
+    async def subscribe() -> None:
+        while True:
+            stream = follow(fake_cluster)  # from now on: right behind a gap the next one would be certain
             try:
-                async with asyncio.timeout(0.001 * (number % 20)):
-                    seen.append(await anext(stream))
-            except TimeoutError:
-                continue
-        assert seen[0] == Position(10)
-        assert paths(seen) == written
+                async for item in stream:
+                    seen.update({item.through_txid} if isinstance(item, ReceivedEvents) else ())
+                    await asyncio.sleep(0.05 if len(seen) % 70 == 0 else 0)
+            except MissingEventsError as exc:
+                gaps.append((exc.first_txid, exc.last_txid, stream.position))
+
+    async with asyncio.TaskGroup() as tasks:
+        subscribing = tasks.create_task(subscribe())
+        await flow()
+        subscribing.cancel()
+    for first, last, position in gaps:
+        assert first is not None
+        assert last is not None
+        assert position == last
+        assert not seen & set(range(first, last + 1))
+    assert len(seen) > 1000
+    assert len(gaps) > 10
 
 
-async def test_what_is_away_is_named() -> None:
-    """No such filter, nothing published, no right to read, a definition that cannot be read."""
-    async with staged() as fake_cluster:
-        for name in ("ann", "a/b", "..", ".cache", ""):
-            with pytest.raises(UnknownFilterError, match=r"there are: joe$"):
-                await anext(follow(fake_cluster, name=name))
-        fake_cluster.server.tree.forbidden.add(ZNODES.stream("joe"))
-        with pytest.raises(NotPermittedError, match="ACL"):
-            await anext(follow(fake_cluster))
-        fake_cluster.server.tree.forbidden.clear()
-        fake_cluster.press.put(ZNODES.stream("joe"), b"x")
-        with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
-            await anext(follow(fake_cluster))
-        fake_cluster.press.commit(Delete(ZNODES.stream("joe")))
-        with pytest.raises(ChannelUnavailableError, match="no such znode"):
-            await anext(follow(fake_cluster))
-        fake_cluster.press.put(ZNODES.definition("joe"), b"{}")
-        with pytest.raises(ChannelUnavailableError, match=r"/\.filters/joe: "):
-            await anext(follow(fake_cluster))
-        fake_cluster.server.wipe()
-        with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
-            await anext(follow(fake_cluster))
-
-
-async def test_an_event_takes_two_round_trips_after_its_watch() -> None:
-    """The value, and the record that it names."""
-    async with staged() as fake_cluster:
-        stream = follow(fake_cluster)
-        await anext(stream)
-        for _ in range(3):
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(anext(stream), 0.3)
-            published_at = clock()
-            fake_cluster.unlink("/joe/a")
+async def test_what_was_dropped_is_a_gap_behind_what_came_before(fake_cluster: FakeCluster) -> None:
+    """GapFlush: in its place; another stream goes on behind it."""
+    stream = follow(fake_cluster)
+    await anext(stream)
+    fake_cluster.server.disconnect()
+    fake_cluster.unlink("/joe/a")
+    fake_cluster.namenode.unlink("/joe/b")
+    fake_cluster.press.drop(12, 12)
+    fake_cluster.unlink("/joe/c")
+    fake_cluster.server.connect()
+    assert await anext(stream) == received(11, "/joe/a")
+    assert stream.position == 11
+    for _ in range(2):
+        with pytest.raises(MissingEventsError, match="12 to 12 were dropped"):
             await anext(stream)
-            assert clock() - published_at == pytest.approx(2.5 * fake_cluster.server.latency_s, abs=1e-4)
+        assert stream.position == 12
+    again = follow(fake_cluster, stream.position, chain=stream.chain)
+    assert await take(again, 2) == [Position(12), received(13, "/joe/c")]
 
 
-async def test_a_record_of_nothing_moves_the_position() -> None:
-    """Whoever resumes need not read it again."""
-    async with staged() as fake_cluster:
-        stream = follow(fake_cluster)
+async def test_a_corrupt_record_is_a_gap(fake_cluster: FakeCluster) -> None:
+    """GapFlush: the stream goes on behind it."""
+    stream = follow(fake_cluster)
+    await anext(stream)
+    fake_cluster.unlink("/joe/a")
+    fake_cluster.press.put(f"{ZNODES.stream('joe')}/11", b"{}")
+    with pytest.raises(MissingEventsError) as caught:
         await anext(stream)
-        fake_cluster.namenode.unlink("/x")
-        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 11))
-        assert await anext(stream) == ReceivedEvents((), 11)
-        assert [item async for item in _one(stream, fake_cluster)] == [received(12, "/joe/a")]
+    assert (caught.value.first_txid, caught.value.last_txid, stream.position) == (11, 11, 11)
+    again = follow(fake_cluster, stream.position, chain=stream.chain)
+    fake_cluster.unlink("/joe/b")
+    assert await take(again, 2) == [Position(11), received(12, "/joe/b")]
+
+
+async def test_a_filter_removed_is_a_gap_and_then_unknown(fake_cluster: FakeCluster) -> None:
+    """Whoever subscribed to it learns so."""
+    stream = follow(fake_cluster)
+    await anext(stream)
+    fake_cluster.press.change_filters({"ann": "/ann/*"})
+    with pytest.raises(MissingEventsError, match="gone"):
+        await anext(stream)
+    with pytest.raises(UnknownFilterError, match="no filter 'joe'; there are: ann") as caught:
+        await anext(follow(fake_cluster, stream.position, chain=stream.chain))
+    assert caught.value.names == ("ann",)
+
+
+async def test_a_filter_made_anew_is_a_gap(fake_cluster: FakeCluster) -> None:
+    """GapFlush: same name, same glob, but nobody matched it in between."""
+    stream = follow(fake_cluster)
+    await anext(stream)
+    fake_cluster.server.disconnect()
+    fake_cluster.press.change_filters({})
+    fake_cluster.unlink("/joe/a")
+    fake_cluster.press.change_filters({"joe": "/joe/*"})
+    fake_cluster.unlink("/joe/b")
+    fake_cluster.server.connect()
+    with pytest.raises(MissingEventsError, match="restarted"):
+        await anext(stream)
+    again = follow(fake_cluster, stream.position, chain=stream.chain)
+    with pytest.raises(MissingEventsError, match="matched from transaction 12 on only") as caught:
+        await anext(again)
+    assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
+    assert (again.position, again.chain) == (11, "joe-3")
+    last = follow(fake_cluster, again.position, chain=again.chain)
+    assert await take(last, 2) == [Position(11), received(12, "/joe/b")]
+
+
+async def test_a_log_that_went_back_is_a_gap(fake_cluster: FakeCluster) -> None:
+    """GapFlush: the transactions that follow are others than those of the same numbers before."""
+    stream = follow(fake_cluster)
+    await anext(stream)
+    fake_cluster.unlink("/joe/a", "/joe/b")
+    assert await anext(stream) == received(12, "/joe/a", "/joe/b")
+    fake_cluster.namenode.restart(lost=4)
+    fake_cluster.press.begin_anew()
+    with pytest.raises(MissingEventsError, match="went back"):
+        await anext(stream)
+    fake_cluster.unlink("/joe/c", "/joe/d", "/joe/e", "/joe/f")
+    again = follow(fake_cluster, stream.position, chain=stream.chain)
+    with pytest.raises(MissingEventsError, match="the log went back") as caught:
+        await anext(again)
+    assert (caught.value.kind, again.position) == (GapKind.WENT_BACK, 9)
+    last = follow(fake_cluster, again.position, chain=again.chain)
+    assert paths(await take(last, 2)) == ["/joe/c", "/joe/d", "/joe/e", "/joe/f"]
+
+
+async def test_lost_connections_are_survived(fake_cluster: FakeCluster) -> None:
+    """What was published meanwhile comes, in order and once."""
+    stream = follow(fake_cluster)
+    await anext(stream)
+    for step in range(60):
+        names = [f"/joe/n{step}x{number}" for number in range(1 + step % 5)]
+        for name in names:
+            fake_cluster.unlink(name)
+        await asyncio.sleep(0.0002 * step)
+        fake_cluster.server.disconnect(fake_cluster.session)
+        await asyncio.sleep(0.01 * step)
+        fake_cluster.server.connect()
+        assert paths(await take(stream, len(names))) == names
+
+
+async def test_a_cancelled_wait_has_lost_nothing(fake_cluster: FakeCluster) -> None:
+    """S3: however often whoever iterates gives up and asks again."""
+    fake_cluster.press.max_records = 100
+    stream = follow(fake_cluster)
+    seen: list[SubscriptionItem] = []
+    written: list[str] = []
+    for number in range(400):
+        if len(seen) > 0 and len(written) < 40:
+            written.append(f"/joe/{number}")
+            fake_cluster.unlink(written[-1])
+        try:
+            async with asyncio.timeout(0.001 * (number % 20)):
+                seen.append(await anext(stream))
+        except TimeoutError:
+            continue
+    assert seen[0] == Position(10)
+    assert paths(seen) == written
+
+
+async def test_what_is_away_is_named(fake_cluster: FakeCluster) -> None:
+    """No such filter, nothing published, no right to read, a definition that cannot be read."""
+    for name in ("ann", "a/b", "..", ".cache", ""):
+        with pytest.raises(UnknownFilterError, match=r"there are: joe$"):
+            await anext(follow(fake_cluster, name=name))
+    fake_cluster.server.tree.forbidden.add(ZNODES.stream("joe"))
+    with pytest.raises(NotPermittedError, match="ACL"):
+        await anext(follow(fake_cluster))
+    fake_cluster.server.tree.forbidden.clear()
+    fake_cluster.press.put(ZNODES.stream("joe"), b"x")
+    with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
+        await anext(follow(fake_cluster))
+    fake_cluster.press.commit(Delete(ZNODES.stream("joe")))
+    with pytest.raises(ChannelUnavailableError, match="no such znode"):
+        await anext(follow(fake_cluster))
+    fake_cluster.press.put(ZNODES.definition("joe"), b"{}")
+    with pytest.raises(ChannelUnavailableError, match=r"/\.filters/joe: "):
+        await anext(follow(fake_cluster))
+    fake_cluster.server.wipe()
+    with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
+        await anext(follow(fake_cluster))
+
+
+async def test_an_event_takes_two_round_trips_after_its_watch(fake_cluster: FakeCluster) -> None:
+    """The value, and the record that it names."""
+    stream = follow(fake_cluster)
+    await anext(stream)
+    for _ in range(3):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(stream), 0.3)
+        published_at = clock()
+        fake_cluster.unlink("/joe/a")
+        await anext(stream)
+        assert clock() - published_at == pytest.approx(2.5 * fake_cluster.server.latency_s, abs=1e-4)
+
+
+async def test_a_record_of_nothing_moves_the_position(fake_cluster: FakeCluster) -> None:
+    """Whoever resumes need not read it again."""
+    stream = follow(fake_cluster)
+    await anext(stream)
+    fake_cluster.namenode.unlink("/x")
+    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 11))
+    assert await anext(stream) == ReceivedEvents((), 11)
+    assert [item async for item in _one(stream, fake_cluster)] == [received(12, "/joe/a")]
 
 
 async def _one(

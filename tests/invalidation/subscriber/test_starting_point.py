@@ -4,7 +4,7 @@ import pytest
 
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.errors import GapKind
-from nncache.invalidation.subscriber.starting_point import NoStart, Start, StartAfter, find_start
+from nncache.invalidation.subscriber.starting_point import NoStart, find_start
 
 PUBLISHED = PublishedFilter(
     name="joe", id="now", path_glob="/joe/*", since_txid=100, owner="joe", allowed_subscribers=()
@@ -12,52 +12,49 @@ PUBLISHED = PublishedFilter(
 """Matched behind 100; the last record is one of 150, and everything up to 170 is published."""
 
 
-def start(position: int | None, chain: str | None = None) -> Start:
+def start(position: int | None, chain: str | None = None) -> int | NoStart:
     """Find the start of a stream of this filter."""
     return find_start(PUBLISHED, 150, position=position, chain=chain, through_txid=170)
 
 
-def test_without_a_wish_it_begins_at_the_end() -> None:
+def test_without_a_position_it_begins_at_the_end() -> None:
     """Events from now on: those of transactions behind the last record."""
-    assert start(None) == StartAfter(150)
+    assert start(None) == 150
 
 
 @pytest.mark.parametrize("chain", [None, "now"])
 @pytest.mark.parametrize("position", [100, 101, 149, 150, 151, 170])
 def test_a_position_in_the_stream_is_a_start(position: int, chain: str | None) -> None:
     """Also one behind the last record, as far as it is known that nothing matched since."""
-    assert start(position, chain) == StartAfter(position)
+    assert start(position, chain) == position
 
 
-@pytest.mark.parametrize("chain", [None, "now", "before"])
-def test_before_the_filter_was_there_nothing_was_matched(chain: str | None) -> None:
-    """GapFlush: what is missing is named, and the stream goes on where matching began."""
-    match start(90, chain):
-        case NoStart(failure, go_on_after):
-            assert (failure.first_txid, failure.last_txid, go_on_after) == (91, 100, 100)
-        case other:
-            pytest.fail(f"{other} is no start")
-
-
-def test_a_position_in_another_filter_life_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("position", "chain", "first_txid", "kind", "go_on_after"),
+    [
+        *(
+            pytest.param(
+                90, chain, 91, GapKind.OTHER, 100, id=f"before the filter was there, of chain {chain}"
+            )
+            for chain in (None, "now", "before")
+        ),
+        pytest.param(120, "before", None, GapKind.WENT_BACK, 100, id="in another log"),
+        pytest.param(
+            171, None, None, GapKind.WENT_BACK, 150, id="not published: none can have reached it here"
+        ),
+    ],
+)
+def test_what_is_missing_is_named_and_where_it_goes_on(
+    position: int, chain: str | None, first_txid: int | None, kind: GapKind, go_on_after: int
+) -> None:
     """GapFlush: its transactions may be those of a log that is no more."""
-    match start(120, "before"):
-        case NoStart(failure, go_on_after):
-            assert (failure.kind, go_on_after) == (GapKind.WENT_BACK, 100)
-        case other:
-            pytest.fail(f"{other} is no start")
+    found = start(position, chain)
+    assert isinstance(found, NoStart)
+    failure = found.failure
+    assert (failure.first_txid, failure.kind, found.go_on_after) == (first_txid, kind, go_on_after)
+    assert failure.last_txid == (None if first_txid is None else 100)
 
 
-def test_a_filter_made_anew_at_the_position_goes_on_there() -> None:
+def test_a_filter_made_again_at_the_position_goes_on_there() -> None:
     """Nothing was published between its two runs: nothing is missing."""
-    assert start(100, "before") == StartAfter(100)
-
-
-def test_an_unpublished_position_is_of_another_log() -> None:
-    """GapFlush: nobody can have reached it here."""
-    match start(171):
-        case NoStart(failure, go_on_after):
-            assert (failure.kind, go_on_after) == (GapKind.WENT_BACK, 150)
-            assert "171 is yet to be published" in str(failure)
-        case other:
-            pytest.fail(f"{other} is no start")
+    assert start(100, "before") == 100

@@ -8,7 +8,7 @@ from nncache.hadoop.events import Unlink
 from nncache.invalidation.errors import MissingEventsError, PublisherAwayError, UnknownFilterError
 from nncache.invalidation.subscriber.events import Position, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
-from tests.invalidation.channel.fake_cluster import FakeCluster, play
+from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.virtual_time import clock
 
@@ -26,61 +26,49 @@ async def paths(following: Subscription) -> list[str]:
     return [event.path for event in events if isinstance(event, Unlink)]
 
 
-def test_it_goes_on_behind_a_gap() -> None:
+async def test_it_goes_on_behind_a_gap(fake_cluster: FakeCluster) -> None:
     """The gap is raised once, with its transactions; position and chain are those to go on from."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        following = subscription(fake_cluster)
-        assert await anext(following) == Position(10)
-        fake_cluster.namenode.unlink("/joe/a")
-        fake_cluster.press.drop(11, 11)
-        fake_cluster.unlink("/joe/b")
-        with pytest.raises(MissingEventsError) as raised:
-            await anext(following)
-        assert (raised.value.first_txid, raised.value.last_txid) == (11, 11)
-        assert (following.position, following.chain is not None) == (11, True)
-        assert await anext(following) == Position(11)
-        assert await paths(following) == ["/joe/b"]
-
-    play(story)
-
-
-def test_a_wait_may_be_cancelled() -> None:
-    """Nothing is skipped, also while it waits for the publisher."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        following = subscription(fake_cluster)
+    following = subscription(fake_cluster)
+    assert await anext(following) == Position(10)
+    fake_cluster.namenode.unlink("/joe/a")
+    fake_cluster.press.drop(11, 11)
+    fake_cluster.unlink("/joe/b")
+    with pytest.raises(MissingEventsError) as raised:
         await anext(following)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(3):
-                await anext(following)
-        fake_cluster.unlink("/joe/a")
-        assert await paths(following) == ["/joe/a"]
-        fake_cluster.press.vanish()
-        with pytest.raises(PublisherAwayError):
+    assert (raised.value.first_txid, raised.value.last_txid) == (11, 11)
+    assert (following.position, following.chain is not None) == (11, True)
+    assert await anext(following) == Position(11)
+    assert await paths(following) == ["/joe/b"]
+
+
+async def test_a_wait_may_be_cancelled(fake_cluster: FakeCluster) -> None:
+    """Nothing is skipped, also while it waits for the publisher."""
+    following = subscription(fake_cluster)
+    await anext(following)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(3):
             await anext(following)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(30):
-                await anext(following)
-        fake_cluster.press.appear()
-        fake_cluster.unlink("/joe/b")
-        assert isinstance(await anext(following), Position)
-        assert await paths(following) == ["/joe/b"]
+    fake_cluster.unlink("/joe/a")
+    assert await paths(following) == ["/joe/a"]
+    fake_cluster.press.vanish()
+    with pytest.raises(PublisherAwayError):
+        await anext(following)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(30):
+            await anext(following)
+    fake_cluster.press.appear()
+    fake_cluster.unlink("/joe/b")
+    assert isinstance(await anext(following), Position)
+    assert await paths(following) == ["/joe/b"]
 
-    play(story)
 
-
-def test_what_is_unknown_is_asked_for_again_after_a_pause() -> None:
+async def test_what_is_unknown_is_asked_for_again_after_a_pause(fake_cluster: FakeCluster) -> None:
     """A filter may be added meanwhile."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        following = subscription(fake_cluster, "ann")
-        for _ in range(2):
-            with pytest.raises(UnknownFilterError):
-                await anext(following)
-        fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-        began_at = clock()
-        assert isinstance(await anext(following), Position)
-        assert 0 < clock() - began_at < 2
-
-    play(story)
+    following = subscription(fake_cluster, "ann")
+    for _ in range(2):
+        with pytest.raises(UnknownFilterError):
+            await anext(following)
+    fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+    began_at = clock()
+    assert isinstance(await anext(following), Position)
+    assert 0 < clock() - began_at < 2

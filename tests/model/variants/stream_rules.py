@@ -86,8 +86,8 @@ STREAM_RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="A poll covers its time once everything durable then has been read.",
         module=_CURSOR,
-        old="if self._through >= sync_txid:",
-        new="if self._through >= 0:",
+        old="if self.through_txid >= sync_txid:",
+        new="if self.through_txid >= 0:",
     ),
     Variant(
         name="old-target-covers-the-present",

@@ -20,7 +20,7 @@ _RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="A probe covers its moment once everything up to its transaction has been read.",
         module=_FRESHNESS,
-        old="reached = sum(1 for probe in self._pending if probe.txid <= self._txid)",
+        old="reached = sum(1 for probe in self._pending if probe.txid <= self.txid)",
         new="reached = len(self._pending)",
     ),
     Variant(
@@ -38,7 +38,7 @@ _RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="A record that names another one before it than the last that was read says that some are missing.",
         module=_CHAIN,
-        old="if link.previous > self._txid:",
+        old="if link.previous > self.txid:",
         new="if link.previous < 0:",
     ),
     Variant(
@@ -120,7 +120,7 @@ _RULES: Final = (
         guarantee=Guarantee.GAP_FLUSH,
         rule="Purged transactions are told as dropped.",
         module="invalidation/publisher/pending.py",
-        old="content=Dropped(self._txid + 1, last_txid, reason),",
+        old="content=Dropped(self.txid + 1, last_txid, reason),",
         new="content=Stale(()),",
     ),
     Variant(
@@ -145,8 +145,8 @@ _RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A filter's owner and subscribers read the znodes of that filter, and of no other.",
         module=_ACCESS,
-        old="return self._filters.get(self._filter_name(path), self._common)",
-        new="return merged((*self._common, *(each for acl in self._filters.values() for each in acl)))",
+        old="return self._filters.get(self._filter_name(path), self.common)",
+        new="return merged((*self.common, *(each for acl in self._filters.values() for each in acl)))",
     ),
 )
 

@@ -1,0 +1,11 @@
+"""A publisher's surroundings, in virtual time."""
+
+import pytest
+
+from tests.invalidation.publisher.fake_cluster import FakeCluster, fake_cluster
+
+
+@pytest.fixture
+async def on() -> FakeCluster:
+    """NameNode, ZooKeeper and filters in HDFS."""
+    return fake_cluster()
