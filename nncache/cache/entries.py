@@ -57,16 +57,7 @@ class Directory:
     `positives` counts the entries here that prove the directory to exist.
     """
 
-    __slots__ = (
-        "children",
-        "entries",
-        "grants",
-        "name",
-        "parent",
-        "positives",
-        "status_grants",
-        "tickets",
-    )
+    __slots__ = ("children", "entries", "grants", "name", "parent", "positives", "status_grants", "tickets")
 
     def __init__(self, parent: Directory | None, name: str) -> None:
         self.parent = parent
@@ -223,13 +214,7 @@ class Grant(EvictableItem):
     __slots__ = ("directory", "expires_at", "proven_at", "table")
 
     def __init__(
-        self,
-        directory: Directory,
-        account: Account,
-        *,
-        of_status: bool,
-        proven_at: float,
-        expires_at: float,
+        self, directory: Directory, account: Account, *, of_status: bool, proven_at: float, expires_at: float
     ) -> None:
         super().__init__(account)
         self.directory = directory

@@ -13,10 +13,9 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 from nncache.cache.deferred_writes import DeferredWrites, TwoStepWrite
-from nncache.cache.shared_directory import shared_directory_of
 from nncache.cache.subtrees import Subtrees
 from nncache.hadoop.globs import GlobSet
-from nncache.hadoop.paths import ROOT, parent
+from nncache.hadoop.paths import ROOT, ancestors, depth, parent
 
 _SHARES = 16
 """One caller, and one client address, may have one of so many parts of all windows."""
@@ -95,7 +94,7 @@ class TwoStepWindows:
         self._by_owner: dict[str, OrderedDict[_Window, None]] = {}
         self._aside = DeferredWrites(max_writes=max_windows, share=self._share)
         self._recheck_queue: dict[TwoStepWrite, None] = {}  # in the order in which they came
-        self.on_recheck: Callable[[], None] = _nothing  # called when a NameNode must be asked again
+        self.on_recheck: Callable[[], None] = lambda: None  # called when a NameNode must be asked again
         self._full_until = float("-inf")
 
     def begin(self, write: TwoStepWrite, *, now: float, filters: GlobSet) -> tuple[str, ...] | None:
@@ -108,12 +107,7 @@ class TwoStepWindows:
         return self._place(write, filters)
 
     def answer(
-        self,
-        write: TwoStepWrite,
-        known: TwoStepWrite,
-        *,
-        now: float,
-        filters: GlobSet,
+        self, write: TwoStepWrite, known: TwoStepWrite, *, now: float, filters: GlobSet
     ) -> tuple[str, ...] | None:
         """Put what a NameNode says of a doubtful write in its place; return what is covered now, as `begin` does.
 
@@ -148,9 +142,7 @@ class TwoStepWindows:
 
     def follow(self, filters: GlobSet) -> None:
         """Take note that these are the filters now: some may concern writes that others did not."""
-        for write in reversed(
-            tuple(self._aside)
-        ):  # should there be no room, the oldest are the likeliest to have ended
+        for write in reversed(tuple(self._aside)):  # without room, the oldest are the likeliest to have ended
             place = write.place(filters)
             if place is not None and write.writer.has_right:
                 self._aside.remove(write)
@@ -321,8 +313,18 @@ class TwoStepWindows:
         self._aside.check()
 
 
-def _nothing() -> None:
-    """Do nothing."""
+def shared_directory_of(places: Iterable[str | None]) -> str | None:
+    """Return the directory in which most writes of one owner make something; None if they share no top directory.
+
+    `places` are the directories in which each does, None for the root's own. Where no two writes are in one directory
+    it is the deepest that holds several.
+    """
+    inner = [place for place in places if place is not None and place != ROOT]
+    ((directory, writes),) = Counter(inner).most_common(1) or [(ROOT, 0)]
+    if writes > 1:
+        return directory
+    held = Counter(each for place in inner for each in (place, *ancestors(place)[:-1]))
+    return max((each for each, writes in held.items() if writes > 1), key=depth, default=None)
 
 
 def _is_inside(write: TwoStepWrite, directory: str) -> bool:

@@ -8,9 +8,7 @@ from typing import Final
 from nncache.registry.names import MAX_LABEL_BYTES
 from nncache.registry.paths import COMPONENTS, below, service_path
 from nncache.registry.record import YARN_PERSISTENCE, Endpoint, ServiceRecord, uri_endpoint
-from nncache.registry.targets import (
-    METRICS_API,
-)
+from nncache.registry.targets import METRICS_API
 
 SERVICE: Final = "nncache"
 PLACE: Final = below(service_path(SERVICE), COMPONENTS)

@@ -10,20 +10,14 @@ from typing import Final, TypeAlias
 from nncache.registry import paths
 from nncache.registry.daemon_record import ADMIN_API, WEBHDFS_API
 from nncache.registry.names import MAX_LABEL_BYTES, fault_of_label, fault_of_user
-from nncache.registry.targets import (
-    METRICS_API,
-)
+from nncache.registry.targets import METRICS_API
 
 Labels: TypeAlias = tuple[bytes, ...]
 """A name below the domain that is served, lower case, the last label next to the domain."""
 
 TCP: Final = "_tcp"
 
-LABELS: Final = {
-    WEBHDFS_API: "_webhdfs",
-    METRICS_API: "_prometheus",
-    ADMIN_API: "_nncache-admin",
-}
+LABELS: Final = {WEBHDFS_API: "_webhdfs", METRICS_API: "_prometheus", ADMIN_API: "_nncache-admin"}
 """By API: the label before _tcp. The others follow from the API itself."""
 
 _CLASSPATH: Final = "classpath:"

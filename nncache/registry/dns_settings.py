@@ -59,8 +59,7 @@ class DnsSettings:
         },
     )
     admin: str = field(
-        default="127.0.0.1:9874",
-        metadata={"help": "host:port of the health, readiness and metrics pages."},
+        default="127.0.0.1:9874", metadata={"help": "host:port of the health, readiness and metrics pages."}
     )
 
     def __post_init__(self) -> None:

@@ -133,9 +133,7 @@ class RequestLogs:
 
     def stats(self) -> RequestLogStats:
         """Return the figures so far."""
-        return RequestLogStats(
-            lost={log: writer.lost for log, writer in self._writers.items()},
-        )
+        return RequestLogStats(lost={log: writer.lost for log, writer in self._writers.items()})
 
 
 def _opened(key: str, file: str, clock: Callable[[], float]) -> LineWriter:

@@ -6,7 +6,6 @@ import pytest
 
 from nncache.cache import CacheSettings, Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
 from nncache.cache.deferred_writes import Writer
-from nncache.cache.filters import Filters
 from nncache.hadoop.change import Closed, Opened
 from nncache.hadoop.globs import GlobError
 from tests.cache.cases import ALICE, BOB, TERM, fetch, fill, is_hit, missing, settle
@@ -36,33 +35,6 @@ def served(cache: MetadataCache, path: str) -> Serve:
     decision = cache.lookup(path, ALICE, 1.0)
     assert isinstance(decision, Serve)
     return decision
-
-
-# -- the rule --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("later", GONE)
-def test_a_filter_goes_on_only_with_its_id_and_its_glob(later: Mapping[str, str]) -> None:
-    """Each alone can be there again without having been there all the time."""
-    assert not Filters(FORMER).go_on_in(Filters(later))
-
-
-def test_all_go_on_among_others() -> None:
-    """However many come; and none is gone where there was none."""
-    assert Filters(FORMER).go_on_in(Filters(FORMER))
-    assert Filters(FORMER).go_on_in(Filters(FORMER | {"9": "/a/*"}))
-    assert Filters({}).go_on_in(Filters(FORMER))
-
-
-def test_filters_match_together() -> None:
-    """A path needs one of them; without any, nothing may be kept."""
-    assert Filters(FORMER).globs.names_matching("/a/f") == {"1"}
-    assert not Filters({}).globs.matches("/a/f")
-    with pytest.raises(GlobError):
-        Filters({"1": "/a/{"})
-
-
-# -- what it costs ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("later", GONE)

@@ -2,14 +2,7 @@
 
 import pytest
 
-from nncache.cache import (
-    Conclusion,
-    EntryKind,
-    Failed,
-    Forward,
-    Reason,
-    Serve,
-)
+from nncache.cache import Conclusion, EntryKind, Failed, Forward, Reason, Serve
 from nncache.cache.deferred_writes import Writer
 from nncache.hadoop.change import (
     AccessChanged,
@@ -25,18 +18,7 @@ from nncache.hadoop.change import (
     Touched,
     Vanished,
 )
-from tests.cache.cases import (
-    ALICE,
-    BOB,
-    TERM,
-    fetch,
-    fill,
-    is_hit,
-    make_cache,
-    missing,
-    settle,
-    status,
-)
+from tests.cache.cases import ALICE, BOB, TERM, fetch, fill, is_hit, make_cache, missing, settle, status
 
 KEPT = ("/a", "/a/b", "/a/b/f", "/a/b/g", "/a/c", "/d", "/d/e")
 

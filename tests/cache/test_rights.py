@@ -20,17 +20,7 @@ from nncache.cache import (
 from nncache.cache.rights import MAX_ENDED, Rights
 from nncache.cache.store import Store
 from nncache.hadoop.change import AccessChanged, Touched
-from tests.cache.cases import (
-    ALICE,
-    BOB,
-    CAROL,
-    fetch,
-    fill,
-    is_hit,
-    make_cache,
-    settle,
-    status,
-)
+from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, is_hit, make_cache, settle, status
 
 
 def test_proven_grant_a_stranger_asks_for_himself() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.cache.deferred_writes import TwoStepWrite, Writer
-from nncache.cache.windows import TwoStepWindows
+from nncache.cache.windows import TwoStepWindows, shared_directory_of
 from tests.cache.some_windows import ALL, WINDOW_S, begin, globs, make, of
 
 
@@ -399,3 +399,22 @@ def test_an_alternative_of_two_writes_ends_with_neither() -> None:
     assert windows.open == 3
     assert windows.is_blocked("/b/f", 1.0)
     windows.check()
+
+
+@pytest.mark.parametrize(
+    ("places", "directory"),
+    [
+        (["/a/b", "/a/c", "/a/b"], "/a/b"),
+        (["/a/b", "/a/b", "/d", "/d", "/d"], "/d"),
+        (["/a/b/c", "/a/b/d", "/e"], "/a/b"),
+        (["/a/b/c", "/a/d", "/e"], "/a"),
+        (["/a", "/a/b"], "/a"),
+        (["/a/x", "/b/x", "/", None], None),
+        ([], None),
+    ],
+)
+def test_a_share_falls_on_most_writes_then_the_deepest(
+    places: list[str | None], directory: str | None
+) -> None:
+    """Never the root: it is everybody's."""
+    assert shared_directory_of(places) == directory

@@ -3,13 +3,7 @@
 import pytest
 
 from nncache.coordination.acl import ALL, OPEN, AclEntry, Right, parse_acl_entry
-from nncache.registry.access import (
-    READABLE,
-    AccessPolicy,
-    ZooKeeperIdentity,
-    digest_account,
-    parse_account,
-)
+from nncache.registry.access import READABLE, AccessPolicy, ZooKeeperIdentity, digest_account, parse_account
 
 YARN = ZooKeeperIdentity("sasl", "yarn@EXAMPLE.COM")
 SECURE = AccessPolicy((YARN,), "EXAMPLE.COM")

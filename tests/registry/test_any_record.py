@@ -14,10 +14,7 @@ from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.limits import check_record
 from nncache.registry.record import EntryStatus, RegistryEntry
 from nncache.registry.record_json import encode_record, parse_record
-from nncache.registry.targets import (
-    METRICS_API,
-    targets_of,
-)
+from nncache.registry.targets import METRICS_API, targets_of
 
 _PARTS: Final = (
     *(

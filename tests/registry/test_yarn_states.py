@@ -56,11 +56,7 @@ def container(**fields: object) -> RmReply:
 
 
 def verdict(
-    policy: str,
-    yarn_id: str,
-    answers: dict[str, RmAnswer],
-    terms: Terms = TERMS,
-    manager: Manager = MANAGER,
+    policy: str, yarn_id: str, answers: dict[str, RmAnswer], terms: Terms = TERMS, manager: Manager = MANAGER
 ) -> Verdict | PageNeeded:
     """Judge with these answers."""
     return judge(policy, yarn_id, manager, answers, terms)
