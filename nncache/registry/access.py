@@ -98,11 +98,10 @@ class AccessPolicy:
         """Return the ACL of a user's home entry: the user may add and remove entries, and no more."""
         if self.system is None:
             return OPEN
-        return (*self.system_acl(), self.user_account(user).entry(HOME_RIGHTS))
-
-    def user_account(self, user: str) -> ZooKeeperIdentity:
-        """Return a user's identity."""
-        return ZooKeeperIdentity("sasl", f"{user}@{self.realm}" if self.realm else user)
+        return (
+            *self.system_acl(),
+            AclEntry("sasl", f"{user}@{self.realm}" if self.realm else user, HOME_RIGHTS),
+        )
 
     def faults(self, path: str, acl: Acl) -> Iterator[str]:
         """Yield what is wrong with the ACL of an entry; nothing where the registry is open."""

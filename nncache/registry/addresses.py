@@ -60,13 +60,16 @@ def place_of(address: Address) -> ServiceAddress | None:
         scheme, path = parts.scheme, parts.path
     else:
         host = address.get("host") or address.get("hostname") or ""
-        digits = address.get("port") or ""
-        port = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < len("100000") else 0
+        port = port_of(address.get("port") or "")
         scheme = path = ""
-    if not 0 < port <= MAX_PORT:
-        return None
     named = host_of(host)
-    return None if named is None else ServiceAddress(named, port, scheme, path)
+    return ServiceAddress(named, port, scheme, path) if named is not None and port else None
+
+
+def port_of(text: str) -> int:
+    """Return the port that a text names; 0 if it names none."""
+    port = int(text) if text.isascii() and text.isdigit() and len(text) < len("100000") else 0
+    return port if port <= MAX_PORT else 0
 
 
 def host_of(text: str) -> str | IPv4Address | IPv6Address | None:

@@ -1,5 +1,6 @@
 """What is wrong in a registry: records, names and ACLs."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from nncache.coordination.errors import CoordinationError, NoNodeError
@@ -19,21 +20,21 @@ async def audit_tree(registry: Registry, path: str) -> Mapping[str, tuple[str, .
         RegistryIOError: ZooKeeper does not answer.
     """
     reading = await read_tree(registry, path)
-    faults: dict[str, list[str]] = {broken.path: [broken.why] for broken in reading.unreadable}
+    faults = defaultdict[str, list[str]](list, {broken.path: [broken.why] for broken in reading.unreadable})
     for entry in reading.entries:
         try:
             check_record(entry.path, entry.record, entry.status.size_bytes)
         except InvalidRecordError as error:
-            faults.setdefault(entry.path, []).append(error.what)
+            faults[entry.path].append(error.what)
     everything = sorted({*reading.records, *faults}, key=paths.elements_of)
     for each in everything:
         try:
             paths.writable(each)
         except InvalidPathnameError as error:
-            faults.setdefault(each, []).append(error.what)
+            faults[each].append(error.what)
     if registry.access.is_secure:
         for each, wrong in (await _wrong_acls(registry, everything)).items():
-            faults.setdefault(each, []).extend(wrong)
+            faults[each] += wrong
     return {each: tuple(faults[each]) for each in everything if faults.get(each)}
 
 

@@ -129,18 +129,14 @@ class DnsResponder:
         self._authority = authority
         self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(
             MEMO
-        )  # by all behind the id, and whether over TCP
+        )  # by what follows the id, and is_tcp
         self._memo_of = (-1, False)  # the state of the zone of which it is
-        self._rcodes: Counter[str] = Counter()
+        self.rcodes: Counter[str] = Counter()
+        """Answers so far, by their code."""
         self.unanswered = 0
         """Messages that are none: too short, too long, or answers."""
         self.truncated = 0
         """Answers with TC."""
-
-    @property
-    def rcodes(self) -> Mapping[str, int]:
-        """Answers so far, by their code."""
-        return dict(self._rcodes)
 
     def reply(self, wire: bytes, *, is_tcp: bool) -> bytes | None:
         """Return the answer to a message; None if it gets none."""
@@ -157,7 +153,7 @@ class DnsResponder:
                 return None
             if max(len(wire), len(known.rest)) <= UDP_BYTES:
                 self._memo[key] = known
-        self._rcodes[known.rcode] += 1
+        self.rcodes[known.rcode] += 1
         self.truncated += known.is_truncated
         return wire[:_ID_BYTES] + known.rest
 
@@ -218,7 +214,8 @@ class _Filling:
         if rdtype == ANY:  # one type is enough, and so small an answer helps no attack on a third host
             rdtype = self._any(labels)
         if not labels and rdtype in {SOA, NS}:
-            answer.answer.append(self._rrset(name, [self._soa() if rdtype == SOA else self._ns()]))
+            own = self._soa() if rdtype == SOA else _rdata(NS, self._authority.name_server)
+            answer.answer.append(self._rrset(name, [own]))
             return
         found = self._found(labels, rdtype)
         if LEAST_BYTES * len(found) > self._most:
@@ -256,9 +253,6 @@ class _Filling:
     def _rrset(self, name: Name, found: Iterable[Rdata]) -> RRset:
         return from_rdata_list(name, self._authority.ttl_s, list(found))
 
-    def _ns(self) -> Rdata:
-        return _rdata(NS, self._authority.name_server)
-
     def _soa(self) -> Rdata:
         """Return the start of authority; without a mailbox, the host is named as responsible."""
         authority = self._authority
@@ -269,9 +263,7 @@ class _Filling:
     def _rdata(self, data: Data) -> Rdata:
         match data:
             case Service(port, target):
-                return _rdata(
-                    SRV, 0, 1, port, self._name(target)
-                )  # equal weights: one is as good as any other
+                return _rdata(SRV, 0, 1, port, self._name(target))  # one is as good as any other
             case Pointer(target):
                 return _rdata(PTR, self._name(target))
             case Text(strings):

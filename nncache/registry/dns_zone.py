@@ -39,9 +39,7 @@ class Zone:
         self.changes = 0  # counts up with each
         self._most = MAX_NAME_BYTES - domain_bytes
         self._nodes: dict[Labels, _Node] = {(): _Node()}
-        self._entries: dict[
-            str, tuple[ResourceRecord, ...]
-        ] = {}  # by path; those without records are left out
+        self._entries: dict[str, tuple[ResourceRecord, ...]] = {}  # by path; none without records
 
     @property
     def entries(self) -> int:

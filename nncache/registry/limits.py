@@ -9,7 +9,7 @@ to `MAX_READ_BYTES` (registry/record_json.py).
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from nncache.registry.addresses import MAX_PORT, split_uri
+from nncache.registry.addresses import MAX_PORT, port_of, split_uri
 from nncache.registry.errors import InvalidRecordError
 from nncache.registry.record import (
     HOST_PORT,
@@ -129,12 +129,8 @@ def _faults_of_address(where: str, address: Address, kind: str) -> Iterator[str]
     for names in needed:
         if not any(address.get(name) for name in names):
             yield f"{where} has no {names[0]}, which an address of type {kind} needs"
-    if ("port",) in needed and not _is_port(address.get("port") or ""):
+    if ("port",) in needed and not port_of(address.get("port") or ""):
         yield f"{where}.port is {address.get('port')!r}; it must be a number from 1 to {MAX_PORT}"
-
-
-def _is_port(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 0 < int(text[:6]) <= MAX_PORT and len(text) < 6  # noqa: PLR2004 - digits of MAX_PORT
 
 
 def _too_long(where: str, text: str, most: int) -> Iterator[str]:

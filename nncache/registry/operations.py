@@ -58,9 +58,7 @@ class Registry:
         self.zookeeper = zookeeper
         self.root = root
         self.access = access
-        self._accessors: dict[
-            str, ZooKeeperIdentity
-        ] = {}  # that entries made from now on may be written by, by their id
+        self._accessors: dict[str, ZooKeeperIdentity] = {}  # who may write entries made from now on, by id
 
     async def mknode(self, path: str, *, create_parents: bool = False) -> bool:
         """Make an entry without a record; with `create_parents` those above it, too.
@@ -87,11 +85,8 @@ class Registry:
     ) -> None:
         """Bind a record to a path: make the entry, or with `overwrite` replace its record.
 
-        Args:
-            path: its parent must be there.
-            record: within the limits of `registry/limits.py`.
-            overwrite: replace the record of an entry that is there.
-            version: replace the record only if the entry has this version (`EntryStatus.version`).
+        The entry above it must be there, and the record is within the limits of `registry/limits.py`. With `version`
+        the record is replaced only if the entry has that (`EntryStatus.version`).
 
         Raises:
             InvalidRecordError: the record breaks a limit; nothing was written.
@@ -292,36 +287,28 @@ class Registry:
         try:
             yield
         except CoordinationError as error:
-            raise self._meaning(path, error, missing) from error
+            kind, what = _meaning(error, missing)
+            raise kind(path, what) from error
 
-    def _meaning(self, path: str, error: CoordinationError, missing: str) -> RegistryError:
-        match error:
-            case NoNodeError():
-                return PathNotFoundError(path, missing)
-            case NodeExistsError():
-                return FileAlreadyExistsError(
-                    path, "the entry is there already; overwrite replaces its record"
-                )
-            case NotEmptyError():
-                return PathIsNotEmptyDirectoryError(
-                    path, "there are entries below it; recursive deletes them, too"
-                )
-            case BadVersionError():
-                return RecordChangedError(path, "another client has written it in between; read it again")
-            case NotAllowedError():
-                return NoPathPermissionsError(
-                    path, "ZooKeeper's ACL refuses it to this client; see zookeeper_sasl"
-                )
-            case ZnodeError() if "Ephemerals" in str(error):
-                return NoChildrenForEphemeralsError(
-                    path, "the entry above it is ephemeral, and has none below it"
-                )
-            case ZnodeError():
-                return NoPathPermissionsError(path, str(error))
-            case _:
-                return RegistryIOError(
-                    path, f"ZooKeeper does not answer, so it is not known what was done: {error}"
-                )
+
+def _meaning(error: CoordinationError, missing: str) -> tuple[type[RegistryError], str]:
+    match error:
+        case NoNodeError():
+            return PathNotFoundError, missing
+        case NodeExistsError():
+            return FileAlreadyExistsError, "the entry is there already; overwrite replaces its record"
+        case NotEmptyError():
+            return PathIsNotEmptyDirectoryError, "there are entries below it; recursive deletes them, too"
+        case BadVersionError():
+            return RecordChangedError, "another client has written it in between; read it again"
+        case NotAllowedError():
+            return NoPathPermissionsError, "ZooKeeper's ACL refuses it to this client; see zookeeper_sasl"
+        case ZnodeError() if "Ephemerals" in str(error):
+            return NoChildrenForEphemeralsError, "the entry above it is ephemeral, and has none below it"
+        case ZnodeError():
+            return NoPathPermissionsError, str(error)
+        case _:
+            return RegistryIOError, f"ZooKeeper does not answer, so it is not known what was done: {error}"
 
 
 def status_of(path: str, znode: Znode) -> EntryStatus:

@@ -52,13 +52,9 @@ def selects(record: ServiceRecord, yarn_id: str, policy: str) -> bool:
 def plan_purge(
     entries: Mapping[str, ServiceRecord | None], unreadable: Iterable[str], yarn_id: str, policy: str
 ) -> PurgePlan:
-    """Return what is to be done.
+    """Return what goes of all entries, by path, now that the application, attempt or container `yarn_id` has ended.
 
-    Args:
-        entries: all entries by path; None for one without a record.
-        unreadable: paths of entries whose record is broken, or which could not be read.
-        yarn_id: of what has ended.
-        policy: application, application-attempt or container.
+    None is an entry without a record; `unreadable` are those whose record is broken, or which could not be read.
     """
 
     def goes_along(path: str, top: str) -> bool:

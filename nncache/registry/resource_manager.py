@@ -123,7 +123,7 @@ class ResourceManagers:
         """Return which are active, and what is to be said of the others."""
         found: list[ActiveResourceManager] = []
         complaints: list[str] = []
-        for url, answer in zip(urls, await at_once(self._information, urls), strict=True):
+        for url, answer in zip(urls, await at_once(lambda url: self.ask(url, INFO), urls), strict=True):
             manager = manager_of(answer)
             if isinstance(manager, Undecided):
                 complaints.append(f"{url} ({manager.why})")
@@ -132,9 +132,6 @@ class ResourceManagers:
             else:
                 complaints.append(f"{url} (it is not active)")
         return found, complaints
-
-    async def _information(self, url: str) -> RmAnswer:
-        return await self.ask(url, INFO)
 
     async def _redirect(self, url: str) -> str:
         """Return the URL of the ResourceManager to which one that is standby sends; empty: none."""

@@ -115,13 +115,8 @@ async def read_tree(
 ) -> TreeReading:
     """Return the entries at and below a path; with a query, those alone with an endpoint that it matches.
 
-    Args:
-        registry: is read.
-        path: of the topmost entry.
-        query: what is searched for.
-        after: what is not behind this path is left out; it need not be there.
-        limit: records at most; what is behind the last one is left out.
-        most_bytes: that may be held for it; None: as many as there are.
+    What is not behind the path `after`, which need not be there, is left out; so is what is behind the last of `limit`
+    records. At most `most_bytes` are held for it.
 
     Raises:
         InvalidPathnameError: there can be no such path.

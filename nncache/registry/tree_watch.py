@@ -8,12 +8,13 @@ Below `paths.MAX_ELEMENTS` levels nothing is followed.
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol, TypeAlias
 
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
-from nncache.coordination.watches import Watcher
+from nncache.coordination.watches import WatchedReads, Watcher
 from nncache.coordination.zookeeper import Znode
 from nncache.registry import paths
 from nncache.registry.errors import InvalidRecordError, NoRecordError
@@ -71,24 +72,14 @@ class Current:
 Change: TypeAlias = Present | Removed | WatchGap | Current
 
 
-class WatchedTree(Protocol):
+class WatchedTree(WatchedReads, Protocol):
     """What is needed of a session with ZooKeeper."""
-
-    @property
-    def connection_id(self) -> int:
-        """Counts the connections; watches are lost with theirs."""
 
     async def wait_connected(self, timeout_s: float) -> None:
         """Return when there is a connection. Raises ConnectionLostError."""
 
-    async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode; with a watcher, set a watch on its data. Raises NoNodeError, NotAllowedError."""
-
     async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
         """Return the names of the children; with a watcher, set a watch on them. Raises as `read`."""
-
-    async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Tell whether a znode is there; with a watcher, set a watch either way."""
 
 
 class _Node:
@@ -96,12 +87,8 @@ class _Node:
 
     def __init__(self, path: str, news: "_News") -> None:
         self.path = path
-        self.mark: tuple[int, int] | None = (
-            None  # of the reported data: creation and version; None: not there
-        )
-        self.names: set[str] = (
-            set()
-        )  # of the entries right below it that were there and are not known to be gone
+        self.mark: tuple[int, int] | None = None  # creation and version of the reported data; None: not there
+        self.names = set[str]()  # of the entries right below it that were there and are not known to be gone
         self.data_armed_in = 0  # the connection in which the watch is set; 0: it is not
         self.names_armed_in = 0
         self._news = news
@@ -202,11 +189,9 @@ class TreeWatch:
         self._news.came.clear()
         if self._news.paths:
             return
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_S):
                 await self._news.came.wait()
-        except TimeoutError:
-            return
 
     async def _wait_connected(self) -> None:
         while True:

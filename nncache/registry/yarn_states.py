@@ -37,7 +37,7 @@ _ATTEMPT_RUNS: Final = frozenset(
     {"NEW", "SUBMITTED", "SCHEDULED", "ALLOCATED_SAVING", "ALLOCATED", "LAUNCHED", _RUNNING, "FINISHING"}
 )
 _CONTAINER_RUNS: Final = frozenset({"NEW", _RUNNING})
-_CONTAINER_ENDED: Final = "COMPLETE"
+_CONTAINER_ENDED: Final = frozenset({"COMPLETE"})
 
 _MS: Final = 1000
 
@@ -145,14 +145,9 @@ def manager_of(answer: RmAnswer) -> Manager | Undecided:
 def judge(
     policy: str, yarn_id: str, manager: Manager, answers: Mapping[str, RmAnswer], terms: Terms
 ) -> Verdict | PageNeeded:
-    """Return whether what `policy` names, of this id, has ended.
+    """Return whether what a record goes with has ended, by its yarn:persistence (not permanent) and its yarn:id.
 
-    Args:
-        policy: the yarn:persistence of a record that is not permanent.
-        yarn_id: its yarn:id.
-        manager: the active ResourceManager.
-        answers: what it has answered, by page.
-        terms: what the operator has decided.
+    `answers` is what the active ResourceManager has answered, by page.
     """
     if policy not in _IDS:
         return Undecided(
@@ -196,16 +191,11 @@ def _of_application(
     if _is_unknown(answer):
         return _of_forgotten(application, timestamp, manager, terms)
     described = _part(answer, "app")
-    state = _text(described.get("state"))
     if answer.status != HTTPStatus.OK or described.get("id") != application:
         return _odd(application, answer)
     if described.get("clusterId") != manager.started_on:
         return Undecided("another ResourceManager has answered than the one that was found to be active")
-    if state in _ENDED:
-        return HasEnded(f"{application} is {state}")
-    if state in _APPLICATION_RUNS:
-        return Runs(f"{application} is {state}")
-    return Undecided(f"{application} is in the unknown state {state!r}")
+    return _by_state(application, _text(described.get("state")), _APPLICATION_RUNS)
 
 
 def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Terms) -> Verdict:
@@ -252,12 +242,7 @@ def _of_attempt(yarn_id: str, number: int, attempts: Mapping[int, _Attempt]) -> 
         return HasEnded(f"{later.id} has followed {yarn_id}")
     if number not in attempts:
         return Undecided(f"the ResourceManager does not know {yarn_id}")
-    state = attempts[number].state
-    if state in _ENDED:
-        return HasEnded(f"{yarn_id} is {state}")
-    if state in _ATTEMPT_RUNS:
-        return Runs(f"{yarn_id} is {state}")
-    return Undecided(f"{yarn_id} is in the unknown state {state!r}")
+    return _by_state(yarn_id, attempts[number].state, _ATTEMPT_RUNS)
 
 
 def _of_container(
@@ -274,12 +259,15 @@ def _of_container(
     described = _part(answer, "container") or _document(answer)  # Hadoop 3.5.0; 3.4.1
     if answer.status != HTTPStatus.OK or described.get("containerId") != container:
         return _odd(container, answer)
-    state = _text(described.get("containerState"))
-    if state == _CONTAINER_ENDED:
-        return HasEnded(f"{container} is {state}")
-    if state in _CONTAINER_RUNS:
-        return Runs(f"{container} is {state}")
-    return Undecided(f"{container} is in the unknown state {state!r}")
+    return _by_state(container, _text(described.get("containerState")), _CONTAINER_RUNS, _CONTAINER_ENDED)
+
+
+def _by_state(what: str, state: str, runs: frozenset[str], ended: frozenset[str] = _ENDED) -> Verdict:
+    if state in ended:
+        return HasEnded(f"{what} is {state}")
+    if state in runs:
+        return Runs(f"{what} is {state}")
+    return Undecided(f"{what} is in the unknown state {state!r}")
 
 
 def _odd(what: str, answer: RmReply) -> Undecided:
