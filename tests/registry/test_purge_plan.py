@@ -11,15 +11,11 @@ from nncache.registry.purge_plan import (
     selects,
 )
 from nncache.registry.record import ServiceRecord
+from tests.registry.samples import yarn_record as of
 
 APPLICATION = "application_1408631738011_0001"
 ENDED = "1408631738011_0001"
 CONTAINER = "container_e17_1408631738011_0001_01_000002"
-
-
-def of(policy: str, yarn_id: str) -> ServiceRecord:
-    """Return a record with this policy."""
-    return ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from nncache.registry.resource_manager import ActiveResourceManager, ResourceMan
 from nncache.registry.yarn_states import Terms
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 from tests.registry.samples import fake_registry
+from tests.registry.samples import yarn_record as of
 
 ENDED = "application_1408631738011_0001"
 RUNS = "application_1408631738011_0002"
@@ -28,11 +29,6 @@ UNKNOWN = "application_1408631738011_0003"
 ATTEMPT = "appattempt_1408631738011_0002_000001"
 LIVE = "container_1408631738011_0002_01_000002"
 COMPLETE = "container_1408631738011_0002_01_000003"
-
-
-def of(policy: str, yarn_id: str) -> ServiceRecord:
-    """Return a record with this policy."""
-    return ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
 
 
 @pytest.fixture

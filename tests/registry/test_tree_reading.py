@@ -10,7 +10,6 @@ from nncache.coordination.acl import AclEntry, Right
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.zookeeper import Create, Delete
 from nncache.registry import tree_reading
-from nncache.registry.access import AccessPolicy
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import (
     InvalidPathnameError,
@@ -26,7 +25,7 @@ from nncache.registry.record import ServiceRecord, Unreadable, uri_endpoint
 from nncache.registry.record_json import MAX_READ_BYTES, encode_record, parse_record
 from nncache.registry.tree_reading import read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.registry.samples import WEBHDFS, fake_registry
+from tests.registry.samples import WEBHDFS, fake_registry, registry_over
 
 HBASE = ServiceRecord(external=(uri_endpoint("org.apache.hbase", "REST", "http://h/"),))
 BROKEN = b'{"type":"JSONServiceRecord","x":"org.apache.hbase"'
@@ -136,13 +135,10 @@ async def test_a_path_that_is_not_there_is_an_error(registry: Registry) -> None:
 
 async def test_what_may_not_be_read_is_named_or_an_error() -> None:
     """Children that may not be listed are named; data that may not be read end the reading."""
-    server = FakeZooKeeper(asyncio.get_running_loop().time)
-    registry = Registry(server.session(), "/registry", AccessPolicy())
+    registry = fake_registry()
     await registry.make_root()
-    await registry.bind("/services/hdfs", WEBHDFS)
-    session = registry.zookeeper
     none = (AclEntry("sasl", "yarn", Right.READ),)
-    await session.set_acl("/registry/services", none, 0)
+    await registry.zookeeper.set_acl("/registry/services", none, 0)
     with pytest.raises(RegistryIOError, match="ACL refuses"):
         await read_tree(registry, "/")
 
@@ -157,11 +153,7 @@ class Cut(FakeSession):
 
 async def test_a_lost_connection_is_one_error() -> None:
     """However many calls were under way."""
-    server = FakeZooKeeper(asyncio.get_running_loop().time)
-    session = Cut(server)
-    session.connect(77)
-    registry = Registry(session, "/registry", AccessPolicy())
-    await registry.make_root()
+    registry = await registry_over(Cut(FakeZooKeeper(asyncio.get_running_loop().time)))
     with pytest.raises(RegistryIOError, match="could not be read"):
         await read_tree(registry, "/")
 
@@ -178,11 +170,7 @@ class Vanishing(FakeSession):
 
 async def test_what_goes_meanwhile_is_passed_over() -> None:
     """It was there, and nothing is below it."""
-    server = FakeZooKeeper(asyncio.get_running_loop().time)
-    session = Vanishing(server)
-    session.connect(77)
-    registry = Registry(session, "/registry", AccessPolicy())
-    await registry.make_root()
+    registry = await registry_over(Vanishing(FakeZooKeeper(asyncio.get_running_loop().time)))
     await registry.mknode("/users/joe")
     reading = await read_tree(registry, "/")
     assert [status.path for status in reading.bare] == ["/", "/services", "/users"]

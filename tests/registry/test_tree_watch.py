@@ -190,70 +190,15 @@ async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperS
     assert set(view.records) == {"/", paths.USERS, paths.SERVICES}
 
 
-class Scripted:
-    """A session in which an entry is deleted, and made again as soon as it was seen to be gone."""
-
-    connection_id = 1
-
-    def __init__(self) -> None:
-        self.zxid = 1  # of the entry /services/x; 0: it is not there
-        self.made_again = asyncio.Event()
-        self.made_again.set()
-        self._watchers: dict[str, Watcher] = {}
-
-    def delete(self) -> None:
-        """Delete it; both watches fire."""
-        self.zxid = 0
-        self.made_again.clear()
-        for fire in [self._watchers.pop("/r/services/x"), self._watchers.pop("/r/services names")]:
-            fire()
-
-    async def wait_connected(self, timeout_s: float) -> None:
-        """It is."""
-
-    async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode; the entry is made again once it was seen to be gone."""
-        is_entry = path == "/r/services/x"
-        if is_entry and not self.zxid:
-            self.zxid = 2
-            self.made_again.set()
-            raise NoNodeError(path)
-        if watcher is not None:
-            self._watchers[path] = watcher
-        zxid = self.zxid if is_entry else 1
-        return Znode(path=path, data=b"", version=0, created_zxid=zxid, children=0, owner_session=0)
-
-    async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
-        """Return the names, as they are when the entry is there."""
-        await self.made_again.wait()
-        if watcher is not None:
-            self._watchers[f"{path} names"] = watcher
-        return ("x",) if path == "/r/services" else ()
-
-    async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """It is."""
-        return True
-
-
-async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
-    """It was gone when it was read, and there again when its parent's list was."""
-    session = Scripted()
-    changes = TreeWatch(session, "/r", "/services").changes()
-    async with asyncio.timeout(HANG_S):
-        first = [await anext(changes) for _ in range(3)]
-        assert first[2] == Current()
-        session.delete()
-        reported: list[Change] = []
-        while not reported or reported[-1] != Current():
-            reported.append(await anext(changes))
-    assert Removed("/services/x") in reported
-    assert [change.status.path for change in reported if isinstance(change, Present)] == ["/services/x"]
-
-
 class Flat:
-    """A session with a tree that a test changes at once, as other clients do; it has no delay."""
+    """A session with a tree that a test changes at once, as other clients do; it has no delay.
+
+    Attributes:
+        made_again: the path of an entry that another client makes again when it was just seen to be gone.
+    """
 
     connection_id = 1
+    made_again = ""
 
     def __init__(self) -> None:
         self.below: dict[str, set[str]] = {"/r": set()}  # by path of ZooKeeper
@@ -289,6 +234,8 @@ class Flat:
         """Return a znode."""
         self.reads += 1
         if path not in self.below:
+            if path == self.made_again:
+                self.make(path)
             raise NoNodeError(path)
         if watcher is not None:
             self._watchers[path] = watcher
@@ -308,13 +255,27 @@ class Flat:
         return path in self.below
 
 
-async def told_until_current(changes: AsyncIterator[Change]) -> list[Change]:
+async def reported_until_current(changes: AsyncIterator[Change]) -> list[Change]:
     """Return the changes until all have been told."""
     reported: list[Change] = []
     async with asyncio.timeout(HANG_S):
         while not reported or reported[-1] != Current():
             reported.append(await anext(changes))
     return reported
+
+
+async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
+    """It was gone when it was read, and there again when its parent's list was."""
+    session = Flat()
+    for path in ("/r/services", "/r/services/x"):
+        session.make(path)
+    session.made_again = "/r/services/x"
+    changes = TreeWatch(session, "/r", "/services").changes()
+    await reported_until_current(changes)
+    session.remove("/r/services/x")
+    reported = await reported_until_current(changes)
+    assert Removed("/services/x") in reported
+    assert [change.status.path for change in reported if isinstance(change, Present)] == ["/services/x"]
 
 
 async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +297,7 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
                 session.make(f"{top}/e{number}")
         watch = TreeWatch(session, "/r", "/")
         changes = watch.changes()
-        assert len(await told_until_current(changes)) == 2 * many + 4
+        assert len(await reported_until_current(changes)) == 2 * many + 4
         session.remove("/r/gone")
         steps.clear()
         session.reads = 0
@@ -351,7 +312,7 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(other(is_over))
-            reported = await told_until_current(changes)
+            reported = await reported_until_current(changes)
             is_over.set()
         assert sum(isinstance(change, Removed) for change in reported) == many + 1
         assert watch.watched == many + 2
@@ -368,7 +329,7 @@ async def test_what_is_too_deep_is_not_followed() -> None:
         path += "/c"
         session.make(path)
     watch = TreeWatch(session, "/r", "/")
-    reported = await told_until_current(watch.changes())
+    reported = await reported_until_current(watch.changes())
     present = {each.status.path: each.fault for each in reported if isinstance(each, Present)}
     assert len(present) == watch.watched == session.reads == paths.MAX_ELEMENTS + 1
     assert {path: fault for path, fault in present.items() if fault} == {
