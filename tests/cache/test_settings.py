@@ -29,8 +29,3 @@ def test_a_wrong_value_names_its_key(key: str, value: Any) -> None:
         CacheSettings(**{key: value})
     assert caught.value.key == key
     assert key in str(caught.value)
-
-
-def test_the_defaults_are_allowed() -> None:
-    """What stands in the documentation can be started."""
-    assert CacheSettings(glob=("/user/*/workflow/*/_SUCCESS",)).max_staleness_s == 3.0

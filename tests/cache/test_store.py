@@ -137,9 +137,10 @@ def odd_fields(store: Store, n: int) -> None:
         odd_fields,
     ],
 )
-def test_what_is_counted_is_within_a_factor_of_what_is_taken(shape: Callable[[Store, int], None]) -> None:
+def test_what_is_counted_is_within_a_factor_of_what_is_taken(
+    store: Store, shape: Callable[[Store, int], None]
+) -> None:
     """The bound in bytes is one: within a factor of 1.3 of what CPython takes, whatever fills the cache."""
-    store = Store(max_bytes=10**9, max_items=10**9)
     gc.collect()
     tracemalloc.start()
     for n in range(5_000):
@@ -340,9 +341,8 @@ def test_a_hit_goes_when_room_is_needed() -> None:
     store.check()
 
 
-def test_a_slice_is_bounded_for_many_small_directories() -> None:
+def test_a_slice_is_bounded_for_many_small_directories(store: Store) -> None:
     """Deep trees with one entry each must not make one slice long."""
-    store = Store(max_bytes=10**9, max_items=10**9)
     for n in range(10):
         keep(store, f"/{n}" + "/x" * 100 + "/f", grant=False)
     store.forget_all()

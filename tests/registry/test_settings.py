@@ -19,12 +19,6 @@ from nncache.registry.settings import (
 from nncache.registry.yarn_states import Terms
 
 
-def test_an_open_registry_at_hadoops_root_is_the_default() -> None:
-    """As Hadoop has it."""
-    assert RegistrySettings().registry_root == "/registry"
-    assert RegistrySettings().access == AccessPolicy()
-
-
 def test_a_secure_registry_has_system_accounts_in_a_realm() -> None:
     """Hadoop's, unless others are named."""
     settings = RegistrySettings(registry_secure=True, registry_realm="R")
