@@ -7,6 +7,7 @@ still attached to the root; see `cache/tree.py`.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from typing import Any, Final, NoReturn
 
@@ -233,6 +234,7 @@ class Grant(EvictableItem):
         return self.account.caller
 
 
+@dataclass(slots=True, eq=False)
 class Ticket:
     """A question on its way to the NameNode; its reply may be kept only while nothing spoils it.
 
@@ -243,44 +245,23 @@ class Ticket:
         joinable: whether others may have the reply.
         is_thorough: whether a file's being closed is asked even if its status is kept: the caller wants to know
             again (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
-        cost: bytes it takes.
     """
 
-    __slots__ = (
-        "asked_at",
-        "caller",
-        "cost",
-        "directory",
-        "is_thorough",
-        "joinable",
-        "name",
-        "number",
-        "path",
-        "spoiled",
-    )
+    directory: Directory
+    path: str
+    name: str
+    caller: Caller
+    _: KW_ONLY
+    asked_at: float
+    number: int
+    joinable: bool
+    is_thorough: bool = False
+    spoiled: bool = False
 
-    def __init__(
-        self,
-        directory: Directory,
-        path: str,
-        name: str,
-        caller: Caller,
-        *,
-        asked_at: float,
-        number: int,
-        joinable: bool,
-        is_thorough: bool = False,
-    ) -> None:
-        self.directory = directory
-        self.path = path
-        self.name = name
-        self.caller = caller
-        self.asked_at = asked_at
-        self.number = number
-        self.joinable = joinable
-        self.is_thorough = is_thorough
-        self.spoiled = False
-        self.cost = TICKET_BYTES + text_bytes(path) + text_bytes(name)
+    @property
+    def cost(self) -> int:
+        """Bytes it takes."""
+        return TICKET_BYTES + text_bytes(self.path) + text_bytes(self.name)
 
     def finds_unchanged(self, reply: Reply) -> bool:
         """Whether the new status equals the cached one: then isFileClosed need not be asked.

@@ -13,11 +13,7 @@ GrantScope = Literal["per_directory", "per_path"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
-    """Limits and promises of one cache.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """Limits and promises of one cache. Raises SettingError if a value is outside what its key allows."""
 
     glob: tuple[str, ...] = field(
         default=(),

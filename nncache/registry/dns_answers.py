@@ -5,19 +5,12 @@ RFC 6891 (EDNS), RFC 8482 (ANY), RFC 9619 (one question).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final, assert_never
 
 import dns.message
-import dns.rdtypes.ANY.NS
-import dns.rdtypes.ANY.PTR
-import dns.rdtypes.ANY.SOA
-import dns.rdtypes.ANY.TXT
-import dns.rdtypes.IN.A
-import dns.rdtypes.IN.AAAA
-import dns.rdtypes.IN.SRV
 from cachetools import LRUCache
 from dns.exception import DNSException
 from dns.flags import AA, QR, TC
@@ -26,7 +19,7 @@ from dns.name import Name
 from dns.name import from_text as name_of
 from dns.opcode import QUERY
 from dns.rcode import BADVERS, FORMERR, NOTIMP, NXDOMAIN, REFUSED, SERVFAIL, Rcode, to_text
-from dns.rdata import Rdata
+from dns.rdata import Rdata, get_rdata_class
 from dns.rdataclass import ANY as ANY_CLASS
 from dns.rdataclass import IN
 from dns.rdatatype import AAAA, ANY, AXFR, IXFR, NS, PTR, SOA, SRV, TXT, A, RdataType, is_metatype
@@ -72,15 +65,6 @@ _KINDS: Final[Mapping[RdataType, type[Data]]] = {
     PTR: Pointer,
     SRV: Service,
     TXT: Text,
-}
-_CLASSES: Final[Mapping[RdataType, Callable[..., Rdata]]] = {
-    A: dns.rdtypes.IN.A.A,
-    AAAA: dns.rdtypes.IN.AAAA.AAAA,
-    NS: dns.rdtypes.ANY.NS.NS,
-    PTR: dns.rdtypes.ANY.PTR.PTR,
-    SOA: dns.rdtypes.ANY.SOA.SOA,
-    SRV: dns.rdtypes.IN.SRV.SRV,
-    TXT: dns.rdtypes.ANY.TXT.TXT,
 }
 _TYPES: Final = {kind: rdtype for rdtype, kind in _KINDS.items()}
 
@@ -279,7 +263,8 @@ class _Filling:
 
 
 def _rdata(rdtype: RdataType, *fields: object) -> Rdata:
-    return _CLASSES[rdtype](IN, rdtype, *fields)
+    made: Rdata = get_rdata_class(IN, rdtype)(IN, rdtype, *fields)
+    return made
 
 
 def _refusal(query: Message, rcode: Rcode) -> Message:

@@ -15,11 +15,7 @@ MAX_TTL_S: Final = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DnsSettings:
-    """One zone, and where it is served.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """One zone, and where it is served. Raises SettingError if a value is outside what its key allows."""
 
     domain: str = field(
         default="",

@@ -32,11 +32,7 @@ class EndpointQuery:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read FIELD=VALUE.
-
-        Raises:
-            ValueError: it is invalid; says what is allowed.
-        """
+        """Read FIELD=VALUE. Raises ValueError if it is invalid; says what is allowed."""
         name, separator, value = text.partition("=")
         if not separator or name not in FIELDS or not value:
             raise ValueError(

@@ -18,11 +18,7 @@ _ROOT: Final = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySettings:
-    """One registry.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """One registry. Raises SettingError if a value is outside what its key allows."""
 
     registry_root: str = field(
         default="/registry",
@@ -73,11 +69,7 @@ class RegistrySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateSettings:
-    """How fast a client changes the registry.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """How fast a client changes the registry. Raises SettingError if a value is outside what its key allows."""
 
     registry_updates_per_s: float = field(
         default=100.0,
@@ -132,11 +124,7 @@ class RegistrationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaperSettings:
-    """Which YARN says what has ended.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """Which YARN says what has ended. Raises SettingError if a value is outside what its key allows."""
 
     yarn_rm: tuple[str, ...] = field(
         default=(),

@@ -80,11 +80,7 @@ class _Walk:
     bytes_held: int = 0
 
     def keep(self, path: str, znode: Znode) -> None:
-        """Keep what the answer may need of an entry.
-
-        Raises:
-            TooMuchDataError: it is more than may be held.
-        """
+        """Keep what the answer may need of an entry. Raises TooMuchDataError if it is more than may be held."""
         self.bytes_held += ENTRY_BYTES
         if self.query is None or self.query.is_possible_in(znode.data):
             self.bytes_held += len(znode.data)

@@ -145,11 +145,7 @@ class TreeWatch:
         return len(self._nodes)
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Yield what is there, then each change; without end.
-
-        Raises:
-            NotAllowedError: an ACL refuses to be read.
-        """
+        """Yield what is there, then each change; without end. Raises NotAllowedError if an ACL refuses to be read."""
         loop = asyncio.get_running_loop()
         read_at = -REREAD_S
         is_current = False

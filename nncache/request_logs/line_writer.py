@@ -52,11 +52,7 @@ class LineWriter:
         gather_s: float = GATHER_S,
         close_s: float = CLOSE_S,
     ) -> None:
-        """Open the destination.
-
-        Raises:
-            OSError: it cannot be appended to.
-        """
+        """Open the destination. Raises OSError if it cannot be appended to."""
         self._destination = destination
         self._max_waiting_bytes = max_waiting_bytes
         self._gather_s = gather_s

@@ -88,11 +88,7 @@ class RequestLogs:
     """The logs, from the opening of their files to the last line."""
 
     def __init__(self, settings: RequestLogSettings, clock: Callable[[], float]) -> None:
-        """Open them.
-
-        Raises:
-            SettingError: a file cannot be appended to.
-        """
+        """Open them. Raises SettingError if a file cannot be appended to."""
         self._writers = dict[str, LineWriter]()
         for log, file in (("access", settings.access_log), ("audit", settings.audit_log)):
             if file:
