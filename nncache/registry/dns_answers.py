@@ -263,7 +263,7 @@ class _Filling:
 
 
 def _rdata(rdtype: RdataType, *fields: object) -> Rdata:
-    made: Rdata = get_rdata_class(IN, rdtype)(IN, rdtype, *fields)
+    made: Rdata = get_rdata_class(IN, rdtype)(IN, rdtype, *fields)  # type: ignore[no-untyped-call]  # dnspython's
     return made
 
 
