@@ -1,7 +1,5 @@
 """A bound on memory that keeps what is asked for often, and charges each caller for it."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from math import inf

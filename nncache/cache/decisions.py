@@ -1,7 +1,5 @@
 """What the cache tells its shell to do, and what the shell reports back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from math import inf

@@ -3,8 +3,6 @@
 Either they concern no filter, or their caller had no right to carry out the second step when the redirect came.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -58,7 +56,7 @@ class TwoStepWrite:
         """The topmost path that it may make."""
         return self.path if self.topmost_missing is None else self.topmost_missing
 
-    def known(self, topmost_missing: str | None, *, has_right: bool) -> TwoStepWrite:
+    def known(self, topmost_missing: str | None, *, has_right: bool) -> "TwoStepWrite":
         """Return it as a NameNode has reported it."""
         writer = replace(self.writer, has_right=has_right, is_known=True)
         return replace(self, topmost_missing=topmost_missing, writer=writer)

@@ -4,8 +4,6 @@ An entry or grant lives in one `Directory` of the tree and is good only as long 
 still attached to the root; see `cache/tree.py`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
@@ -60,7 +58,7 @@ class Directory:
 
     __slots__ = ("children", "entries", "grants", "name", "parent", "positives", "status_grants", "tickets")
 
-    def __init__(self, parent: Directory | None, name: str) -> None:
+    def __init__(self, parent: "Directory | None", name: str) -> None:
         self.parent = parent
         self.name = name
         self.children: dict[str, Directory] = NOTHING
@@ -70,14 +68,14 @@ class Directory:
         self.tickets: dict[str, list[Ticket]] = NOTHING
         self.positives = 0
 
-    def add_child(self, name: str) -> Directory:
+    def add_child(self, name: str) -> "Directory":
         """Make a directory below this one."""
         if self.children is NOTHING:
             self.children = {}
         child = self.children[name] = Directory(self, name)
         return child
 
-    def add_entry(self, entry: Entry) -> None:
+    def add_entry(self, entry: "Entry") -> None:
         """Put an outcome in its place; there must be none yet."""
         assert entry.name not in self.entries
         if self.entries is NOTHING:
@@ -85,13 +83,13 @@ class Directory:
         self.entries[entry.name] = entry
         self.positives += not entry.is_missing
 
-    def add_ticket(self, ticket: Ticket) -> None:
+    def add_ticket(self, ticket: "Ticket") -> None:
         """Take note of a question."""
         if self.tickets is NOTHING:
             self.tickets = {}
         self.tickets.setdefault(ticket.name, []).append(ticket)
 
-    def table(self, *, of_status: bool) -> dict[Caller, Grant]:
+    def table(self, *, of_status: bool) -> "dict[Caller, Grant]":
         """Return the table for a right to see the directory's own status, or else to traverse it."""
         if of_status:
             if self.status_grants is NOTHING:
@@ -136,7 +134,7 @@ class Entry(EvictableItem):
 
     def __init__(
         self,
-        ticket: Ticket,
+        ticket: "Ticket",
         reply: Reply,
         account: Account,
         *,

@@ -1,7 +1,5 @@
 """Why a path is or is not answered from memory."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass

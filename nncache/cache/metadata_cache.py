@@ -5,8 +5,6 @@ that never goes back), carry out what `lookup` returns and report back through `
 of the NameNode's edits calls `open_stream`, `apply`, `cover` and `close_stream`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, assert_never

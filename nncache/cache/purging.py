@@ -4,8 +4,6 @@ A purge is a change like those of the edits (`MetadataCache.apply`): entries and
 not kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeAlias
 

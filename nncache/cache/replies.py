@@ -1,7 +1,5 @@
 """Replies and header fields that many entries have in common, kept once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, assert_never

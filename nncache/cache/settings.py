@@ -1,7 +1,5 @@
 """What an operator may choose about the cache."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 

@@ -5,8 +5,6 @@ object; a text's are those of the interpreter that runs. `tests/cache/test_store
 interpreter takes, `make bench-memory` with the resident memory of a process.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Final
 

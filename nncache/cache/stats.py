@@ -1,7 +1,5 @@
 """The cache's figures, counted in place; what is handed out is a copy."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass, field

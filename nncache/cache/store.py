@@ -1,7 +1,5 @@
 """What is kept, and how it is forgotten: tree, memory bound and count of forgettings."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 from itertools import islice

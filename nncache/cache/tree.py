@@ -5,8 +5,6 @@ end at the root? A change of a directory therefore forgets everything below it i
 lies below: its node is cut off. What was cut off is taken apart later, in slices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from nncache.cache.entries import Directory, Entry, EntryKind, Grant

@@ -4,8 +4,6 @@ Pure. A watch is touched at least once by each change that makes its path's stat
 be touched by others as well: who watches asks again, and finds that nothing has changed.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from typing import assert_never

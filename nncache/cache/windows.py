@@ -4,8 +4,6 @@ A redirected CREATE or APPEND is carried out by a DataNode, some time after the 
 Until its end is known, nothing that it makes stale may be served or kept (guarantee OwnWrites).
 """
 
-from __future__ import annotations
-
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace

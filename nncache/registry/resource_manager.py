@@ -57,14 +57,10 @@ class ResourceManagers:
         tls: ssl.SSLContext | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """Ask over this session.
+        """Ask over this session, whose cookies and logins are used.
 
-        Args:
-            http: whose cookies and logins are used.
-            urls: scheme, host and port of each, without a slash at the end.
-            user: the user of queries where authentication is simple; empty: the server's default user.
-            tls: whose certificates are believed; None: the operating system's.
-            timeout_s: for one answer.
+        Each URL is scheme, host and port. An empty `user`, of simple authentication, is the server's default user;
+        without `tls` the operating system's certificates are believed.
         """
         self._http = http
         self._urls = tuple(urls)

@@ -61,8 +61,9 @@ async def test_drawn_records_are_resolved_by_the_other_client(
         for theirs in (resolved, in_java(hadoop, record)):
             client.bind(path, theirs, OVERWRITE)
             found = await registry.zookeeper.get(registry.znode(path))
-            assert await registry.resolve(path) == record, where
-            assert encode_record(record) == sorted_attributes(found.data), where
+            read = await registry.resolve(path)
+            assert read == record, where
+            assert encode_record(read) == sorted_attributes(found.data), where
 
 
 async def test_what_hadoops_own_tests_write(hadoop: Any, registry: Registry, client: Any) -> None:
