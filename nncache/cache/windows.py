@@ -65,7 +65,7 @@ class TwoStepWindows:
     each caller and address their share, and what was not asked about its ancestors then is not known of it later.
 
     Each caller and each address has a share of the windows. Where it is used up, the directory in which most of their
-    writes are under way is covered in place of these: the greedy lose, and not everybody.
+    writes are under way is covered in place of these: only the greedy lose.
 
     Invariants:
         W1  A window ends at `ends_at`, or at a CLOSE of its path that follows a CREATE or APPEND newer

@@ -23,10 +23,15 @@ _APPLICATION: Final = re.compile(r"(?:application|appattempt|container)(?:_e\d+)
 
 @dataclass(frozen=True, slots=True)
 class KeptEntry:
-    """An entry that matches and stays."""
+    """An entry that matches and stays.
+
+    Attributes:
+        runs: whether it is known that what it goes with has not ended; else there is a doubt.
+    """
 
     path: str
     why: str
+    runs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

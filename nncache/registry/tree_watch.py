@@ -214,7 +214,7 @@ class TreeWatch:
                 above.names.discard(paths.name_of(node.path))
         for node, znode, names in found:
             await slices.add(len(znode.data))
-            changes += await self._told(node, znode, names)
+            changes += await self._reported(node, znode, names)
         return changes
 
     async def _read(self, node: _Node) -> tuple[Znode | None, frozenset[str]]:
@@ -237,7 +237,7 @@ class TreeWatch:
             raise
         return znode, frozenset(names)
 
-    async def _told(self, node: _Node, znode: Znode, names: frozenset[str]) -> list[Change]:
+    async def _reported(self, node: _Node, znode: Znode, names: frozenset[str]) -> list[Change]:
         changes: list[Change] = []
         for name in node.names - names:
             changes += await self._removed(paths.below(node.path, name))

@@ -1,4 +1,4 @@
-"""Short ways to say what the cache is asked and told in tests."""
+"""Short calls of the cache for tests."""
 
 from typing import Any
 

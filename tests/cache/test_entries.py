@@ -103,7 +103,7 @@ def test_the_hits_of_an_entry_form_a_chain() -> None:
 
 
 def test_isfileclosed_is_not_asked_again_for_an_equal_file(cache: MetadataCache) -> None:
-    """OpenFileUncached: it was, and its opening is a change; whoever wants to know anew, and all else, is asked."""
+    """OpenFileUncached: its opening would be a change; `no-cache`, and any other status, asks again."""
     fill(cache, "/a/f", ALICE, 1.0, kept_status(1.0))
     fill(cache, "/a/d", ALICE, 1.0, kept_status(1.0, kind=EntryKind.DIRECTORY))
     kept, other = kept_status(1.0).reply, kept_status(1.0, "2").reply

@@ -76,7 +76,7 @@ def test_no_late_fill_a_reply_from_before_a_removal_is_dropped(
 
 
 def test_a_filter_that_comes_has_refused_writes_asked_about(cache: MetadataCache) -> None:
-    """OwnWrites: while no filter matched their path, no change was read that gives somebody the right to them."""
+    """OwnWrites: while no filter matched their path, no change was read that may give the right to them."""
     cache.open_window("/a/f", None, 1.0, writer=Writer(has_right=False))
     cache.set_filters({"2": "/b/*"})
     cache.windows.take_recheck_queue()  # asked about too early
@@ -111,7 +111,7 @@ def test_a_filter_that_comes_costs_nothing(cache: MetadataCache) -> None:
 
 
 def test_what_was_asked_before_its_filter_came_leaves_no_trace(cache: MetadataCache) -> None:
-    """NoLateFill: it was passed through without a ticket, since nobody told of its changes then."""
+    """NoLateFill: it was passed through without a ticket, since its changes were not read then."""
     assert cache.lookup("/c/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
     cache.set_filters(FORMER | {"4": "/c/*"})
     assert not cache.holds("/c")
@@ -145,7 +145,7 @@ def test_own_writes_two_step_writes_outlast_filters(cache: MetadataCache) -> Non
 
 
 def test_own_writes_a_new_filter_sees_writes_under_way(cache: MetadataCache) -> None:
-    """OwnWrites: of what concerned nobody when its redirect went out, the second step may be still to come."""
+    """OwnWrites: of a write that concerned no filter at its redirect, the second step may be still to come."""
     cache.open_window("/w/x/y/z/f", 100, 1.0)
     assert cache.stats(1.0).windows == 0
     cache.set_filters(FORMER | {"4": "/w/x/y/z/*"})
@@ -157,7 +157,7 @@ def test_own_writes_a_new_filter_sees_writes_under_way(cache: MetadataCache) -> 
 
 
 def test_own_writes_a_write_between_streams_is_seen_later(cache: MetadataCache) -> None:
-    """OwnWrites: while no stream is open nobody knows which filters come next."""
+    """OwnWrites: while no stream is open it is not known which filters come next."""
     cache.close_stream("lost")
     cache.open_window("/w/x/y/z/f", 100, 1.0)
     cache.open_stream(TERM + 1)

@@ -128,7 +128,7 @@ def test_a_later_reply_that_differs_takes_the_entrys_place(cache: MetadataCache)
 
 
 def test_failed_fetches_leave_no_trace(cache: MetadataCache) -> None:
-    """An error, a standby's refusal or a time-out is nobody's answer."""
+    """An error, a standby's refusal or a time-out is no answer."""
     assert cache.conclude(fetch(cache, "/a/f"), Failed()) is Conclusion.NOT_KEPT
     reclaim_all(cache)
     assert (cache.stats(0.0).directories, cache.stats(0.0).tickets) == (0, 0)
@@ -158,7 +158,7 @@ def test_a_move_that_costs_nothing_is_not_remembered(cache: MetadataCache) -> No
 def test_own_writes_newer_events_alone_end_a_two_step_write(
     changes: list[Footprint], is_over: bool, txid: int | None
 ) -> None:
-    """OwnWrites: the window is told of what came, was opened and closed, but not by a call through the proxy."""
+    """OwnWrites: events that make, open and close a path count, and calls through the proxy do not."""
     cache = make_cache(glob=("/w/*/_DONE",))
     cache.open_window("/w/day/part-0", 50, 1.0, "/w/day")
     for change in changes:

@@ -176,7 +176,7 @@ def test_open_files_are_not_kept_but_prove_the_right(cache: MetadataCache) -> No
 
 
 def test_an_unchanged_status_proves_the_right_and_renews_no_age() -> None:
-    """Its asker is no witness, since it may be open: he waits until what he was told is covered."""
+    """Its asker is no witness, since it may be open: they wait until that reply is covered."""
     cache = make_cache(max_entry_age_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0, status(0.0))
     settle(cache, 7.9)
@@ -189,7 +189,7 @@ def test_an_unchanged_status_proves_the_right_and_renews_no_age() -> None:
 
 
 def test_an_unchanged_status_never_makes_an_entry(cache: MetadataCache) -> None:
-    """What it was held against is gone meanwhile, or is another; nobody has asked whether the file is closed."""
+    """What it was held against is gone meanwhile, or is another; isFileClosed was not asked."""
     tickets = fetch(cache, "/a/f", ALICE, 0.5), fetch(cache, "/a/g", ALICE, 0.5)
     fill(cache, "/a/g", BOB, 1.0, status(1.0, "2"))
     assert {cache.conclude(ticket, unchanged(1.5)) for ticket in tickets} == {Conclusion.NOT_KEPT}
@@ -223,7 +223,7 @@ def test_a_caller_with_a_right_waits_for_anothers_question(cache: MetadataCache)
 
 
 def test_nobody_joins_a_spoiled_flight(cache: MetadataCache) -> None:
-    """OwnWrites: whoever asks after a write was answered must see it."""
+    """OwnWrites: a question after a write was answered must see it."""
     cache.lookup("/a/f", ALICE, 1.0)
     cache.apply(Appeared("/a/f"), 1.0)
     assert isinstance(cache.lookup("/a/f", ALICE, 1.0), Fetch)
@@ -395,7 +395,7 @@ def test_no_late_fill_by_an_earlier_or_foreign_reply(cache: MetadataCache) -> No
 
 
 def test_a_closed_stream_forgets_and_says_so(cache: MetadataCache) -> None:
-    """GapFlush: entries, rights and questions go; the term says that nobody listens."""
+    """GapFlush: entries, rights and questions go; there is no term then."""
     fill(cache, "/a/f", ALICE, 1.0)
     hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     cache.close_stream("gap")

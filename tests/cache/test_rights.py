@@ -1,4 +1,4 @@
-"""ProvenGrant: nobody learns from the cache what the NameNode would not have told him."""
+"""ProvenGrant: no caller gets from the cache what the NameNode would refuse them."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, hit_of, is_hit, ma
 
 
 def test_proven_grant_a_stranger_asks_for_himself(cache: MetadataCache) -> None:
-    """ProvenGrant: nobody is answered before the NameNode has let him through."""
+    """ProvenGrant: no caller is answered before the NameNode has let them through."""
     fill(cache, "/a/f", ALICE, 1.0)
     settle(cache, 2.0)
     decision = cache.lookup("/a/f", BOB, 2.0)
@@ -48,7 +48,7 @@ def test_proven_grant_an_old_right_never_meets_newer_content(cache: MetadataCach
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 1.5)
     fill(cache, "/a/secret", ALICE, 2.0, status(2.0))
-    assert is_hit(cache, "/a/secret", ALICE, 2.0), "alice was told by the NameNode"
+    assert is_hit(cache, "/a/secret", ALICE, 2.0), "the NameNode has answered alice"
     assert cache.lookup("/a/secret", BOB, 2.0) == Wait(None)
     pending = cache.lookup("/a/secret", BOB, 2.0, may_wait=False)
     assert isinstance(pending, Fetch)
@@ -80,7 +80,7 @@ def test_a_probe_counts_only_when_later_than_both(cache: MetadataCache) -> None:
 
 
 def test_witnesses_are_let_go_once_covered(cache: MetadataCache) -> None:
-    """The set of those told by the NameNode stays as small as what happens between two probes."""
+    """The set of those whom the NameNode has answered stays as small as what happens between two probes."""
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/f", BOB, 1.1)
     settle(cache, 2.0)
@@ -152,7 +152,7 @@ def test_per_path_a_directorys_status_needs_a_right_of_its_own() -> None:
 
 
 def test_per_path_a_status_whose_rights_went_is_asked_for() -> None:
-    """`grants = per_path`: no node for the directory means that nobody has a right to its status."""
+    """`grants = per_path`: no node for the directory means that no caller has a right to its status."""
     cache = make_cache(grants="per_path", grant_ttl_s=5.0)
     fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
     settle(cache, 6.5)
@@ -172,7 +172,7 @@ def test_proven_grant_a_view_before_durability_is_unsettled(cache: MetadataCache
     fill(cache, "/a/secret", ALICE, 2.0, status(2.0))
     cache.cover(3.0, 100, 1.9)
     assert cache.lookup("/a/secret", BOB, 3.0) == Wait(None)
-    assert is_hit(cache, "/a/secret", ALICE, 3.0), "alice was told by the NameNode"
+    assert is_hit(cache, "/a/secret", ALICE, 3.0), "the NameNode has answered alice"
     cache.cover(3.1, 100, 2.0)
     assert is_hit(cache, "/a/secret", BOB, 3.1)
 
@@ -259,7 +259,7 @@ def test_forgotten_ends_cost_the_earlier_questions() -> None:
 
 
 def test_the_roots_status_proves_itself_alone() -> None:
-    """ProvenGrant: everybody may see the status of a root of mode 700, and nothing that is in it."""
+    """ProvenGrant: every caller may see the status of a root of mode 700, and nothing that is in it."""
     for grants in ("per_directory", "per_path"):
         cache = make_cache(glob=("/", "/*"), grants=grants)
         fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))

@@ -29,7 +29,7 @@ def windows() -> TwoStepWindows:
 
 
 def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) -> bool:
-    """Open a window after transaction 50 while every path matches, unless told otherwise."""
+    """Open a window after transaction 50 while every path matches, unless the arguments say otherwise."""
     after_txid = more.get("after_txid", 50)
     topmost = more.get("topmost_missing")
     assert after_txid is None or isinstance(after_txid, int)
@@ -48,29 +48,24 @@ def written(windows: TwoStepWindows, path: str, txid: int) -> None:
 
 
 def of(*owners: str, has_right: bool = True) -> Writer:
-    """Somebody who writes."""
+    """Return a writer."""
     return Writer(owners=owners, has_right=has_right)
 
 
-def test_a_window_covers_path_subtree_and_parent_status(windows: TwoStepWindows) -> None:
+@pytest.mark.parametrize(
+    ("path", "topmost", "covered", "free"),
+    [
+        ("/a/b/f", None, ("/a/b/f", "/a/b/f/x", "/a/b"), ("/a/b/g", "/a", "/")),
+        ("/a/b/c/f", "/a/b", ("/a", "/a/b", "/a/b/z", "/a/b/c"), ("/a/x",)),
+    ],
+    ids=["its path, all below it, and its parent's status", "ancestors that may have to be made"],
+)
+def test_own_writes_a_window_covers_all_that_is_made(
+    windows: TwoStepWindows, path: str, topmost: str | None, covered: tuple[str, ...], free: tuple[str, ...]
+) -> None:
     """OwnWrites: all that the redirected write makes stale, and nothing else."""
-    begin(windows, "/a/b/f")
-    assert [p for p in ("/a/b/f", "/a/b/f/x", "/a/b", "/a/b/g", "/a", "/") if windows.is_blocked(p, 1.0)] == [
-        "/a/b/f",
-        "/a/b/f/x",
-        "/a/b",
-    ]
-
-
-def test_covers_ancestors_that_may_have_to_be_made(windows: TwoStepWindows) -> None:
-    """A missing ancestor appears with all below it, and changes its own parent's status."""
-    begin(windows, "/a/b/c/f", topmost_missing="/a/b")
-    assert [p for p in ("/a", "/a/b", "/a/b/z", "/a/b/c", "/a/x") if windows.is_blocked(p, 1.0)] == [
-        "/a",
-        "/a/b",
-        "/a/b/z",
-        "/a/b/c",
-    ]
+    begin(windows, path, topmost_missing=topmost)
+    assert tuple(each for each in (*covered, *free) if windows.is_blocked(each, 1.0)) == covered
 
 
 @pytest.mark.parametrize(
@@ -84,7 +79,7 @@ def test_covers_ancestors_that_may_have_to_be_made(windows: TwoStepWindows) -> N
     ],
 )
 def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed: bool) -> None:
-    """A window takes room, and no CLOSE of what concerns nobody need be told; its path's place decides."""
+    """A window takes room, and no channel need carry the CLOSE of what concerns no filter; the path decides."""
     windows = make(max_windows=1)
     assert begin(windows, path, glob="/w/*/_DONE")
     assert (windows.open == 1) is windows.is_blocked(path, 1.0) is is_followed
@@ -94,7 +89,7 @@ def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed:
 
 
 def test_an_unfiltered_write_is_followed_once_a_filter_comes(windows: TwoStepWindows) -> None:
-    """W3, OwnWrites: its second step may be still to come; what it then makes has its CREATE and CLOSE told."""
+    """W3, OwnWrites: its second step may be still to come, with a CREATE and a CLOSE of its own."""
     for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
         begin(windows, path, 1.0, glob="/other", topmost_missing=topmost)
     assert not any(windows.is_blocked(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
@@ -184,43 +179,44 @@ def test_ends_by_time(windows: TwoStepWindows) -> None:
     windows.check()
 
 
-def test_a_close_ends_it_only_after_its_own_create(windows: TwoStepWindows) -> None:
-    """W1: an old writer's CLOSE, or one of an older CREATE, proves nothing about this write."""
-    begin(windows, "/f", after_txid=50)
-    windows.closed("/f")
-    written(windows, "/f", 50)
-    assert windows.is_blocked("/f", 1.0)
-    windows.opened("/f", 51)
-    assert windows.is_blocked("/f", 1.0)
-    windows.closed("/f")
-    assert not windows.is_blocked("/f", 1.0)
+@pytest.mark.parametrize(
+    ("after_txids", "events", "is_over"),
+    [
+        ([50], [(None, "/f")], False),
+        ([50], [(50, "/f"), (None, "/f")], False),
+        ([50], [(None, "/f"), (51, "/f")], False),
+        ([50], [(51, "/f"), (None, "/f")], True),
+        ([50], [(51, "/g"), (None, "/g"), (51, "/f"), (None, "/g")], False),
+        ([50, 50], [(51, "/f"), (None, "/f"), (None, "/f")], False),
+        ([None], [(10**9, "/f"), (None, "/f")], False),
+    ],
+    ids=[
+        "a CLOSE of an old writer",
+        "a CLOSE after an older CREATE",
+        "a CREATE alone",
+        "its own CREATE and CLOSE",
+        "a CLOSE of another path",
+        "two writes of one path: whose CLOSE it is cannot be known",
+        "an unknown last transaction: no event can be known to be newer",
+    ],
+)
+def test_a_close_ends_a_window_only_after_its_own_create(
+    windows: TwoStepWindows,
+    after_txids: list[int | None],
+    events: list[tuple[int | None, str]],
+    is_over: bool,
+) -> None:
+    """W1: events are a CREATE, with its transaction, or a CLOSE of a path; else only time ends the window."""
+    for after_txid in after_txids:
+        begin(windows, "/f", after_txid=after_txid)
+    for txid, path in events:
+        if txid is None:
+            windows.closed(path)
+        else:
+            windows.opened(path, txid)
+    assert windows.is_blocked("/f", 599.9) is not is_over
+    assert not windows.is_blocked("/f", 600.0)
     windows.check()
-
-
-def test_a_close_of_another_path_ends_nothing(windows: TwoStepWindows) -> None:
-    """W1 speaks of the same path."""
-    begin(windows, "/f")
-    written(windows, "/g", 51)
-    windows.opened("/f", 51)
-    windows.closed("/g")
-    assert windows.is_blocked("/f", 1.0)
-
-
-def test_two_writes_of_one_path_end_by_time_alone(windows: TwoStepWindows) -> None:
-    """W1: with two windows open nobody can tell whose CLOSE it is."""
-    begin(windows, "/f")
-    begin(windows, "/f", 10.0)
-    written(windows, "/f", 51)
-    windows.closed("/f")
-    assert windows.is_blocked("/f", 605.0)
-    assert not windows.is_blocked("/f", 610.0)
-
-
-def test_an_unknown_last_txid_leaves_only_time(windows: TwoStepWindows) -> None:
-    """When the last transaction could not be asked, no event can be known to be newer."""
-    begin(windows, "/f", after_txid=None)
-    written(windows, "/f", 10**9)
-    assert windows.is_blocked("/f", 1.0)
 
 
 def test_a_write_that_finds_no_room_covers_everything() -> None:
@@ -432,7 +428,7 @@ def test_an_alternative_of_two_writes_ends_with_neither(windows: TwoStepWindows)
 def test_a_share_falls_on_most_writes_then_the_deepest(
     places: list[str | None], directory: str | None
 ) -> None:
-    """Never the root: it is everybody's."""
+    """Never the root: all callers share it."""
     assert shared_directory_of(places) == directory
 
 

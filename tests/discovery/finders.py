@@ -126,7 +126,7 @@ def prometheus(place: Place) -> Iterator[Finder]:
 
 @contextmanager
 def over_dns(place: Place) -> Iterator[Finder]:
-    """SRV records of `nncache dns`, to a resolver that somebody else wrote."""
+    """SRV records of `nncache dns`, to dnspython's resolver."""
     address = free_address()
     zone = ("--domain", DOMAIN, "--dns-listen", address, "--dns-ttl-s", "0")
     registry = (

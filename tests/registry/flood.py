@@ -31,7 +31,7 @@ from tests.registry.samples import WEBHDFS, place_of_its_own
 
 MOST_RATIO: Final = 3.0
 NEVER_MIND_S: Final = 0.05
-"""A p99 below it harms nobody, whatever it was before."""
+"""A p99 below it harms no client, whatever it was before."""
 
 TOP: Final = "/services/many"
 POLLS_PER_S: Final = 400.0

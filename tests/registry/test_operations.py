@@ -81,7 +81,7 @@ async def test_what_is_above_must_be_there(registry: Registry) -> None:
 
 
 async def test_an_entry_may_be_missing_or_hold_no_record(registry: Registry) -> None:
-    """Or a broken one; each is told from the others."""
+    """Or a broken one; each has an error of its own."""
     for call in (registry.resolve, registry.stat, registry.list):
         with pytest.raises(PathNotFoundError):
             await call("/services/hdfs")

@@ -90,7 +90,7 @@ async def looked(registry: Registry, *urls: str, terms: Terms = Terms(), delete:
 
 
 async def test_an_application_that_is_killed_takes_its_records_along(registry: Registry, yarn: Yarn) -> None:
-    """Those of one that is not stay, through a failover, too; and what nobody knows."""
+    """Records of a running one stay, through a failover, too; so do those that YARN does not know."""
     first, second = yarn.urls["rm1"], yarn.urls["rm2"]
     killed, kept = submitted(yarn, first), submitted(yarn, first)
     await registry.mknode("/users/joe/web", create_parents=True)
@@ -167,7 +167,7 @@ KEYS = {
     "container": ("containerId", "containerState"),
     "RemoteException": ("exception", "javaClassName"),
 }
-"""What the reaper, or whoever reads its reasons, takes from an answer."""
+"""The fields of an answer that the reaper reads or shows."""
 
 
 def shown(answer: tuple[int, dict[str, Any]]) -> tuple[int, object]:

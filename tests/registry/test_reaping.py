@@ -15,7 +15,8 @@ from nncache.registry.errors import (
     ResourceManagerError,
 )
 from nncache.registry.operations import Registry
-from nncache.registry.reaping import Reaped, Reaping, Stays, reap
+from nncache.registry.purge_plan import KeptEntry
+from nncache.registry.reaping import Reaped, Reaping, reap
 from nncache.registry.record import ServiceRecord
 from nncache.registry.resource_manager import ActiveResourceManager, ResourceManagers
 from nncache.registry.yarn_states import Terms
@@ -242,7 +243,7 @@ async def test_what_zookeeper_refuses_is_named(registry: Registry, manager: Fake
         raise NoPathPermissionsError(path, "refused")
 
     found = await reaped(Beset(registry, refuse), manager)
-    assert Stays(path, "refused") in found.kept
+    assert KeptEntry(path, "refused") in found.kept
     assert not await registry.exists("/users/joe/web/a")
 
 

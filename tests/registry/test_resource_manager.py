@@ -46,13 +46,13 @@ async def managers(*urls: str, user: str = "", timeout_s: float = 60.0) -> Async
 async def test_the_active_one_is_found_wherever_it_stands(pair: Pair) -> None:
     """Among those that are known, or by what a standby says."""
     active, standby = pair
-    nobody = f"http://{free_address()}"
+    silent = f"http://{free_address()}"
     for urls in (
         (active.url,),
         (standby.url, active.url),
-        (nobody, active.url),
+        (silent, active.url),
         (standby.url,),
-        (nobody, standby.url),
+        (silent, standby.url),
     ):
         async with managers(*urls) as client:
             found = await client.find()
@@ -64,15 +64,15 @@ async def test_the_active_one_is_found_wherever_it_stands(pair: Pair) -> None:
 async def test_without_an_active_one_each_is_named(pair: Pair) -> None:
     """A standby that sends to no active one, or to nowhere, too."""
     active, standby = pair
-    nobody = f"http://{free_address()}"
+    silent = f"http://{free_address()}"
     active.ha_state = "INITIALIZING"
-    async with managers(standby.url, nobody) as client:
+    async with managers(standby.url, silent) as client:
         with pytest.raises(ResourceManagerError) as raised:
             await client.find()
     said = str(raised.value)
     assert f"{standby.url} (it is not active)" in said
     assert f"{active.url} (it is not active)" in said
-    assert f"{nobody} ({nobody} does not answer: cannot connect" in said
+    assert f"{silent} ({silent} does not answer: cannot connect" in said
     for redirect in ("", "nonsense", "http://[", standby.url):
         standby.redirect = redirect
         async with managers(standby.url) as client:
