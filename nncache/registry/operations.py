@@ -61,13 +61,9 @@ class Registry:
         self._accessors: dict[str, ZooKeeperIdentity] = {}  # who may write entries made from now on, by id
 
     async def mknode(self, path: str, *, create_parents: bool = False) -> bool:
-        """Make an entry without a record; with `create_parents` those above it, too.
+        """Make an entry without a record; with `create_parents` those above it, too. Return False if it was there.
 
-        Returns:
-            Whether it was made: False if it was there.
-
-        Raises:
-            PathNotFoundError: the entry above it is not there.
+        Raises PathNotFoundError if the entry above it is not there.
         """
         wanted = paths.writable(path)
         with self._translated(wanted, _NO_PARENT):
@@ -121,10 +117,8 @@ class Registry:
     async def update(self, path: str, change: Callable[[ServiceRecord], ServiceRecord]) -> ServiceRecord:
         """Replace a record by what `change` makes of it, which may be called again; no other client's write is lost.
 
-        An entry that another client deletes and makes again in between may have the version that was read.
-
-        Returns:
-            The record that is bound now.
+        Return the record that is bound now. An entry that another client deletes and makes again in between may have
+        the version that was read.
 
         Raises:
             PathNotFoundError, NoRecordError: there is no record to be changed.
@@ -189,8 +183,7 @@ class Registry:
     async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
         """Delete an entry; with `recursive` all below it, from the bottom up.
 
-        Returns:
-            Whether it was there; as Hadoop's own client, it is no error if it was not.
+        Return whether it was there; as with Hadoop's own client, it is no error if it was not.
 
         Raises:
             PathIsNotEmptyDirectoryError: there are entries below it, and `recursive` was not given; or other clients
@@ -218,13 +211,9 @@ class Registry:
         raise PathIsNotEmptyDirectoryError(wanted, "other clients add entries below it again and again")
 
     def add_write_accessor(self, user: str, password: str) -> bool:
-        """Let a digest identity write the entries that are made from now on, those alone.
+        """Let a digest identity write the entries that are made from now on; return False, no effect, if all may.
 
-        Returns:
-            Whether it has an effect: False in an open registry.
-
-        Raises:
-            ValueError: the user or the password is empty, or has a colon.
+        Raises ValueError if the user or the password is empty, or has a colon.
         """
         account = digest_account(user, password)
         if self.access.is_secure:

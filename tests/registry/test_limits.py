@@ -22,6 +22,11 @@ def of(*endpoints: Endpoint) -> ServiceRecord:
     return ServiceRecord(external=endpoints)
 
 
+def at_port(port: str) -> ServiceRecord:
+    """Return a record with one address of the type host/port."""
+    return of(endpoint({"host": "h", "port": port}, address_type="host/port"))
+
+
 ALLOWED: Mapping[str, ServiceRecord] = {
     "nothing": ServiceRecord(),
     "a description": ServiceRecord(description="x" * limits.MAX_DESCRIPTION),
@@ -33,7 +38,7 @@ ALLOWED: Mapping[str, ServiceRecord] = {
     "a long address": of(
         endpoint({"uri": "x" * limits.MAX_ADDRESS_VALUE, "y" * limits.MAX_ADDRESS_FIELD: ""})
     ),
-    "the last port": of(endpoint({"host": "h", "port": "65535"}, address_type="host/port")),
+    "the last port": at_port("65535"),
     "an inetaddress": of(endpoint({"hostname": "h", "port": "1"}, address_type="inetaddress")),
     "a host": of(endpoint({"host": "h"}, address_type="hostname")),
     "a path": of(endpoint({"path": "/p"}, address_type="path")),
@@ -75,17 +80,11 @@ REFUSED: Mapping[str, tuple[ServiceRecord, str]] = {
     "empty uri": (of(endpoint({"uri": ""})), "has no uri"),
     "no host": (of(endpoint({"port": "1"}, address_type="host/port")), "has no host"),
     "no port": (of(endpoint({"host": "h"}, address_type="host/port")), "has no port"),
-    "port 0": (
-        of(endpoint({"host": "h", "port": "0"}, address_type="host/port")),
-        "port is '0'; it must be a number",
-    ),
-    "port 65536": (of(endpoint({"host": "h", "port": "65536"}, address_type="host/port")), "port is '65536'"),
-    "a long port": (
-        of(endpoint({"host": "h", "port": "000080"}, address_type="host/port")),
-        "port is '000080'",
-    ),
-    "port x": (of(endpoint({"host": "h", "port": "x"}, address_type="host/port")), "port is 'x'"),
-    "port ٣": (of(endpoint({"host": "h", "port": "٣"}, address_type="host/port")), "port is '٣'"),
+    "port 0": (at_port("0"), "port is '0'; it must be a number"),
+    "port 65536": (at_port("65536"), "port is '65536'"),
+    "a long port": (at_port("000080"), "port is '000080'"),
+    "port x": (at_port("x"), "port is 'x'"),
+    "port ٣": (at_port("٣"), "port is '٣'"),
     "paths": (
         of(
             endpoint(
