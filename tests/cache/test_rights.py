@@ -69,16 +69,6 @@ def test_proven_grant_a_new_right_never_meets_older_content(cache: MetadataCache
     assert is_hit(cache, "/a/f", BOB, 2.0)
 
 
-def test_a_probe_counts_only_when_later_than_both(cache: MetadataCache) -> None:
-    """C3: a probe sent before the reply was complete proves nothing about it."""
-    fill(cache, "/a/g", BOB, 1.0)
-    fill(cache, "/a/f", ALICE, 2.0)
-    settle(cache, 1.9)
-    assert not is_hit(cache, "/a/f", BOB, 2.0)
-    settle(cache, 2.0)
-    assert is_hit(cache, "/a/f", BOB, 2.0)
-
-
 def test_witnesses_are_let_go_once_covered(cache: MetadataCache) -> None:
     """The set of those whom the NameNode has answered stays as small as what happens between two probes."""
     fill(cache, "/a/f", ALICE, 1.0)
