@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 
 from nncache.coordination.errors import CoordinationError, NoNodeError
 from nncache.registry import paths
@@ -33,19 +34,17 @@ async def audit_tree(registry: Registry, path: str) -> Mapping[str, tuple[str, .
         except InvalidPathnameError as error:
             faults[each].append(error.what)
     if registry.access.is_secure:
-        for each, wrong in (await _wrong_acls(registry, everything)).items():
-            faults[each] += wrong
+        wrong = await at_once(partial(_wrong_acl, registry), everything)
+        for each, found in zip(everything, wrong, strict=True):
+            faults[each] += found
     return {each: tuple(faults[each]) for each in everything if faults.get(each)}
 
 
-async def _wrong_acls(registry: Registry, entries: list[str]) -> Mapping[str, list[str]]:
-    async def wrong(path: str) -> list[str]:
-        try:
-            acl = (await registry.zookeeper.acl(registry.znode(path))).acl
-        except NoNodeError:
-            return []  # deleted meanwhile
-        except CoordinationError as error:
-            raise RegistryIOError(path, f"its ACL could not be read: {error}") from error
-        return list(registry.access.faults(path, acl))
-
-    return dict(zip(entries, await at_once(wrong, entries), strict=True))
+async def _wrong_acl(registry: Registry, path: str) -> list[str]:
+    try:
+        acl = (await registry.zookeeper.acl(registry.znode(path))).acl
+    except NoNodeError:
+        return []  # deleted meanwhile
+    except CoordinationError as error:
+        raise RegistryIOError(path, f"its ACL could not be read: {error}") from error
+    return list(registry.access.faults(path, acl))

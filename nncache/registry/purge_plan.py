@@ -61,9 +61,15 @@ def plan_purge(
 
     None is an entry without a record; `unreadable` are those whose record is broken, or which could not be read.
     """
+    application = application_of(yarn_id)
 
     def goes_along(path: str, top: str) -> bool:
-        return _goes_with(entries, path, top, yarn_id)
+        record = entries[path]
+        if path == top or record is None:
+            return True
+        owner = application_of(record.attributes.get(YARN_ID, ""))
+        is_of_yarn = record.attributes.get(YARN_PERSISTENCE, PERMANENT) != PERMANENT
+        return is_of_yarn and application is not None and owner == application
 
     return _plan(entries, unreadable, lambda record: selects(record, yarn_id, policy), goes_along, _FOREIGN)
 
@@ -110,13 +116,3 @@ def _plan(
             why = "cannot be read" if blocker in broken else otherwise
             kept.append(KeptEntry(path, f"{blocker}, which is below it, {why}"))
     return PurgePlan(tuple(sorted(doomed, key=lambda path: (-path.count("/"), path))), tuple(kept))
-
-
-def _goes_with(entries: Mapping[str, ServiceRecord | None], path: str, top: str, yarn_id: str) -> bool:
-    record = entries[path]
-    if path == top or record is None:
-        return True
-    application = application_of(yarn_id)
-    owner = application_of(record.attributes.get(YARN_ID, ""))
-    is_of_yarn = record.attributes.get(YARN_PERSISTENCE, PERMANENT) != PERMANENT
-    return is_of_yarn and application is not None and owner == application
