@@ -29,3 +29,9 @@ def test_a_wrong_value_names_its_key(key: str, value: Any) -> None:
         CacheSettings(**{key: value})
     assert caught.value.key == key
     assert key in str(caught.value)
+
+
+def test_a_glob_of_hadoop_is_allowed() -> None:
+    """Each is checked, and kept as it is."""
+    globs = ("/user/*/workflow/*/_SUCCESS", "/a")
+    assert CacheSettings(glob=globs).glob == globs
