@@ -105,18 +105,7 @@ class Directory:
 
 
 class Entry(EvictableItem):
-    """The outcome known for one path; it is in the account of the caller for whom it was asked.
-
-    Attributes:
-        number: the ticket under which it was asked; a reply asked earlier never replaces it.
-        replied_at: when the NameNode's reply was complete; what must be covered before others than
-            the witnesses may see it.
-        confirmed_at: the latest time at which the NameNode gave this very reply and, of a file, was asked if it
-            is closed.
-        since_txid: last transaction applied when it was kept; nothing after it has changed the path.
-        shared: what of the reply other entries have as well.
-        hits: the first of those that are held for repeated requests.
-    """
+    """The outcome known for one path; it is in the account of the caller for whom it was asked."""
 
     __slots__ = (
         "_witnesses",
@@ -146,15 +135,17 @@ class Entry(EvictableItem):
         super().__init__(account)
         self.directory = ticket.directory
         self.name = ticket.name
-        self.number = ticket.number
+        self.number = ticket.number  # a reply that was asked for earlier never replaces it
         self.reply = reply
         self.kind = kind
-        self.replied_at = replied_at
-        self.confirmed_at = replied_at
-        self.since_txid = since_txid
-        self.shared = shared
+        self.replied_at = replied_at  # must be covered before others than the witnesses may see it
+        self.confirmed_at = (
+            replied_at  # when the NameNode last gave it and, of a file, isFileClosed was asked
+        )
+        self.since_txid = since_txid  # last transaction applied when it was kept; none since changed the path
+        self.shared = shared  # what of the reply other entries have as well
         self._witnesses: set[bytes] | None = None  # digests; None: just the caller of the account
-        self.hits: Hit | None = None
+        self.hits: Hit | None = None  # the first of those that are held for repeated requests
 
     @property
     def cost(self) -> int:
@@ -237,12 +228,8 @@ class Ticket:
     """A question on its way to the NameNode; its reply may be kept only while nothing spoils it.
 
     It pins its directory: one that was evicted or detached and made again is another object, so its
-    changes cannot be missed (guarantee NoLateFill).
-
-    Attributes:
-        joinable: whether others may have the reply.
-        is_thorough: whether a file's being closed is asked even if its status is kept: the caller wants to know
-            again (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
+    changes cannot be missed (guarantee NoLateFill). A thorough one asks whether a file is closed even if its status is
+    kept: the caller wants to know again (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
     """
 
     directory: Directory
@@ -252,7 +239,7 @@ class Ticket:
     _: KW_ONLY
     asked_at: float
     number: int
-    joinable: bool
+    joinable: bool  # others may have the reply
     is_thorough: bool = False
     spoiled: bool = False
 
@@ -276,13 +263,8 @@ class Hit(EvictableItem):
     """An entry together with the grant under which one caller may see it, in the caller's account.
 
     A shell may hold it for the next time (`Store.hold`), under a key of its own choice; a subclass says what that
-    costs. Those of one entry form a chain, so that they go with it.
-
-    Attributes:
-        key: under which it is held.
-        forget_epoch: the cache's count of forgettings at which entry and grant were last seen to be good: while it has
-            not moved, nothing needs to be looked at again.
-        before, after: its neighbours in the chain.
+    costs. Those of one entry form a chain, so that they go with it. `forget_epoch` is the cache's count of forgettings
+    at which entry and grant were last seen to be good: while it has not moved, nothing needs to be looked at again.
     """
 
     __slots__ = ("after", "before", "entry", "expires_at", "forget_epoch", "grant", "key")
@@ -296,8 +278,8 @@ class Hit(EvictableItem):
         self.grant = grant
         self.forget_epoch = forget_epoch
         self.expires_at = expires_at
-        self.before: Hit | None = None
-        self.after: Hit | None = None
+        self.before: Hit | None = None  # its neighbour in the chain
+        self.after: Hit | None = None  # the same
 
     @property
     def cost(self) -> int:

@@ -67,15 +67,10 @@ def digest_account(user: str, password: str) -> ZooKeeperIdentity:
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """How entries are protected.
+    """How entries are protected."""
 
-    Attributes:
-        system: accounts with all rights to everything; None: the registry is open, and every client may do anything.
-        realm: of users.
-    """
-
-    system: tuple[ZooKeeperIdentity, ...] | None = None
-    realm: str = ""
+    system: tuple[ZooKeeperIdentity, ...] | None = None  # with all rights to everything; None: all have them
+    realm: str = ""  # of users
 
     @property
     def is_secure(self) -> bool:

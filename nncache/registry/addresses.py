@@ -21,17 +21,12 @@ _HOST: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """Where an address of an endpoint is.
+    """Where an address of an endpoint is."""
 
-    Attributes:
-        host: a host name, or an address that needs none.
-        scheme, path: of a URI, else empty.
-    """
-
-    host: str | IPv4Address | IPv6Address
+    host: str | IPv4Address | IPv6Address  # an address needs no host name
     port: int
-    scheme: str = ""
-    path: str = ""
+    scheme: str = ""  # of a URI
+    path: str = ""  # the same
 
     @property
     def authority(self) -> str:

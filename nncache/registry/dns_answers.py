@@ -71,19 +71,12 @@ _TYPES: Final = {kind: rdtype for rdtype, kind in _KINDS.items()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneAuthority:
-    """What the zone says of itself.
+    """What the zone says of itself."""
 
-    Attributes:
-        domain: its name.
-        name_server: the name of the host that serves it.
-        ttl_s: seconds for which an answer may be cached, negative ones included.
-        serial: of the SOA at the start; it counts up with each change.
-    """
-
-    domain: Name
-    name_server: Name
-    ttl_s: int
-    serial: int
+    domain: Name  # its name
+    name_server: Name  # the name of the host that serves it
+    ttl_s: int  # seconds for which an answer may be cached, negative ones included
+    serial: int  # of the SOA at the start; it counts up with each change
 
     @classmethod
     def of(cls, domain: str, name_server: str, *, ttl_s: int, serial: int) -> "ZoneAuthority":

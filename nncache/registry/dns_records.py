@@ -19,14 +19,10 @@ from nncache.registry.record import YARN_COMPONENT, YARN_IP, Endpoint, ServiceRe
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """SRV: where a service is; one is as good as any other.
-
-    Attributes:
-        target: a name below the domain, or the name of a host anywhere.
-    """
+    """SRV: where a service is; one is as good as any other."""
 
     port: int
-    target: Labels | str
+    target: Labels | str  # a name below the domain, or the name of a host anywhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,15 +23,11 @@ _APPLICATION: Final = re.compile(r"(?:application|appattempt|container)(?:_e\d+)
 
 @dataclass(frozen=True, slots=True)
 class KeptEntry:
-    """An entry that matches and stays.
-
-    Attributes:
-        runs: whether it is known that what it goes with has not ended; else there is a doubt.
-    """
+    """An entry that matches and stays."""
 
     path: str
     why: str
-    runs: bool = False
+    runs: bool = False  # whether it is known that what it goes with has not ended; else there is a doubt
 
 
 @dataclass(frozen=True, slots=True)

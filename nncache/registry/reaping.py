@@ -36,27 +36,18 @@ _CHANGED: Final = "another client has changed it since it was read"
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """An entry that goes.
-
-    Attributes:
-        why: what has ended; empty for an entry without a record, below one that goes.
-    """
+    """An entry that goes."""
 
     path: str
-    why: str
+    why: str  # what has ended; empty for an entry without a record, below one that goes
 
 
 @dataclass(frozen=True, slots=True)
 class Reaping:
-    """What came of one look at all records.
+    """What came of one look at all records."""
 
-    Attributes:
-        gone: what was deleted, or would be, from the bottom up.
-        kept: all records that are not permanent and stay, and all entries that cannot be read, by path.
-    """
-
-    gone: tuple[Reaped, ...]
-    kept: tuple[KeptEntry, ...]
+    gone: tuple[Reaped, ...]  # what was deleted, or would be, from the bottom up
+    kept: tuple[KeptEntry, ...]  # by path: records that are not permanent, and entries that cannot be read
 
 
 async def reap(

@@ -34,15 +34,10 @@ _REDIRECTED: Final = "/metrics"
 
 @dataclass(frozen=True, slots=True)
 class ActiveResourceManager:
-    """The active ResourceManager.
+    """The active ResourceManager."""
 
-    Attributes:
-        url: scheme, host and port.
-        manager: what it said of itself.
-    """
-
-    url: str
-    manager: Manager
+    url: str  # scheme, host and port
+    manager: Manager  # what it said of itself
 
 
 class ResourceManagers:

@@ -40,17 +40,11 @@ ENTRY_BYTES: Final = 512
 
 @dataclass(frozen=True, slots=True)
 class TreeReading:
-    """The entries at and below a path, in the order of their paths.
+    """The entries at and below a path, in the order of their paths."""
 
-    Attributes:
-        entries: with their records.
-        bare: without a record.
-        unreadable: whose record is broken, or whose children this client may not list, or are too deep to be read.
-    """
-
-    entries: tuple[RegistryEntry, ...] = ()
-    bare: tuple[EntryStatus, ...] = ()
-    unreadable: tuple[Unreadable, ...] = ()
+    entries: tuple[RegistryEntry, ...] = ()  # with their records
+    bare: tuple[EntryStatus, ...] = ()  # without a record
+    unreadable: tuple[Unreadable, ...] = ()  # with a broken record, or children that are not read
 
     @property
     def records(self) -> Mapping[str, ServiceRecord | None]:
@@ -62,21 +56,13 @@ class TreeReading:
 
 @dataclass(slots=True)
 class _Walk:
-    """What has been read so far.
+    """What has been read so far."""
 
-    Attributes:
-        query: what is searched for; None: all is kept.
-        most_bytes: that may be held; None: any number.
-        znodes: by path of the registry; without those that cannot match.
-        below: the names below a path, in their order.
-        unread: whose children were not read, and why.
-    """
-
-    query: EndpointQuery | None
-    most_bytes: int | None
-    znodes: dict[str, Znode] = field(default_factory=dict)
-    below: dict[str, list[str]] = field(default_factory=dict)
-    unread: list[Unreadable] = field(default_factory=list)
+    query: EndpointQuery | None  # None: all is kept
+    most_bytes: int | None  # that may be held; None: any number
+    znodes: dict[str, Znode] = field(default_factory=dict)  # by path; without those that cannot match
+    below: dict[str, list[str]] = field(default_factory=dict)  # the names below a path, in their order
+    unread: list[Unreadable] = field(default_factory=list)  # whose children were not read, and why
     bytes_held: int = 0
 
     def keep(self, path: str, znode: Znode) -> None:

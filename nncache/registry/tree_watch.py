@@ -38,16 +38,11 @@ REREAD_S: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """An entry is there, or is other than it was.
-
-    Attributes:
-        record: None if it holds none, or a broken one.
-        fault: what is wrong with its record, or not followed below it; empty: nothing.
-    """
+    """An entry is there, or is other than it was."""
 
     status: EntryStatus
-    record: ServiceRecord | None
-    fault: str = ""
+    record: ServiceRecord | None  # None if it holds none, or a broken one
+    fault: str = ""  # what is wrong with its record, or not followed below it; empty: nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,15 +44,11 @@ _MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class RmReply:
-    """An answer of the ResourceManager.
-
-    Attributes:
-        at_ms: its own time (the field Date), milliseconds since 1970; 0: it did not say.
-    """
+    """An answer of the ResourceManager."""
 
     status: int
     body: bytes
-    at_ms: int = 0
+    at_ms: int = 0  # its own time (the field Date), milliseconds since 1970; 0: it did not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +63,19 @@ RmAnswer: TypeAlias = RmReply | RmUnanswered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manager:
-    """A ResourceManager, as its page of information shows it.
-
-    Attributes:
-        started_on: timestamp of the ids that it gives out; since when it is active, milliseconds since 1970.
-        active_s: how long that is by its own clock; 0 if it did not say.
-    """
+    """A ResourceManager, as its page of information shows it."""
 
     is_active: bool
-    started_on: int
-    active_s: float
+    started_on: int  # timestamp of its ids; since when it is active, milliseconds since 1970
+    active_s: float  # how long that is by its own clock; 0 if it did not say
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the operator has decided.
+    """What the operator has decided about ids that the ResourceManager does not know."""
 
-    Attributes:
-        forgotten: timestamps of ids that are this cluster's: of these, what the ResourceManager does not know has
-            ended.
-        settle_s: for how long it must have been active before it proves anything that it does not know a thing.
-    """
-
-    forgotten: frozenset[int] = frozenset()
-    settle_s: float = 600.0
+    forgotten: frozenset[int] = frozenset()  # timestamps of this cluster's ids: such an id has ended
+    settle_s: float = 600.0  # before the ResourceManager has been active for so long, that proves nothing
 
 
 @dataclass(frozen=True, slots=True)

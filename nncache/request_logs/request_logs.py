@@ -75,13 +75,9 @@ class AccessLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogStats:
-    """Since the start, by log: `access` and `audit`.
+    """Since the start, by log: `access` and `audit`."""
 
-    Attributes:
-        lost: lines that were not written, since the disk was too slow or too full.
-    """
-
-    lost: dict[str, int]
+    lost: dict[str, int]  # lines that were not written, since the disk was too slow or too full
 
 
 class RequestLogs:

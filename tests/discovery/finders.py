@@ -50,15 +50,10 @@ class Finder:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where is looked.
+    """Where is looked."""
 
-    Attributes:
-        registry: settings of the registry.
-        staying: a proxy that serves it all the while.
-    """
-
-    registry: dict[str, str]
-    staying: Proxy
+    registry: dict[str, str]  # settings of the registry
+    staying: Proxy  # a proxy that serves it all the while
 
     def get(self, target: str, own_address: str) -> object:
         """Return a document of the proxy that stays, to a client of an address of its own."""

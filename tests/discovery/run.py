@@ -3,6 +3,7 @@
 import http.client
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -21,12 +22,7 @@ TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """When one finder has noticed.
-
-    Attributes:
-        found_s: after the start of the proxy, which takes most of it.
-        gone_s: after SIGTERM.
-    """
+    """When one finder has noticed: after the start of the proxy, which takes most of it, and after SIGTERM."""
 
     name: str
     found_s: float
@@ -36,14 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What came of it.
-
-    Attributes:
-        rows: of the finders.
-        requests: that the client has made all the while.
-        of_leaving: those that the proxy which left has answered.
-        failures: those that failed.
-    """
+    """What the finders and the client saw; `of_leaving` are the answers of the proxy which left."""
 
     rows: tuple[Row, ...]
     requests: int
@@ -66,16 +55,11 @@ class Reported:
 
 
 class Client:
-    """Asks for a status all the while, from whichever proxy the registry names.
-
-    Attributes:
-        answered: how many requests, by URL of the proxy.
-        failures: each request that no proxy has answered, or not with 200.
-    """
+    """Asks for a status all the while, from whichever proxy the registry names."""
 
     def __init__(self, proxies: Proxies) -> None:
-        self.answered: dict[str, int] = {}
-        self.failures: list[str] = []
+        self.answered = Counter[str]()  # by URL of the proxy
+        self.failures: list[str] = []  # requests that no proxy has answered, or not with 200
         self._proxies = proxies
         self._stop = threading.Event()
 
@@ -115,7 +99,7 @@ class Client:
                 connection.close()
             if status != http.client.OK:
                 self.failures.append(f"{url}: {status}")
-            self.answered[url] = self.answered.get(url, 0) + 1
+            self.answered[url] += 1
             return True
         return False
 
@@ -206,9 +190,9 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
                 stopping.start()
                 gone = [watcher.await_that(is_gone=True) for watcher in watchers]
                 stopping.join()
-            left = client.answered.get(url, 0)
+            left = client.answered[url]
             stays = f"http://{staying.address}/webhdfs/v1"
-            _await_answers(client, stays, client.answered.get(stays, 0) + 100)
+            _await_answers(client, stays, client.answered[stays] + 100)
     rows = tuple(
         Row(watcher.finder.name, found_at - started_at, gone_at - stopped_at, watcher.finder.within_s)
         for watcher, found_at, gone_at in zip(watchers, found, gone, strict=True)
@@ -224,4 +208,4 @@ def _await(condition: Callable[[], bool], state: Callable[[], object]) -> None:
 
 
 def _await_answers(client: Client, url: str, count: int) -> None:
-    _await(lambda: client.answered.get(url, 0) >= count, lambda: client.answered)
+    _await(lambda: client.answered[url] >= count, lambda: client.answered)

@@ -43,11 +43,7 @@ UPDATERS: Final = 32
 
 @dataclass(slots=True)
 class Others:
-    """What other clients noticed: times in seconds, by what they do.
-
-    Attributes:
-        failures: answers that were none.
-    """
+    """What other clients noticed: times in seconds, by what they do, and calls that failed."""
 
     times: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -61,13 +57,7 @@ def p99(rounds: Sequence[Others], what: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """What became of a flood.
-
-    Attributes:
-        done: polls that were answered with 200, or changes made.
-        refused: polls that were answered otherwise.
-        seconds: it took.
-    """
+    """What became of a flood: polls answered with 200, or changes made; and polls answered otherwise."""
 
     done: int
     refused: int
@@ -205,14 +195,7 @@ def _flood(kind: str, where: Where, seconds: float, pipe: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What came of one flood.
-
-    Attributes:
-        kind: of FLOODS.
-        before: what others noticed without it, in each round.
-        during: and with it.
-        floods: what became of it.
-    """
+    """What others noticed before and during a flood of a kind, in each round, and what became of it."""
 
     kind: str
     before: tuple[Others, ...]
