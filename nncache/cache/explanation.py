@@ -46,9 +46,7 @@ class Explanation:
     term: int | None
     gate_open: bool
     gate_age_s: float | None  # since all changes were last known to be applied; None: never
-    seen_as_of: (
-        float | None
-    )  # what a reply given before that may show is applied, acknowledged or not; None: nothing
+    seen_as_of: float | None  # all that a reply given before it may show has been applied; None: nothing
     covered_txid: int
     in_two_step_write: bool
     questions_under_way: int

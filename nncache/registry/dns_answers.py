@@ -104,9 +104,7 @@ class DnsResponder:
     def __init__(self, zone: Zone, authority: ZoneAuthority) -> None:
         self._zone = zone
         self._authority = authority
-        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(
-            MEMO
-        )  # by what follows the id, and is_tcp
+        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(MEMO)  # by all behind the id; is it TCP
         self._memo_of = (-1, False)  # the state of the zone of which it is
         self.rcodes: Counter[str] = Counter()
         """Answers so far, by their code."""
