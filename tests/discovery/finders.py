@@ -31,21 +31,13 @@ PROMETHEUS_OWN_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """One way to find proxies.
+    """One way to find proxies."""
 
-    Attributes:
-        name: as it is printed.
-        look: return what is found now.
-        shows: what is found of a proxy.
-        within_s: in which a drained proxy must be gone.
-        every_s: how often is looked: a proxy lets an address ask 20 times a second, and counts a subtree as ten.
-    """
-
-    name: str
-    look: Callable[[], Collection[str]]
-    shows: Callable[[Proxy], str]
-    within_s: float = WITHIN_S
-    every_s: float = 0.01
+    name: str  # as it is printed
+    look: Callable[[], Collection[str]]  # what is found now
+    shows: Callable[[Proxy], str]  # what is found of a proxy
+    within_s: float = WITHIN_S  # in which a drained proxy must be gone
+    every_s: float = 0.01  # an address may ask 20 times a second, and a subtree counts as ten
 
 
 @dataclass(frozen=True, slots=True)

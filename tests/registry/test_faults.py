@@ -30,9 +30,7 @@ WRITERS = 4
 class Writer:
     """Binds and deletes entries of its own, and knows what each may be.
 
-    Attributes:
-        may_be: by path: what it may hold, None for nothing; one alone after an answer, two after none.
-        unanswered: writes of which the outcome is not known.
+    `may_be` is by path what it may hold, None for nothing: one after an answer, several after writes without one.
     """
 
     def __init__(self, registry: Registry, seed: int) -> None:
