@@ -22,8 +22,7 @@ from nncache.cache.sizes import (
     text_bytes,
 )
 
-MAX_WITNESSES: Final = 100
-"""Of one entry; each counts for what it takes."""
+MAX_WITNESSES: Final = 100  # of one entry; each counts for what it takes
 
 
 class _Nothing(dict[Any, Any]):

@@ -6,10 +6,8 @@ from typing import Final, assert_never
 
 from nncache.cache.sizes import FIELD_BYTES, REPLY_BYTES, blob_bytes
 
-MAX_KINDS: Final = 64
-"""Different sets of header fields kept for sharing: a NameNode has one for each status."""
-MAX_FIELD_BYTES: Final = 4_096
-"""Of one such set; larger ones are not shared."""
+MAX_KINDS: Final = 64  # different sets of header fields kept for sharing: a NameNode has one for each status
+MAX_FIELD_BYTES: Final = 4_096  # of one such set; larger ones are not shared
 
 
 @dataclass(frozen=True, slots=True)

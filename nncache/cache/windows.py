@@ -15,11 +15,9 @@ from nncache.cache.subtrees import Subtrees
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT, ancestors, depth, parent
 
-_SHARES = 16
-"""One caller, and one client address, may have one of so many parts of all windows."""
+_SHARES = 16  # one caller, and one client address, may have one of so many parts of all windows
 
-_SLACK = 64
-"""So many ends of windows that are over may be remembered, beside as many as there are windows."""
+_SLACK = 64  # so many ends of windows that are over may be remembered, beside as many as there are windows
 
 
 class _Window:

@@ -32,13 +32,11 @@ from nncache.registry.dns_zone import Zone
 UDP_BYTES: Final = 1232
 """The largest answer over UDP that no network on the way takes apart (DNS flag day 2020)."""
 
-PLAIN_UDP_BYTES: Final = 512
-"""Without EDNS (RFC 1035, section 2.3.4)."""
+PLAIN_UDP_BYTES: Final = 512  # without EDNS (RFC 1035, section 2.3.4)
 
 TCP_BYTES: Final = 65_535
 
-MAX_QUERY_BYTES: Final = 4_096
-"""Of a message with one question, far more than any needs."""
+MAX_QUERY_BYTES: Final = 4_096  # of a message with one question, far more than any needs
 
 MAX_RRSET: Final = 256
 """Records of one name and type that are answered with; of more, those that have been there longest."""
@@ -46,16 +44,13 @@ MAX_RRSET: Final = 256
 LEAST_BYTES: Final = 13
 """Of a record in an answer: more than so many do not fit, which is known before any is written."""
 
-MAX_TARGETS: Final = 16
-"""Of SRV, whose addresses are sent along."""
+MAX_TARGETS: Final = 16  # of SRV, whose addresses are sent along
 
-MEMO: Final = 1_024
-"""Answers that are kept while the zone stays as it is."""
+MEMO: Final = 1_024  # answers that are kept while the zone stays as it is
 
 _ID_BYTES: Final = 2
 _SERIALS: Final = 2**32
-_REFRESH_S: Final = 86_400
-"""Of the SOA: for secondary servers, of which there are none."""
+_REFRESH_S: Final = 86_400  # of the SOA: for secondary servers, of which there are none
 _RETRY_S: Final = 600
 _EXPIRE_S: Final = 86_400
 

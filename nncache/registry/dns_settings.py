@@ -7,8 +7,7 @@ from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 from nncache.registry.names import fault_of_label
 
-MAX_DOMAIN: Final = 126
-"""Characters: half of what a name may have, so that entries have room below it."""
+MAX_DOMAIN: Final = 126  # characters: half of what a name may have, so that entries have room below it
 
 MAX_TTL_S: Final = 86_400
 

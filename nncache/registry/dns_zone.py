@@ -13,8 +13,7 @@ from nncache.registry.dns_names import Labels
 from nncache.registry.dns_records import Data, Pointer, ResourceRecord, Service, records_of
 from nncache.registry.record import ServiceRecord
 
-MAX_NAME_BYTES: Final = 255
-"""Of a whole name, the domain among it (RFC 1035, section 2.3.4)."""
+MAX_NAME_BYTES: Final = 255  # of a whole name, the domain among it (RFC 1035, section 2.3.4)
 
 
 @dataclass(slots=True)

@@ -27,8 +27,7 @@ from nncache.registry.record import (
     ServiceRecord,
 )
 
-MAX_RECORD_BYTES: Final = 64 * 1024
-"""A sixteenth of what ZooKeeper lets a znode hold (jute.maxbuffer)."""
+MAX_RECORD_BYTES: Final = 64 * 1024  # a sixteenth of what ZooKeeper lets a znode hold (jute.maxbuffer)
 
 MAX_DESCRIPTION: Final = 1024
 MAX_API: Final = 256
@@ -50,8 +49,7 @@ CONTAINER: Final = "container"
 POLICIES: Final = (PERMANENT, APPLICATION, APPLICATION_ATTEMPT, CONTAINER)
 """The values of yarn:persistence (`PersistencePolicies` of Hadoop 3.5.0)."""
 
-NEW_TYPE: Final = "x-"
-"""What the name of an address type begins with that the design does not know."""
+NEW_TYPE: Final = "x-"  # what the name of an address type begins with that the design does not know
 
 NEEDED_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     URI: (("uri",),),

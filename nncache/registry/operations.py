@@ -35,8 +35,7 @@ from nncache.registry.pacing import Pace, apart
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.record_json import encode_record, parse_record
 
-MOST_TRIES: Final = 20
-"""Of a change that other clients' writes come before."""
+MOST_TRIES: Final = 20  # of a change that other clients' writes come before
 
 
 _MISSING: Final = "there is no such entry"

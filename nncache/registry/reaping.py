@@ -25,8 +25,7 @@ from nncache.registry.resource_manager import ActiveResourceManager, ResourceMan
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.yarn_states import HasEnded, PageNeeded, RmAnswer, Runs, Terms, Verdict, judge
 
-AT_ONCE: Final = 4
-"""Questions to the ResourceManager that are under way."""
+AT_ONCE: Final = 4  # questions to the ResourceManager that are under way
 
 Owner: TypeAlias = tuple[str, str]
 """A yarn:persistence that is not permanent, and the yarn:id."""

@@ -21,15 +21,12 @@ from nncache.registry.errors import ResourceManagerError
 from nncache.registry.pacing import at_once
 from nncache.registry.yarn_states import INFO, Manager, RmAnswer, RmReply, RmUnanswered, Undecided, manager_of
 
-TIMEOUT_S: Final = 10.0
-"""For an answer; one under load takes seconds."""
+TIMEOUT_S: Final = 10.0  # for an answer; one under load takes seconds
 
-MAX_REPLY_BYTES: Final = 4 * 1024 * 1024
-"""An application's attempts are the longest: half a kilobyte each."""
+MAX_REPLY_BYTES: Final = 4 * 1024 * 1024  # an application's attempts are the longest: half a kilobyte each
 
 _API: Final = "/ws/v1/cluster"
-_REDIRECTED: Final = "/metrics"
-"""A page that a standby does not answer itself."""
+_REDIRECTED: Final = "/metrics"  # a page that a standby does not answer itself
 
 
 @dataclass(frozen=True, slots=True)

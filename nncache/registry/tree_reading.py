@@ -26,16 +26,14 @@ from nncache.registry.pacing import Slices, apart, at_once
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord, Unreadable
 from nncache.registry.record_json import parse_record
 
-PER_CALL: Final = 100
-"""Znodes of one call."""
+PER_CALL: Final = 100  # znodes of one call
 
 CALLS_AT_ONCE: Final = 4
 """Calls for znodes that are under way: ZooKeeper reads while their replies are taken to pieces here."""
 
 MIB: Final = 1024 * 1024
 
-ENTRY_BYTES: Final = 512
-"""What an entry takes here beside its data, roughly."""
+ENTRY_BYTES: Final = 512  # what an entry takes here beside its data, roughly
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,14 +23,11 @@ from nncache.registry.pacing import Slices, apart, at_once
 from nncache.registry.record import EntryStatus, ServiceRecord
 from nncache.registry.record_json import parse_record
 
-BATCH: Final = 256
-"""Entries that are read before any of them is reported."""
+BATCH: Final = 256  # entries that are read before any of them is reported
 
-AT_A_TURN: Final = 64
-"""Entries that are reported, or forgotten, in one turn of the event loop."""
+AT_A_TURN: Final = 64  # entries that are reported, or forgotten, in one turn of the event loop
 
-LOOK_S: Final = 0.5
-"""How often a lost connection is looked for."""
+LOOK_S: Final = 0.5  # how often a lost connection is looked for
 
 REREAD_S: Final = 300.0
 """After which all is read again, whatever watches say: no conclusion from a watch that does not fire."""

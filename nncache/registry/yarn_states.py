@@ -15,8 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from nncache.registry.limits import APPLICATION, APPLICATION_ATTEMPT, CONTAINER
 
-INFO: Final = "/info"
-"""The page that each ResourceManager answers itself, a standby too."""
+INFO: Final = "/info"  # the page that each ResourceManager answers itself, a standby too
 
 ACTIVE: Final = "ACTIVE"
 
