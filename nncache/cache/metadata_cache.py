@@ -259,8 +259,7 @@ class MetadataCache:
         force is gone, everything is forgotten, and no reply asked for before is kept. An id is used for one glob and
         one time in force: the same glob under another id was not in force all the time in between.
 
-        Raises:
-            GlobError: one of them is invalid; nothing was changed.
+        Raises GlobError if one of them is invalid; nothing was changed.
         """
         followed = self._globs.followed_by(globs)
         if not self.glob_of.items() <= globs.items():

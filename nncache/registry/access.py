@@ -40,8 +40,7 @@ class ZooKeeperIdentity:
 def parse_account(text: str, realm: str) -> ZooKeeperIdentity:
     """Read scheme:id; an id that ends in @ gets the realm.
 
-    Raises:
-        ValueError: it is invalid, or there is no realm; says what is allowed.
+    Raises ValueError if it is invalid, or there is no realm; says what is allowed.
     """
     scheme, _, name = text.partition(":")
     if not scheme or not name or (":" in name and scheme != "digest"):
@@ -56,8 +55,7 @@ def parse_account(text: str, realm: str) -> ZooKeeperIdentity:
 def digest_account(user: str, password: str) -> ZooKeeperIdentity:
     """Return the identity of a client that knows this password (ZooKeeper's DigestAuthenticationProvider).
 
-    Raises:
-        ValueError: the user or the password is empty, or has a colon.
+    Raises ValueError if the user or the password is empty, or has a colon.
     """
     if not user or not password or ":" in user + password:
         raise ValueError("an accessor needs an id and a password, neither empty nor with a colon")

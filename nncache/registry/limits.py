@@ -67,8 +67,7 @@ NEEDED_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 def check_record(path: str, record: ServiceRecord, size_bytes: int) -> None:
     """See that a record may be bound; `size_bytes` is what it takes.
 
-    Raises:
-        InvalidRecordError: it may not; says which field, how it is and what is allowed.
+    Raises InvalidRecordError if it may not; says which field, how it is and what is allowed.
     """
     fault = next(_faults(record), None)
     if fault is None and size_bytes > MAX_RECORD_BYTES:

@@ -236,8 +236,7 @@ class Registry:
     async def make_home(self, user: str) -> str:
         """See that the home entry of a user is there, and return its path; for system accounts.
 
-        Raises:
-            InvalidPathnameError: the user's name has no entry.
+        Raises InvalidPathnameError if the user's name has no entry.
         """
         path = paths.home_of(user)
         with self._translated(path):

@@ -41,8 +41,7 @@ def path_of(*elements: str) -> str:
 def readable(path: str) -> str:
     """Return a path in its one spelling, if there can be such an entry.
 
-    Raises:
-        InvalidPathnameError: ZooKeeper can hold no such path.
+    Raises InvalidPathnameError if ZooKeeper can hold no such path.
     """
     elements = elements_of(path)
     for element in elements:
@@ -68,8 +67,7 @@ def fault_of(elements: tuple[str, ...]) -> str | None:
 def writable(path: str) -> str:
     """Return a path in its one spelling, if an entry may be made there.
 
-    Raises:
-        InvalidPathnameError: an element is no label of a host name, or the path is too long.
+    Raises InvalidPathnameError if an element is no label of a host name, or the path is too long.
     """
     elements = elements_of(path)
     if fault := fault_of(elements):

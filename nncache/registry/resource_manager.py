@@ -63,8 +63,7 @@ class ResourceManagers:
     async def find(self) -> ActiveResourceManager:
         """Return the active one: of those that are known, else the one that a standby names.
 
-        Raises:
-            ResourceManagerError: none is active, or more than one says so; names each.
+        Raises ResourceManagerError if none is active, or more than one says so; names each.
         """
         found, complaints = await self._look(self._urls)
         if not found:
@@ -81,8 +80,7 @@ class ResourceManagers:
     async def see_unchanged(self, active: ActiveResourceManager) -> None:
         """Return if it has been active all the time since it was found.
 
-        Raises:
-            ResourceManagerError: it has not, or does not answer.
+        Raises ResourceManagerError if it has not, or does not answer.
         """
         now = manager_of(await self.ask(active.url, INFO))
         if isinstance(now, Undecided):

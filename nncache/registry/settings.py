@@ -92,8 +92,7 @@ class UpdateSettings:
 class RegistrationSettings:
     """Whether and how a daemon takes part in the registry.
 
-    Raises:
-        SettingError: a value is outside what its key allows.
+    Raises SettingError if a value is outside what its key allows.
     """
 
     registry: bool = field(
