@@ -121,9 +121,10 @@ class AccessPolicy:
         for entry in acl:
             if not entry.is_known_identity or (entry.scheme, entry.id) in system:
                 continue
-            if not elements or elements[0] != USERS[1:] or len(elements) == 1:
-                if len(elements) <= 1:
-                    yield f"{entry} is no system account"
+            if len(elements) <= 1:
+                yield f"{entry} is no system account"
+            elif elements[0] != USERS[1:]:
+                continue
             elif entry.scheme == "sasl" and not self._is_user_of(elements[1], entry.id):
                 yield f"{entry} is another user than the one whose entries are here"
             elif len(elements) == 2 and entry.rights & ~HOME_RIGHTS:  # noqa: PLR2004 - /users and the user

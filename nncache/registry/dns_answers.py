@@ -5,7 +5,7 @@ RFC 6891 (EDNS), RFC 8482 (ANY), RFC 9619 (one question).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final, assert_never
@@ -60,6 +60,10 @@ _KINDS: Final[Mapping[RdataType, type[Data]]] = {
     PTR: Pointer,
     SRV: Service,
     TXT: Text,
+}
+_CLASSES: Final[Mapping[RdataType, Callable[..., Rdata]]] = {  # imported now, not at the first question
+    rdtype: get_rdata_class(IN, rdtype)  # type: ignore[no-untyped-call]  # dnspython's
+    for rdtype in (*_KINDS, NS, SOA)
 }
 _TYPES: Final = {kind: rdtype for rdtype, kind in _KINDS.items()}
 
@@ -249,8 +253,7 @@ class _Filling:
 
 
 def _rdata(rdtype: RdataType, *fields: object) -> Rdata:
-    made: Rdata = get_rdata_class(IN, rdtype)(IN, rdtype, *fields)  # type: ignore[no-untyped-call]  # dnspython's
-    return made
+    return _CLASSES[rdtype](IN, rdtype, *fields)
 
 
 def _refusal(query: Message, rcode: Rcode) -> Message:
