@@ -208,7 +208,7 @@ def test_one_callers_misses_share_one_question(cache: MetadataCache) -> None:
     assert isinstance(cache.lookup("/a/g", ALICE, 1.0), Fetch)
 
 
-def test_a_stranger_joins_nobody(cache: MetadataCache) -> None:
+def test_a_stranger_joins_no_flight(cache: MetadataCache) -> None:
     """ProvenGrant: a flight's answer is for the caller who asked."""
     cache.lookup("/a/f", ALICE, 1.0)
     assert isinstance(cache.lookup("/a/f", BOB, 1.0), Fetch)
@@ -222,14 +222,14 @@ def test_a_caller_with_a_right_waits_for_anothers_question(cache: MetadataCache)
     assert isinstance(cache.lookup("/a/f", BOB, 1.0, may_wait=False), Fetch)
 
 
-def test_nobody_joins_a_spoiled_flight(cache: MetadataCache) -> None:
+def test_no_caller_joins_a_spoiled_flight(cache: MetadataCache) -> None:
     """OwnWrites: a question after a write was answered must see it."""
     cache.lookup("/a/f", ALICE, 1.0)
     cache.apply(Appeared("/a/f"), 1.0)
     assert isinstance(cache.lookup("/a/f", ALICE, 1.0), Fetch)
 
 
-def test_nobody_joins_an_old_flight() -> None:
+def test_no_caller_joins_an_old_flight() -> None:
     """Bounded: the answer may be as old as its question."""
     cache = make_cache(max_staleness_s=3.0)
     cache.lookup("/a/f", ALICE, 1.0)
@@ -237,7 +237,7 @@ def test_nobody_joins_an_old_flight() -> None:
     assert isinstance(cache.lookup("/a/f", ALICE, 4.1), Fetch)
 
 
-def test_no_cache_asks_itself_and_is_joined_by_nobody(cache: MetadataCache) -> None:
+def test_no_cache_asks_itself_and_nothing_joins_it(cache: MetadataCache) -> None:
     """A caller may ask for it: the NameNode is asked, and the entry is made again."""
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
     decision = cache.lookup("/a/f", ALICE, 1.0, refresh=True)

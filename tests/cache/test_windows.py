@@ -179,34 +179,26 @@ def test_ends_by_time(windows: TwoStepWindows) -> None:
     windows.check()
 
 
-@pytest.mark.parametrize(
-    ("after_txids", "events", "is_over"),
-    [
-        ([50], [(None, "/f")], False),
-        ([50], [(50, "/f"), (None, "/f")], False),
-        ([50], [(None, "/f"), (51, "/f")], False),
-        ([50], [(51, "/f"), (None, "/f")], True),
-        ([50], [(51, "/g"), (None, "/g"), (51, "/f"), (None, "/g")], False),
-        ([50, 50], [(51, "/f"), (None, "/f"), (None, "/f")], False),
-        ([None], [(10**9, "/f"), (None, "/f")], False),
-    ],
-    ids=[
-        "a CLOSE of an old writer",
-        "a CLOSE after an older CREATE",
-        "a CREATE alone",
-        "its own CREATE and CLOSE",
-        "a CLOSE of another path",
-        "two writes of one path: whose CLOSE it is cannot be known",
-        "an unknown last transaction: no event can be known to be newer",
-    ],
-)
+CLOSES: dict[str, tuple[list[int | None], list[tuple[int | None, str]], bool]] = {
+    "a CLOSE of an old writer": ([50], [(None, "/f")], False),
+    "a CLOSE after an older CREATE": ([50], [(50, "/f"), (None, "/f")], False),
+    "a CREATE alone": ([50], [(None, "/f"), (51, "/f")], False),
+    "its own CREATE and CLOSE": ([50], [(51, "/f"), (None, "/f")], True),
+    "a CLOSE of another path": ([50], [(51, "/g"), (None, "/g"), (51, "/f"), (None, "/g")], False),
+    "two writes, of which either may be closed": ([50, 50], [(51, "/f"), (None, "/f"), (None, "/f")], False),
+    "no event can be known to be newer": ([None], [(10**9, "/f"), (None, "/f")], False),
+}
+"""By what they are: the last transactions before the writes of /f, then CREATEs with theirs and CLOSEs, by path."""
+
+
+@pytest.mark.parametrize(("after_txids", "events", "is_over"), CLOSES.values(), ids=CLOSES)
 def test_a_close_ends_a_window_only_after_its_own_create(
     windows: TwoStepWindows,
     after_txids: list[int | None],
     events: list[tuple[int | None, str]],
     is_over: bool,
 ) -> None:
-    """W1: events are a CREATE, with its transaction, or a CLOSE of a path; else only time ends the window."""
+    """W1: else only time ends the window."""
     for after_txid in after_txids:
         begin(windows, "/f", after_txid=after_txid)
     for txid, path in events:
