@@ -56,8 +56,9 @@ def share_left(items: list[Item]) -> float:
     return sum(item.alive for item in items) / len(items)
 
 
-def test_an_empty_ring_has_nothing_to_take(ring: Ring[Item]) -> None:
+def test_an_empty_ring_has_nothing_to_take() -> None:
     """And nothing that might settle."""
+    ring: Ring[Item] = Ring()
     ring.settle()
     assert ring.take() is None
     ring.check()
