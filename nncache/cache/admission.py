@@ -1,7 +1,5 @@
 """Which replies to GETFILESTATUS may be kept."""
 
-from __future__ import annotations
-
 from enum import Enum
 from http import HTTPStatus
 from typing import assert_never

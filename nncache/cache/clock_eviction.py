@@ -1,7 +1,5 @@
 """A bound on memory that keeps what is asked for often, and charges each caller for it."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from math import inf
@@ -23,18 +21,14 @@ UNREFERENCED_WEIGHT: Final = 8
 
 
 class Account:
-    """What one caller takes. It holds the caller's name once for everything kept for them.
-
-    Attributes:
-        ended_at: when the caller's rights ended: no earlier proof is good.
-    """
+    """What one caller takes. It holds the caller's name once for everything kept for them."""
 
     __slots__ = ("bytes", "caller", "ended_at")
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         self.bytes = 0
-        self.ended_at = -inf
+        self.ended_at = -inf  # when the caller's rights ended: no earlier proof is good
 
     @property
     def cost(self) -> int:
@@ -43,22 +37,15 @@ class Account:
 
 
 class EvictableItem(ABC):
-    """Something that takes memory.
-
-    Attributes:
-        account: of the caller for whom it is kept.
-        referenced: asked for since it came, or since the hand last passed; readers set it.
-        circle: where it is held; None once it is let go.
-        place: its index there.
-    """
+    """Something that takes memory."""
 
     __slots__ = ("account", "circle", "place", "referenced")
 
     def __init__(self, account: Account) -> None:
-        self.account = account
-        self.referenced = False
-        self.circle: Circle[Any] | None = None
-        self.place = 0
+        self.account = account  # of the caller for whom it is kept
+        self.referenced = False  # asked for since it came, or since the hand last passed; readers set it
+        self.circle: Circle[Any] | None = None  # where it is held; None once it is let go
+        self.place = 0  # its index there
 
     @property
     def alive(self) -> bool:

@@ -1,7 +1,5 @@
 """What the cache tells its shell to do, and what the shell reports back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from math import inf
@@ -66,19 +64,13 @@ Decision: TypeAlias = Serve | Join | Wait | Fetch | Forward
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A reply that may be kept: a directory, a file that is provably closed, or a true 404.
-
-    Attributes:
-        replied_at: when the reply was complete, in seconds of the caller's clock.
-        term: the term of the active NameNode that gave it.
-        proven_for_s: how many seconds longer what authenticated the asker is certainly good.
-    """
+    """A reply that may be kept: a directory, a file that is provably closed, or a true 404."""
 
     reply: Reply
     kind: EntryKind
-    replied_at: float
-    term: int
-    proven_for_s: float = inf
+    replied_at: float  # when the reply was complete, in seconds of the caller's clock
+    term: int  # the term of the active NameNode that gave it
+    proven_for_s: float = inf  # how many seconds longer what authenticated the asker is certainly good
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,6 @@
 Either they concern no filter, or their caller had no right to carry out the second step when the redirect came.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,23 +15,14 @@ from nncache.hadoop.rpc.user import RpcUser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """Who begins a two-step write, and what is known of their right to it.
+    """Who begins a two-step write, and what is known of their right to it."""
 
-    Attributes:
-        owners: the caller and the client's address, each of which has its share of all such writes.
-        user: the user for whom a NameNode can be asked about that right; None if it cannot be asked.
-        appends: the write is an APPEND.
-        alternatives: the paths of which the second step writes one, each of which has a window; () if it is known.
-        has_right: they could carry it out when the redirect came, or one cannot ask.
-        is_known: false if the NameNode has not said what is there, so that it must be asked again.
-    """
-
-    owners: tuple[str, ...] = ()
-    user: RpcUser | None = None
-    appends: bool = False
-    alternatives: tuple[str, ...] = ()
-    has_right: bool = True
-    is_known: bool = True
+    owners: tuple[str, ...] = ()  # the caller and the client's address: each has its share of such writes
+    user: RpcUser | None = None  # for whom a NameNode is asked about that right; None if it cannot be
+    appends: bool = False  # the write is an APPEND
+    alternatives: tuple[str, ...] = ()  # paths of which the second step writes one; () if it is known
+    has_right: bool = True  # they could carry it out when the redirect came, or one cannot ask
+    is_known: bool = True  # false: the NameNode has not said what is there, so that it must be asked again
 
 
 ANYBODY = Writer()
@@ -41,14 +30,10 @@ ANYBODY = Writer()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoStepWrite:
-    """One redirected write.
-
-    Attributes:
-        after_txid: a transaction that lies before it; None: unknown, so no event can end its window.
-    """
+    """One redirected write."""
 
     path: str
-    after_txid: int | None
+    after_txid: int | None  # a transaction that lies before it; None: unknown, so no event can end its window
     ends_at: float
     topmost_missing: str | None
     writer: Writer = ANYBODY
@@ -58,7 +43,7 @@ class TwoStepWrite:
         """The topmost path that it may make."""
         return self.path if self.topmost_missing is None else self.topmost_missing
 
-    def known(self, topmost_missing: str | None, *, has_right: bool) -> TwoStepWrite:
+    def known(self, topmost_missing: str | None, *, has_right: bool) -> "TwoStepWrite":
         """Return it as a NameNode has reported it."""
         writer = replace(self.writer, has_right=has_right, is_known=True)
         return replace(self, topmost_missing=topmost_missing, writer=writer)

@@ -4,9 +4,8 @@ An entry or grant lives in one `Directory` of the tree and is good only as long 
 still attached to the root; see `cache/tree.py`.
 """
 
-from __future__ import annotations
-
 import hashlib
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from typing import Any, Final, NoReturn
 
@@ -23,8 +22,7 @@ from nncache.cache.sizes import (
     text_bytes,
 )
 
-MAX_WITNESSES: Final = 100
-"""Of one entry; each counts for what it takes."""
+MAX_WITNESSES: Final = 100  # of one entry; each counts for what it takes
 
 
 class _Nothing(dict[Any, Any]):
@@ -57,18 +55,9 @@ class Directory:
     `positives` counts the entries here that prove the directory to exist.
     """
 
-    __slots__ = (
-        "children",
-        "entries",
-        "grants",
-        "name",
-        "parent",
-        "positives",
-        "status_grants",
-        "tickets",
-    )
+    __slots__ = ("children", "entries", "grants", "name", "parent", "positives", "status_grants", "tickets")
 
-    def __init__(self, parent: Directory | None, name: str) -> None:
+    def __init__(self, parent: "Directory | None", name: str) -> None:
         self.parent = parent
         self.name = name
         self.children: dict[str, Directory] = NOTHING
@@ -78,14 +67,14 @@ class Directory:
         self.tickets: dict[str, list[Ticket]] = NOTHING
         self.positives = 0
 
-    def add_child(self, name: str) -> Directory:
+    def add_child(self, name: str) -> "Directory":
         """Make a directory below this one."""
         if self.children is NOTHING:
             self.children = {}
         child = self.children[name] = Directory(self, name)
         return child
 
-    def add_entry(self, entry: Entry) -> None:
+    def add_entry(self, entry: "Entry") -> None:
         """Put an outcome in its place; there must be none yet."""
         assert entry.name not in self.entries
         if self.entries is NOTHING:
@@ -93,13 +82,13 @@ class Directory:
         self.entries[entry.name] = entry
         self.positives += not entry.is_missing
 
-    def add_ticket(self, ticket: Ticket) -> None:
+    def add_ticket(self, ticket: "Ticket") -> None:
         """Take note of a question."""
         if self.tickets is NOTHING:
             self.tickets = {}
         self.tickets.setdefault(ticket.name, []).append(ticket)
 
-    def table(self, *, of_status: bool) -> dict[Caller, Grant]:
+    def table(self, *, of_status: bool) -> "dict[Caller, Grant]":
         """Return the table for a right to see the directory's own status, or else to traverse it."""
         if of_status:
             if self.status_grants is NOTHING:
@@ -115,18 +104,7 @@ class Directory:
 
 
 class Entry(EvictableItem):
-    """The outcome known for one path; it is in the account of the caller for whom it was asked.
-
-    Attributes:
-        number: the ticket under which it was asked; a reply asked earlier never replaces it.
-        replied_at: when the NameNode's reply was complete; what must be covered before others than
-            the witnesses may see it.
-        confirmed_at: the latest time at which the NameNode gave this very reply and, of a file, was asked if it
-            is closed.
-        since_txid: last transaction applied when it was kept; nothing after it has changed the path.
-        shared: what of the reply other entries have as well.
-        hits: the first of those that are held for repeated requests.
-    """
+    """The outcome known for one path; it is in the account of the caller for whom it was asked."""
 
     __slots__ = (
         "_witnesses",
@@ -144,7 +122,7 @@ class Entry(EvictableItem):
 
     def __init__(
         self,
-        ticket: Ticket,
+        ticket: "Ticket",
         reply: Reply,
         account: Account,
         *,
@@ -156,15 +134,17 @@ class Entry(EvictableItem):
         super().__init__(account)
         self.directory = ticket.directory
         self.name = ticket.name
-        self.number = ticket.number
+        self.number = ticket.number  # a reply that was asked for earlier never replaces it
         self.reply = reply
         self.kind = kind
-        self.replied_at = replied_at
-        self.confirmed_at = replied_at
-        self.since_txid = since_txid
-        self.shared = shared
+        self.replied_at = replied_at  # must be covered before others than the witnesses may see it
+        self.confirmed_at = (
+            replied_at  # when the NameNode last gave it and, of a file, isFileClosed was asked
+        )
+        self.since_txid = since_txid  # last transaction applied when it was kept; none since changed the path
+        self.shared = shared  # what of the reply other entries have as well
         self._witnesses: set[bytes] | None = None  # digests; None: just the caller of the account
-        self.hits: Hit | None = None
+        self.hits: Hit | None = None  # the first of those that are held for repeated requests
 
     @property
     def cost(self) -> int:
@@ -223,13 +203,7 @@ class Grant(EvictableItem):
     __slots__ = ("directory", "expires_at", "proven_at", "table")
 
     def __init__(
-        self,
-        directory: Directory,
-        account: Account,
-        *,
-        of_status: bool,
-        proven_at: float,
-        expires_at: float,
+        self, directory: Directory, account: Account, *, of_status: bool, proven_at: float, expires_at: float
     ) -> None:
         super().__init__(account)
         self.directory = directory
@@ -248,54 +222,30 @@ class Grant(EvictableItem):
         return self.account.caller
 
 
+@dataclass(slots=True, eq=False)
 class Ticket:
     """A question on its way to the NameNode; its reply may be kept only while nothing spoils it.
 
     It pins its directory: one that was evicted or detached and made again is another object, so its
-    changes cannot be missed (guarantee NoLateFill).
-
-    Attributes:
-        joinable: whether others may have the reply.
-        is_thorough: whether a file's being closed is asked even if its status is kept: the caller wants to know
-            again (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
-        cost: bytes it takes.
+    changes cannot be missed (guarantee NoLateFill). A thorough one asks whether a file is closed even if its status is
+    kept: the caller wants to know again (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
     """
 
-    __slots__ = (
-        "asked_at",
-        "caller",
-        "cost",
-        "directory",
-        "is_thorough",
-        "joinable",
-        "name",
-        "number",
-        "path",
-        "spoiled",
-    )
+    directory: Directory
+    path: str
+    name: str
+    caller: Caller
+    _: KW_ONLY
+    asked_at: float
+    number: int
+    joinable: bool  # others may have the reply
+    is_thorough: bool = False
+    spoiled: bool = False
 
-    def __init__(
-        self,
-        directory: Directory,
-        path: str,
-        name: str,
-        caller: Caller,
-        *,
-        asked_at: float,
-        number: int,
-        joinable: bool,
-        is_thorough: bool = False,
-    ) -> None:
-        self.directory = directory
-        self.path = path
-        self.name = name
-        self.caller = caller
-        self.asked_at = asked_at
-        self.number = number
-        self.joinable = joinable
-        self.is_thorough = is_thorough
-        self.spoiled = False
-        self.cost = TICKET_BYTES + text_bytes(path) + text_bytes(name)
+    @property
+    def cost(self) -> int:
+        """Bytes it takes."""
+        return TICKET_BYTES + text_bytes(self.path) + text_bytes(self.name)
 
     def finds_unchanged(self, reply: Reply) -> bool:
         """Whether the new status equals the cached one: then isFileClosed need not be asked.
@@ -312,13 +262,8 @@ class Hit(EvictableItem):
     """An entry together with the grant under which one caller may see it, in the caller's account.
 
     A shell may hold it for the next time (`Store.hold`), under a key of its own choice; a subclass says what that
-    costs. Those of one entry form a chain, so that they go with it.
-
-    Attributes:
-        key: under which it is held.
-        forget_epoch: the cache's count of forgettings at which entry and grant were last seen to be good: while it has
-            not moved, nothing needs to be looked at again.
-        before, after: its neighbours in the chain.
+    costs. Those of one entry form a chain, so that they go with it. `forget_epoch` is the cache's count of forgettings
+    at which entry and grant were last seen to be good: while it has not moved, nothing needs to be looked at again.
     """
 
     __slots__ = ("after", "before", "entry", "expires_at", "forget_epoch", "grant", "key")
@@ -332,8 +277,8 @@ class Hit(EvictableItem):
         self.grant = grant
         self.forget_epoch = forget_epoch
         self.expires_at = expires_at
-        self.before: Hit | None = None
-        self.after: Hit | None = None
+        self.before: Hit | None = None  # its neighbour in the chain
+        self.after: Hit | None = None  # the same
 
     @property
     def cost(self) -> int:

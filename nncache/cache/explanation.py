@@ -1,7 +1,5 @@
 """Why a path is or is not answered from memory."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass
@@ -15,21 +13,14 @@ GRANTS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryView:
-    """What is known of a path.
-
-    Attributes:
-        age_s: seconds since the NameNode last gave this reply.
-        replied_at: when the NameNode first gave it, by the proxy's clock. No two entries of a path have the same.
-        since_txid: nothing after this transaction has changed the path.
-        is_settled: whether every caller with a grant may see it, not only those to whom the NameNode has replied.
-    """
+    """What is known of a path."""
 
     kind: str
     status: int
-    age_s: float
-    replied_at: float
-    since_txid: int
-    is_settled: bool
+    age_s: float  # seconds since the NameNode last gave this reply
+    replied_at: float  # when the NameNode first gave it, by the proxy's clock; unique for a path
+    since_txid: int  # nothing after this transaction has changed the path
+    is_settled: bool  # every caller with a grant may see it, not only those whom the NameNode has answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,34 +35,24 @@ class LastForgotten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """All that the cache knows of one path.
-
-    Attributes:
-        answer: `hit` if a caller with a grant is answered from memory now, else the reason why not.
-        stream_closed_because: why the NameNode's changes are not being read, when they are not.
-        now: seconds of the proxy's clock, as all that ends in `_at` or is called `as_of`.
-        gate_age_s: seconds since all changes were last known to be applied; None: never.
-        seen_as_of: what a reply given before that may show is applied, acknowledged or not; None: nothing.
-        granted: callers proven to traverse the path's directory, at most `GRANTS_SHOWN` of them.
-        grants: how many there are.
-    """
+    """All that the cache knows of one path."""
 
     path: str
-    now: float
-    answer: str
+    now: float  # seconds of the proxy's clock, as all that ends in `_at` or is called `as_of`
+    answer: str  # `hit` if a caller with a grant is answered from memory now, else the reason why not
     matches_filter: bool
     stream_open: bool
-    stream_closed_because: str | None
+    stream_closed_because: str | None  # why the NameNode's changes are not being read, when they are not
     term: int | None
     gate_open: bool
-    gate_age_s: float | None
-    seen_as_of: float | None
+    gate_age_s: float | None  # since all changes were last known to be applied; None: never
+    seen_as_of: float | None  # all that a reply given before it may show has been applied; None: nothing
     covered_txid: int
     in_two_step_write: bool
     questions_under_way: int
     entry: EntryView | None
     grants: int
-    granted: tuple[str, ...]
+    granted: tuple[str, ...]  # callers proven to traverse the path's directory, at most `GRANTS_SHOWN`
     last_forgotten: LastForgotten | None
 
 

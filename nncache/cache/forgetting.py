@@ -5,8 +5,6 @@ Nothing is ever updated or moved from one path to another: a moved tree can diff
 (storage policy, erasure coding), so the only safe answer is to forget.
 """
 
-from __future__ import annotations
-
 from typing import assert_never
 
 from nncache.cache.store import Forgotten, Store

@@ -1,7 +1,5 @@
 """How fresh the cache is known to be."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -5,8 +5,6 @@ that never goes back), carry out what `lookup` returns and report back through `
 of the NameNode's edits calls `open_stream`, `apply`, `cover` and `close_stream`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, assert_never
@@ -32,7 +30,6 @@ from nncache.cache.decisions import (
 from nncache.cache.deferred_writes import ANYBODY, TwoStepWrite, Writer
 from nncache.cache.entries import Directory, Entry, Grant, Hit, Ticket
 from nncache.cache.explanation import GRANTS_SHOWN, Explanation, finite, last_forgotten, view_of
-from nncache.cache.filters import Filters
 from nncache.cache.forgetting import forget
 from nncache.cache.gate import FreshnessGate
 from nncache.cache.rights import Rights, may_see
@@ -41,6 +38,7 @@ from nncache.cache.stats import CacheStats
 from nncache.cache.store import Store
 from nncache.cache.windows import TwoStepWindows
 from nncache.hadoop.change import Appeared, EverythingUnknown, Footprint
+from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT, Ancestors, ancestors, depth, name, parent
 
 ROOT_AGE_S: Final = 60.0
@@ -62,7 +60,10 @@ class MetadataCache:
 
     def __init__(self, settings: CacheSettings) -> None:
         self._settings = settings
-        self._filters = Filters({glob: glob for glob in settings.glob})
+        self.glob_of: Mapping[str, str] = {
+            glob: glob for glob in settings.glob
+        }  # of the filters in force, by id
+        self._globs = GlobSet(self.glob_of)  # matches a path against all of them
         self.term: int | None = None  # of the active NameNode whose edits are read; None: stream closed
         self._closed_because = "not opened yet"  # for `explain`, while there is no term
         self.windows = TwoStepWindows(
@@ -123,7 +124,7 @@ class MetadataCache:
 
     def why_no_trace(self, path: str, now: float) -> Reason | None:
         """Say why `lookup` would have a call passed through without being kept, if it would."""
-        if not self._filters.globs.matches(path):
+        if not self._globs.matches(path):
             return Reason.NO_FILTER
         if self.term is None:
             return Reason.STREAM_CLOSED
@@ -191,7 +192,7 @@ class MetadataCache:
         """End a fetch: keep its reply, and the right that it proves, if nothing spoiled the ticket."""
         is_spoiled = not self.store.return_ticket(ticket)
         conclusion = self._conclude(ticket, outcome, is_spoiled=is_spoiled)
-        self.store.prune(ticket.directory)
+        self.store.tree.prune(ticket.directory)
         self.store.counters.conclusions[conclusion] += 1
         self.store.evict()
         return conclusion
@@ -255,16 +256,16 @@ class MetadataCache:
         """Keep from here on what matches these globs, given by the ids of their filters.
 
         While a filter is not among them, changes of what it alone matches may be missed: when one that was in
-        force is gone, everything is forgotten, and no reply asked for before is kept.
+        force is gone, everything is forgotten, and no reply asked for before is kept. An id is used for one glob and
+        one time in force: the same glob under another id was not in force all the time in between.
 
-        Raises:
-            GlobError: one of them is invalid; nothing was changed.
+        Raises GlobError if one of them is invalid; nothing was changed.
         """
-        filters = Filters(globs, self._filters)
-        if not self._filters.go_on_in(filters):
+        followed = self._globs.followed_by(globs)
+        if not self.glob_of.items() <= globs.items():
             self.store.forget_all()
-        self._filters = filters
-        self.windows.follow(filters.globs)
+        self.glob_of, self._globs = dict(globs), followed
+        self.windows.follow(followed)
         self.windows.may_be_granted(ROOT)  # of what a new filter matches, no change was read before it came
 
     def _flush(self) -> None:
@@ -305,13 +306,13 @@ class MetadataCache:
         is no window before its writer may have got one.
         """
         write = TwoStepWrite(path, last_txid, self.windows.ends_at(now), topmost_missing, writer)
-        self._cover(self.windows.begin(write, now=now, filters=self._filters.globs), now)
+        self._cover(self.windows.begin(write, now=now, filters=self._globs), now)
         if not writer.is_known:
             self.windows.recheck(write)
 
     def answer_recheck(self, write: TwoStepWrite, known: TwoStepWrite, now: float) -> None:
         """Take note of what a NameNode says of a write of which it was asked again."""
-        self._cover(self.windows.answer(write, known, now=now, filters=self._filters.globs), now)
+        self._cover(self.windows.answer(write, known, now=now, filters=self._globs), now)
 
     def _cover(self, covered: tuple[str, ...] | None, now: float) -> None:
         if covered is None:
@@ -325,7 +326,7 @@ class MetadataCache:
 
     def concerns(self, path: str) -> bool:
         """Whether a write to the path can make anything stale that may be kept."""
-        return self._filters.globs.lowest_concern(path) not in {None, ROOT}
+        return self._globs.lowest_concern(path) not in {None, ROOT}
 
     def holds(self, path: str) -> bool:
         """Whether anything is kept, or asked, about a canonical path or below it."""
@@ -338,16 +339,11 @@ class MetadataCache:
         shell asks the NameNode about these, nearest first, until one exists. Costs O(length of the path).
         """
         above = ancestors(path)
-        lowest = depth(self._filters.globs.lowest_concern(path) or ROOT)
+        lowest = depth(self._globs.lowest_concern(path) or ROOT)
         proven = self.store.tree.proven_depth(path) if self.gate.is_open(now) else 0
         return above[max(0, len(above) - 1 - lowest) : max(0, len(above) - 1 - proven)]
 
     # -- for the operator ----------------------------------------------------------------------------
-
-    @property
-    def glob_of(self) -> Mapping[str, str]:
-        """The globs of the filters in force, by id."""
-        return self._filters.glob_of
 
     def explain(self, path: str, now: float) -> Explanation:
         """Say what is known of a canonical path and why it is or is not answered from memory."""
@@ -364,7 +360,7 @@ class MetadataCache:
             path=path,
             now=now,
             answer="hit" if reason is None else reason,
-            matches_filter=self._filters.globs.matches(path),
+            matches_filter=self._globs.matches(path),
             stream_open=self.term is not None,
             stream_closed_because=self._closed_because if self.term is None else None,
             term=self.term,

@@ -4,8 +4,6 @@ A purge is a change like those of the edits (`MetadataCache.apply`): entries and
 not kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -30,8 +28,7 @@ def purges_of_glob(glob: str) -> tuple[Purge, ...]:
     More than that goes: everything below the directory whose name has the first wildcard, or below which it comes.
     To look for what matches would hold the event loop for as long as there are entries.
 
-    Raises:
-        GlobError: it is invalid.
+    Raises GlobError if it is invalid.
     """
     exact, subtrees = set[str](), set[str]()
     for components in parse_glob(glob):

@@ -1,17 +1,13 @@
 """Replies and header fields that many entries have in common, kept once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, assert_never
 
 from nncache.cache.sizes import FIELD_BYTES, REPLY_BYTES, blob_bytes
 
-MAX_KINDS: Final = 64
-"""Different sets of header fields kept for sharing: a NameNode has one for each status."""
-MAX_FIELD_BYTES: Final = 4_096
-"""Of one such set; larger ones are not shared."""
+MAX_KINDS: Final = 64  # different sets of header fields kept for sharing: a NameNode has one for each status
+MAX_FIELD_BYTES: Final = 4_096  # of one such set; larger ones are not shared
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@ GETFILESTATUS needs execute on every ancestor and nothing on the path itself (Ha
 to a caller and a directory.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Choose some of the paths that are kept, by chance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

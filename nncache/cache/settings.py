@@ -1,7 +1,5 @@
 """What an operator may choose about the cache."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -13,11 +11,7 @@ GrantScope = Literal["per_directory", "per_path"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
-    """Limits and promises of one cache.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """Limits and promises of one cache. Raises SettingError if a value is outside what its key allows."""
 
     glob: tuple[str, ...] = field(
         default=(),

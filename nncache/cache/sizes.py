@@ -5,8 +5,6 @@ object; a text's are those of the interpreter that runs. `tests/cache/test_store
 interpreter takes, `make bench-memory` with the resident memory of a process.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Final
 
@@ -16,20 +14,15 @@ _BYTES_HEADER: Final = sys.getsizeof(b"")
 
 ENTRY_BYTES: Final = 290
 """The object (144), its numbers (96), its places in the directory's table (16 to 44) and in the ring (9)."""
-REPLY_BYTES: Final = 64
-"""A reply that no other entry shares, without its text."""
+REPLY_BYTES: Final = 64  # a reply that no other entry shares, without its text
 FIELD_BYTES: Final = 64
 """One header field of such a reply, without its text: a pair and its place in the tuple."""
-WITNESSES_BYTES: Final = 232
-"""A set of witnesses, while it is small."""
-WITNESS_BYTES: Final = 110
-"""A digest (64) and its place in the set."""
-GRANT_BYTES: Final = 224
-"""The object, its numbers, its places in the directory's table and in the ring."""
+WITNESSES_BYTES: Final = 232  # a set of witnesses, while it is small
+WITNESS_BYTES: Final = 110  # a digest (64) and its place in the set
+GRANT_BYTES: Final = 224  # the object, its numbers, its places in the directory's table and in the ring
 HIT_BYTES: Final = 240
 """The object (144), its number, its places in the table of heads (24 to 70) and in the ring; its key apart."""
-ACCOUNT_BYTES: Final = 112
-"""The object, its number and its place in the table of callers; the name apart."""
+ACCOUNT_BYTES: Final = 112  # the object, its number and its place in the table of callers; the name apart
 DIRECTORY_BYTES: Final = 560
 """The object, its place in the table above it, and the tables of its entries and grants while they are small."""
 TICKET_BYTES: Final = 400

@@ -1,7 +1,5 @@
 """What is kept, and how it is forgotten: tree, memory bound and count of forgettings."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 from itertools import islice
@@ -225,7 +223,7 @@ class Store:
         if directory is None:
             return
         self._forget_status_in(directory, name(path), spares_directory=spares_directory)
-        self.prune(directory)
+        self.tree.prune(directory)
 
     def _forget_status_in(
         self, directory: Directory, own_name: str, *, spares_directory: bool = False
@@ -252,7 +250,7 @@ class Store:
             if child is None:
                 break
             directory = child
-        self.prune(directory)
+        self.tree.prune(directory)
 
     def forget_subtree(self, path: str) -> None:
         """Forget the path's own outcome and, in one step, all outcomes and rights at and below it."""
@@ -281,10 +279,6 @@ class Store:
         """What everything kept takes: entries, grants, hits, directories, questions, also what was cut off."""
         return self._ring.bytes + self.tree.bytes + self._ticket_bytes + self._replies.bytes
 
-    def prune(self, directory: Directory) -> None:
-        """Let go of a directory in which nothing is kept and about which no question is under way."""
-        self.tree.prune(directory)
-
     def evict(self) -> None:
         """Come back within the bounds: first what was cut off, then what the ring says."""
         while (taken := self.bytes) > self._max_bytes or self._items > self._max_items:
@@ -303,7 +297,7 @@ class Store:
                 self.forget_entry(item)
             else:
                 self.forget_grant(item)
-            self.prune(item.directory)
+            self.tree.prune(item.directory)
         if taken < self._max_bytes * _ROOM and self._items < self._max_items * _ROOM:
             self._ring.settle()
 
@@ -314,7 +308,7 @@ class Store:
     @property
     def has_detached(self) -> bool:
         """Whether something waits to be taken apart."""
-        return self.tree.has_detached or bool(self._bereft)
+        return bool(self.tree.detached or self._bereft)
 
     def reclaim(self, max_items: int) -> bool:
         """Take up to `max_items` things that were cut off apart; true while more is left."""

@@ -1,7 +1,5 @@
 """Whether a path lies at or below one of many."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Iterator
 

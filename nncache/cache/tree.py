@@ -5,8 +5,6 @@ end at the root? A change of a directory therefore forgets everything below it i
 lies below: its node is cut off. What was cut off is taken apart later, in slices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from nncache.cache.entries import Directory, Entry, EntryKind, Grant
@@ -29,13 +27,13 @@ class Tree:
             they take.
     """
 
-    __slots__ = ("_detached", "bytes", "directories", "root")
+    __slots__ = ("bytes", "detached", "directories", "root")
 
     def __init__(self) -> None:
         self.root = Directory(None, "")
         self.directories = 0
         self.bytes = 0
-        self._detached: list[Directory] = []  # cut off, to be taken apart
+        self.detached: list[Directory] = []  # cut off, to be taken apart
 
     def is_attached(self, directory: Directory) -> bool:
         """Whether what lives in the directory may still be good; costs the depth of the path."""
@@ -85,7 +83,7 @@ class Tree:
         else:
             del directory.parent.children[directory.name]
             directory.parent = None
-        self._detached.append(directory)
+        self.detached.append(directory)
         return True
 
     def prune(self, directory: Directory) -> None:
@@ -107,12 +105,12 @@ class Tree:
         Yields None for each node, so that nodes in which nothing lives count as well. All links between nodes are cut
         here, so no garbage collection is needed to free them.
         """
-        while self._detached:
-            directory = self._detached[-1]
+        while self.detached:
+            directory = self.detached[-1]
             if directory.children:
                 _, child = directory.children.popitem()
                 child.parent = None
-                self._detached.append(child)
+                self.detached.append(child)
                 continue
             while directory.entries:
                 yield directory.entries.popitem()[1]
@@ -120,19 +118,9 @@ class Tree:
                 while table:
                     yield table.popitem()[1]
             directory.tickets.clear()  # their holders find the chain broken
-            self._detached.pop()
+            self.detached.pop()
             self._count(directory, -1)
             yield None
-
-    @property
-    def has_detached(self) -> bool:
-        """Whether something waits to be taken apart."""
-        return bool(self._detached)
-
-    @property
-    def detached(self) -> tuple[Directory, ...]:
-        """The tops of what waits to be taken apart; for tests."""
-        return tuple(self._detached)
 
     def holds(self, path: str) -> bool:
         """Whether anything is kept, or asked, about the path or below it."""
@@ -164,7 +152,7 @@ class Tree:
         count = taken = 0
         stack: list[tuple[Directory | None, Directory]] = [
             (None, self.root),
-            *((None, directory) for directory in self._detached),
+            *((None, directory) for directory in self.detached),
         ]
         while stack:
             parent, directory = stack.pop()

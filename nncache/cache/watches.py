@@ -4,8 +4,6 @@ Pure. A watch is touched at least once by each change that makes its path's stat
 be touched by others as well: who watches asks again, and finds that nothing has changed.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from typing import assert_never
@@ -28,19 +26,14 @@ from nncache.hadoop.paths import ROOT, parent
 
 
 class Watch:
-    """One path.
-
-    Attributes:
-        path: canonical.
-        invalidations: how often it may have changed since the watch began.
-    """
+    """One path."""
 
     __slots__ = ("_woken", "invalidations", "path")
 
     def __init__(self, path: str, woken: Callable[[], None]) -> None:
         """Begin; `woken` is called at each touch that wakes, and must neither raise nor change the watches."""
-        self.path = path
-        self.invalidations = 0
+        self.path = path  # canonical
+        self.invalidations = 0  # how often it may have changed since the watch began
         self._woken = woken
 
     def invalidate(self, *, wakes: bool = True) -> None:

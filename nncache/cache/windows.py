@@ -4,8 +4,6 @@ A redirected CREATE or APPEND is carried out by a DataNode, some time after the 
 Until its end is known, nothing that it makes stale may be served or kept (guarantee OwnWrites).
 """
 
-from __future__ import annotations
-
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -13,16 +11,13 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 from nncache.cache.deferred_writes import DeferredWrites, TwoStepWrite
-from nncache.cache.shared_directory import shared_directory_of
 from nncache.cache.subtrees import Subtrees
 from nncache.hadoop.globs import GlobSet
-from nncache.hadoop.paths import ROOT, parent
+from nncache.hadoop.paths import ROOT, ancestors, depth, parent
 
-_SHARES = 16
-"""One caller, and one client address, may have one of so many parts of all windows."""
+_SHARES = 16  # one caller, and one client address, may have one of so many parts of all windows
 
-_SLACK = 64
-"""So many ends of windows that are over may be remembered, beside as many as there are windows."""
+_SLACK = 64  # so many ends of windows that are over may be remembered, beside as many as there are windows
 
 
 class _Window:
@@ -68,7 +63,7 @@ class TwoStepWindows:
     each caller and address their share, and what was not asked about its ancestors then is not known of it later.
 
     Each caller and each address has a share of the windows. Where it is used up, the directory in which most of their
-    writes are under way is covered in place of these: the greedy lose, and not everybody.
+    writes are under way is covered in place of these: only the greedy lose.
 
     Invariants:
         W1  A window ends at `ends_at`, or at a CLOSE of its path that follows a CREATE or APPEND newer
@@ -95,7 +90,7 @@ class TwoStepWindows:
         self._by_owner: dict[str, OrderedDict[_Window, None]] = {}
         self._aside = DeferredWrites(max_writes=max_windows, share=self._share)
         self._recheck_queue: dict[TwoStepWrite, None] = {}  # in the order in which they came
-        self.on_recheck: Callable[[], None] = _nothing  # called when a NameNode must be asked again
+        self.on_recheck: Callable[[], None] = lambda: None  # called when a NameNode must be asked again
         self._full_until = float("-inf")
 
     def begin(self, write: TwoStepWrite, *, now: float, filters: GlobSet) -> tuple[str, ...] | None:
@@ -108,12 +103,7 @@ class TwoStepWindows:
         return self._place(write, filters)
 
     def answer(
-        self,
-        write: TwoStepWrite,
-        known: TwoStepWrite,
-        *,
-        now: float,
-        filters: GlobSet,
+        self, write: TwoStepWrite, known: TwoStepWrite, *, now: float, filters: GlobSet
     ) -> tuple[str, ...] | None:
         """Put what a NameNode says of a doubtful write in its place; return what is covered now, as `begin` does.
 
@@ -148,9 +138,7 @@ class TwoStepWindows:
 
     def follow(self, filters: GlobSet) -> None:
         """Take note that these are the filters now: some may concern writes that others did not."""
-        for write in reversed(
-            tuple(self._aside)
-        ):  # should there be no room, the oldest are the likeliest to have ended
+        for write in reversed(tuple(self._aside)):  # without room, the oldest are the likeliest to have ended
             place = write.place(filters)
             if place is not None and write.writer.has_right:
                 self._aside.remove(write)
@@ -321,8 +309,18 @@ class TwoStepWindows:
         self._aside.check()
 
 
-def _nothing() -> None:
-    """Do nothing."""
+def shared_directory_of(places: Iterable[str | None]) -> str | None:
+    """Return the directory in which most writes of one owner make something; None if they share no top directory.
+
+    `places` are the directories in which each does, None for the root's own. Where no two writes are in one directory
+    it is the deepest that holds several.
+    """
+    inner = [place for place in places if place is not None and place != ROOT]
+    ((directory, writes),) = Counter(inner).most_common(1) or [(ROOT, 0)]
+    if writes > 1:
+        return directory
+    held = Counter(each for place in inner for each in (place, *ancestors(place)[:-1]))
+    return max((each for each, writes in held.items() if writes > 1), key=depth, default=None)
 
 
 def _is_inside(write: TwoStepWrite, directory: str) -> bool:

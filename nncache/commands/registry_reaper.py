@@ -23,7 +23,8 @@ from nncache.net.setting_error import SettingError
 from nncache.net.tls_client import client_context
 from nncache.registry.errors import RegistryError
 from nncache.registry.operations import Registry
-from nncache.registry.reaping import Reaping, Stays, reap
+from nncache.registry.purge_plan import KeptEntry
+from nncache.registry.reaping import Reaping, reap
 from nncache.registry.resource_manager import TIMEOUT_S, ResourceManagers
 from nncache.settings.commands import SettingsOfReaper
 
@@ -41,7 +42,7 @@ class Reaper:
         self._settings = settings
         self._top = top
         self._as_json = as_json
-        self._kept: Sequence[Stays] = ()  # as they were printed last
+        self._kept: Sequence[KeptEntry] = ()  # as they were printed last
         try:
             self._tls: ssl.SSLContext | None = client_context("yarn_ca", settings.reaper.yarn_ca)
             self._identity = identity_of(settings.kerberos, boottime)

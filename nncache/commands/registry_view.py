@@ -8,7 +8,8 @@ from typing import Any, assert_never
 
 from nncache.logs import one_line
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.reaping import Reaping, Stays
+from nncache.registry.purge_plan import KeptEntry
+from nncache.registry.reaping import Reaping
 from nncache.registry.record import Address, EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.record_json import encode_record
 from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
@@ -89,7 +90,7 @@ def gone(reaping: Reaping, *, is_done: bool) -> Iterator[str]:
         yield one_line(f"{line}: {each.why}" if each.why else line)
 
 
-def kept(entries: Iterable[Stays]) -> Iterator[str]:
+def kept(entries: Iterable[KeptEntry]) -> Iterator[str]:
     """Yield a line for each entry that stays."""
     for each in entries:
         yield one_line(f"{each.path}: kept: {each.why}")

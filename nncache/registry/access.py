@@ -40,8 +40,7 @@ class ZooKeeperIdentity:
 def parse_account(text: str, realm: str) -> ZooKeeperIdentity:
     """Read scheme:id; an id that ends in @ gets the realm.
 
-    Raises:
-        ValueError: it is invalid, or there is no realm; says what is allowed.
+    Raises ValueError if it is invalid, or there is no realm; says what is allowed.
     """
     scheme, _, name = text.partition(":")
     if not scheme or not name or (":" in name and scheme != "digest"):
@@ -56,8 +55,7 @@ def parse_account(text: str, realm: str) -> ZooKeeperIdentity:
 def digest_account(user: str, password: str) -> ZooKeeperIdentity:
     """Return the identity of a client that knows this password (ZooKeeper's DigestAuthenticationProvider).
 
-    Raises:
-        ValueError: the user or the password is empty, or has a colon.
+    Raises ValueError if the user or the password is empty, or has a colon.
     """
     if not user or not password or ":" in user + password:
         raise ValueError("an accessor needs an id and a password, neither empty nor with a colon")
@@ -67,15 +65,10 @@ def digest_account(user: str, password: str) -> ZooKeeperIdentity:
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """How entries are protected.
+    """How entries are protected."""
 
-    Attributes:
-        system: accounts with all rights to everything; None: the registry is open, and every client may do anything.
-        realm: of users.
-    """
-
-    system: tuple[ZooKeeperIdentity, ...] | None = None
-    realm: str = ""
+    system: tuple[ZooKeeperIdentity, ...] | None = None  # with all rights to everything; None: all have them
+    realm: str = ""  # of users
 
     @property
     def is_secure(self) -> bool:
@@ -98,11 +91,10 @@ class AccessPolicy:
         """Return the ACL of a user's home entry: the user may add and remove entries, and no more."""
         if self.system is None:
             return OPEN
-        return (*self.system_acl(), self.user_account(user).entry(HOME_RIGHTS))
-
-    def user_account(self, user: str) -> ZooKeeperIdentity:
-        """Return a user's identity."""
-        return ZooKeeperIdentity("sasl", f"{user}@{self.realm}" if self.realm else user)
+        return (
+            *self.system_acl(),
+            AclEntry("sasl", f"{user}@{self.realm}" if self.realm else user, HOME_RIGHTS),
+        )
 
     def faults(self, path: str, acl: Acl) -> Iterator[str]:
         """Yield what is wrong with the ACL of an entry; nothing where the registry is open."""
@@ -129,9 +121,10 @@ class AccessPolicy:
         for entry in acl:
             if not entry.is_known_identity or (entry.scheme, entry.id) in system:
                 continue
-            if not elements or elements[0] != USERS[1:] or len(elements) == 1:
-                if len(elements) <= 1:
-                    yield f"{entry} is no system account"
+            if len(elements) <= 1:
+                yield f"{entry} is no system account"
+            elif elements[0] != USERS[1:]:
+                continue
             elif entry.scheme == "sasl" and not self._is_user_of(elements[1], entry.id):
                 yield f"{entry} is another user than the one whose entries are here"
             elif len(elements) == 2 and entry.rights & ~HOME_RIGHTS:  # noqa: PLR2004 - /users and the user

@@ -21,17 +21,12 @@ _HOST: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """Where an address of an endpoint is.
+    """Where an address of an endpoint is."""
 
-    Attributes:
-        host: a host name, or an address that needs none.
-        scheme, path: of a URI, else empty.
-    """
-
-    host: str | IPv4Address | IPv6Address
+    host: str | IPv4Address | IPv6Address  # an address needs no host name
     port: int
-    scheme: str = ""
-    path: str = ""
+    scheme: str = ""  # of a URI
+    path: str = ""  # the same
 
     @property
     def authority(self) -> str:
@@ -60,13 +55,16 @@ def place_of(address: Address) -> ServiceAddress | None:
         scheme, path = parts.scheme, parts.path
     else:
         host = address.get("host") or address.get("hostname") or ""
-        digits = address.get("port") or ""
-        port = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < len("100000") else 0
+        port = port_of(address.get("port") or "")
         scheme = path = ""
-    if not 0 < port <= MAX_PORT:
-        return None
     named = host_of(host)
-    return None if named is None else ServiceAddress(named, port, scheme, path)
+    return ServiceAddress(named, port, scheme, path) if named is not None and port else None
+
+
+def port_of(text: str) -> int:
+    """Return the port that a text names; 0 if it names none."""
+    port = int(text) if text.isascii() and text.isdigit() and len(text) < len("100000") else 0
+    return port if port <= MAX_PORT else 0
 
 
 def host_of(text: str) -> str | IPv4Address | IPv6Address | None:

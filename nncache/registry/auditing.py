@@ -1,6 +1,8 @@
 """What is wrong in a registry: records, names and ACLs."""
 
+from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 
 from nncache.coordination.errors import CoordinationError, NoNodeError
 from nncache.registry import paths
@@ -19,32 +21,30 @@ async def audit_tree(registry: Registry, path: str) -> Mapping[str, tuple[str, .
         RegistryIOError: ZooKeeper does not answer.
     """
     reading = await read_tree(registry, path)
-    faults: dict[str, list[str]] = {broken.path: [broken.why] for broken in reading.unreadable}
+    faults = defaultdict[str, list[str]](list, {broken.path: [broken.why] for broken in reading.unreadable})
     for entry in reading.entries:
         try:
             check_record(entry.path, entry.record, entry.status.size_bytes)
         except InvalidRecordError as error:
-            faults.setdefault(entry.path, []).append(error.what)
+            faults[entry.path].append(error.what)
     everything = sorted({*reading.records, *faults}, key=paths.elements_of)
     for each in everything:
         try:
             paths.writable(each)
         except InvalidPathnameError as error:
-            faults.setdefault(each, []).append(error.what)
+            faults[each].append(error.what)
     if registry.access.is_secure:
-        for each, wrong in (await _wrong_acls(registry, everything)).items():
-            faults.setdefault(each, []).extend(wrong)
+        wrong = await at_once(partial(_wrong_acl, registry), everything)
+        for each, found in zip(everything, wrong, strict=True):
+            faults[each] += found
     return {each: tuple(faults[each]) for each in everything if faults.get(each)}
 
 
-async def _wrong_acls(registry: Registry, entries: list[str]) -> Mapping[str, list[str]]:
-    async def wrong(path: str) -> list[str]:
-        try:
-            acl = (await registry.zookeeper.acl(registry.znode(path))).acl
-        except NoNodeError:
-            return []  # deleted meanwhile
-        except CoordinationError as error:
-            raise RegistryIOError(path, f"its ACL could not be read: {error}") from error
-        return list(registry.access.faults(path, acl))
-
-    return dict(zip(entries, await at_once(wrong, entries), strict=True))
+async def _wrong_acl(registry: Registry, path: str) -> list[str]:
+    try:
+        acl = (await registry.zookeeper.acl(registry.znode(path))).acl
+    except NoNodeError:
+        return []  # deleted meanwhile
+    except CoordinationError as error:
+        raise RegistryIOError(path, f"its ACL could not be read: {error}") from error
+    return list(registry.access.faults(path, acl))

@@ -8,9 +8,7 @@ from typing import Final
 from nncache.registry.names import MAX_LABEL_BYTES
 from nncache.registry.paths import COMPONENTS, below, service_path
 from nncache.registry.record import YARN_PERSISTENCE, Endpoint, ServiceRecord, uri_endpoint
-from nncache.registry.targets import (
-    METRICS_API,
-)
+from nncache.registry.targets import METRICS_API
 
 SERVICE: Final = "nncache"
 PLACE: Final = below(service_path(SERVICE), COMPONENTS)
@@ -28,23 +26,14 @@ _NO_LABEL: Final = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredDaemon:
-    """One of our daemons, as clients reach it.
+    """One of our daemons, as clients reach it."""
 
-    Attributes:
-        kind: proxy or publisher.
-        host: by which it is reached.
-        port: that tells it from others on that host.
-        webhdfs: URLs of WebHDFS; none for a publisher.
-        admin: URL of its operators' pages.
-        about: anything else to be known of it, by attribute.
-    """
-
-    kind: str
-    host: str
-    port: int
-    webhdfs: tuple[str, ...] = ()
-    admin: str
-    about: Mapping[str, str] = field(default_factory=dict)
+    kind: str  # proxy or publisher
+    host: str  # by which it is reached
+    port: int  # that tells it from others on that host
+    webhdfs: tuple[str, ...] = ()  # URLs of WebHDFS; none for a publisher
+    admin: str  # URL of its operators' pages
+    about: Mapping[str, str] = field(default_factory=dict)  # anything else to be known of it, by attribute
 
     @property
     def path(self) -> str:

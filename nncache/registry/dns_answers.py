@@ -11,13 +11,6 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final, assert_never
 
 import dns.message
-import dns.rdtypes.ANY.NS
-import dns.rdtypes.ANY.PTR
-import dns.rdtypes.ANY.SOA
-import dns.rdtypes.ANY.TXT
-import dns.rdtypes.IN.A
-import dns.rdtypes.IN.AAAA
-import dns.rdtypes.IN.SRV
 from cachetools import LRUCache
 from dns.exception import DNSException
 from dns.flags import AA, QR, TC
@@ -26,7 +19,7 @@ from dns.name import Name
 from dns.name import from_text as name_of
 from dns.opcode import QUERY
 from dns.rcode import BADVERS, FORMERR, NOTIMP, NXDOMAIN, REFUSED, SERVFAIL, Rcode, to_text
-from dns.rdata import Rdata
+from dns.rdata import Rdata, get_rdata_class
 from dns.rdataclass import ANY as ANY_CLASS
 from dns.rdataclass import IN
 from dns.rdatatype import AAAA, ANY, AXFR, IXFR, NS, PTR, SOA, SRV, TXT, A, RdataType, is_metatype
@@ -39,13 +32,11 @@ from nncache.registry.dns_zone import Zone
 UDP_BYTES: Final = 1232
 """The largest answer over UDP that no network on the way takes apart (DNS flag day 2020)."""
 
-PLAIN_UDP_BYTES: Final = 512
-"""Without EDNS (RFC 1035, section 2.3.4)."""
+PLAIN_UDP_BYTES: Final = 512  # without EDNS (RFC 1035, section 2.3.4)
 
 TCP_BYTES: Final = 65_535
 
-MAX_QUERY_BYTES: Final = 4_096
-"""Of a message with one question, far more than any needs."""
+MAX_QUERY_BYTES: Final = 4_096  # of a message with one question, far more than any needs
 
 MAX_RRSET: Final = 256
 """Records of one name and type that are answered with; of more, those that have been there longest."""
@@ -53,16 +44,13 @@ MAX_RRSET: Final = 256
 LEAST_BYTES: Final = 13
 """Of a record in an answer: more than so many do not fit, which is known before any is written."""
 
-MAX_TARGETS: Final = 16
-"""Of SRV, whose addresses are sent along."""
+MAX_TARGETS: Final = 16  # of SRV, whose addresses are sent along
 
-MEMO: Final = 1_024
-"""Answers that are kept while the zone stays as it is."""
+MEMO: Final = 1_024  # answers that are kept while the zone stays as it is
 
 _ID_BYTES: Final = 2
 _SERIALS: Final = 2**32
-_REFRESH_S: Final = 86_400
-"""Of the SOA: for secondary servers, of which there are none."""
+_REFRESH_S: Final = 86_400  # of the SOA: for secondary servers, of which there are none
 _RETRY_S: Final = 600
 _EXPIRE_S: Final = 86_400
 
@@ -73,33 +61,21 @@ _KINDS: Final[Mapping[RdataType, type[Data]]] = {
     SRV: Service,
     TXT: Text,
 }
-_CLASSES: Final[Mapping[RdataType, Callable[..., Rdata]]] = {
-    A: dns.rdtypes.IN.A.A,
-    AAAA: dns.rdtypes.IN.AAAA.AAAA,
-    NS: dns.rdtypes.ANY.NS.NS,
-    PTR: dns.rdtypes.ANY.PTR.PTR,
-    SOA: dns.rdtypes.ANY.SOA.SOA,
-    SRV: dns.rdtypes.IN.SRV.SRV,
-    TXT: dns.rdtypes.ANY.TXT.TXT,
+_CLASSES: Final[Mapping[RdataType, Callable[..., Rdata]]] = {  # imported now, not at the first question
+    rdtype: get_rdata_class(IN, rdtype)  # type: ignore[no-untyped-call]  # dnspython's
+    for rdtype in (*_KINDS, NS, SOA)
 }
 _TYPES: Final = {kind: rdtype for rdtype, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneAuthority:
-    """What the zone says of itself.
+    """What the zone says of itself."""
 
-    Attributes:
-        domain: its name.
-        name_server: the name of the host that serves it.
-        ttl_s: seconds for which an answer may be cached, negative ones included.
-        serial: of the SOA at the start; it counts up with each change.
-    """
-
-    domain: Name
-    name_server: Name
-    ttl_s: int
-    serial: int
+    domain: Name  # its name
+    name_server: Name  # the name of the host that serves it
+    ttl_s: int  # seconds for which an answer may be cached, negative ones included
+    serial: int  # of the SOA at the start; it counts up with each change
 
     @classmethod
     def of(cls, domain: str, name_server: str, *, ttl_s: int, serial: int) -> "ZoneAuthority":
@@ -127,20 +103,14 @@ class DnsResponder:
     def __init__(self, zone: Zone, authority: ZoneAuthority) -> None:
         self._zone = zone
         self._authority = authority
-        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(
-            MEMO
-        )  # by all behind the id, and whether over TCP
+        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(MEMO)  # by all behind the id; is it TCP
         self._memo_of = (-1, False)  # the state of the zone of which it is
-        self._rcodes: Counter[str] = Counter()
+        self.rcodes: Counter[str] = Counter()
+        """Answers so far, by their code."""
         self.unanswered = 0
         """Messages that are none: too short, too long, or answers."""
         self.truncated = 0
         """Answers with TC."""
-
-    @property
-    def rcodes(self) -> Mapping[str, int]:
-        """Answers so far, by their code."""
-        return dict(self._rcodes)
 
     def reply(self, wire: bytes, *, is_tcp: bool) -> bytes | None:
         """Return the answer to a message; None if it gets none."""
@@ -157,7 +127,7 @@ class DnsResponder:
                 return None
             if max(len(wire), len(known.rest)) <= UDP_BYTES:
                 self._memo[key] = known
-        self._rcodes[known.rcode] += 1
+        self.rcodes[known.rcode] += 1
         self.truncated += known.is_truncated
         return wire[:_ID_BYTES] + known.rest
 
@@ -218,7 +188,8 @@ class _Filling:
         if rdtype == ANY:  # one type is enough, and so small an answer helps no attack on a third host
             rdtype = self._any(labels)
         if not labels and rdtype in {SOA, NS}:
-            answer.answer.append(self._rrset(name, [self._soa() if rdtype == SOA else self._ns()]))
+            own = self._soa() if rdtype == SOA else _rdata(NS, self._authority.name_server)
+            answer.answer.append(self._rrset(name, [own]))
             return
         found = self._found(labels, rdtype)
         if LEAST_BYTES * len(found) > self._most:
@@ -256,9 +227,6 @@ class _Filling:
     def _rrset(self, name: Name, found: Iterable[Rdata]) -> RRset:
         return from_rdata_list(name, self._authority.ttl_s, list(found))
 
-    def _ns(self) -> Rdata:
-        return _rdata(NS, self._authority.name_server)
-
     def _soa(self) -> Rdata:
         """Return the start of authority; without a mailbox, the host is named as responsible."""
         authority = self._authority
@@ -269,9 +237,7 @@ class _Filling:
     def _rdata(self, data: Data) -> Rdata:
         match data:
             case Service(port, target):
-                return _rdata(
-                    SRV, 0, 1, port, self._name(target)
-                )  # equal weights: one is as good as any other
+                return _rdata(SRV, 0, 1, port, self._name(target))  # one is as good as any other
             case Pointer(target):
                 return _rdata(PTR, self._name(target))
             case Text(strings):

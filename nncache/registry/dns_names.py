@@ -9,21 +9,15 @@ from typing import Final, TypeAlias
 
 from nncache.registry import paths
 from nncache.registry.daemon_record import ADMIN_API, WEBHDFS_API
-from nncache.registry.names import MAX_LABEL_BYTES, fault_of_label, fault_of_user
-from nncache.registry.targets import (
-    METRICS_API,
-)
+from nncache.registry.names import MAX_LABEL_BYTES, fault_of_label
+from nncache.registry.targets import METRICS_API
 
 Labels: TypeAlias = tuple[bytes, ...]
 """A name below the domain that is served, lower case, the last label next to the domain."""
 
 TCP: Final = "_tcp"
 
-LABELS: Final = {
-    WEBHDFS_API: "_webhdfs",
-    METRICS_API: "_prometheus",
-    ADMIN_API: "_nncache-admin",
-}
+LABELS: Final = {WEBHDFS_API: "_webhdfs", METRICS_API: "_prometheus", ADMIN_API: "_nncache-admin"}
 """By API: the label before _tcp. The others follow from the API itself."""
 
 _CLASSPATH: Final = "classpath:"
@@ -50,10 +44,7 @@ def names_of(path: str) -> tuple[Labels, ...]:
     without what is the same in all of them: INSTANCE.USER and COMPONENT.INSTANCE.USER.
     """
     elements = paths.elements_of(path)
-    if not elements or any(
-        fault_of_user(element) if _is_user(elements, place) else fault_of_label(element)
-        for place, element in enumerate(elements)
-    ):
+    if not elements or paths.fault_of(elements):
         return ()
     whole = below((), *reversed(elements))
     short = _short_name(elements)
@@ -93,10 +84,6 @@ def label_of(api: str) -> str | None:
     words = api.removeprefix(_OF_YARN).removeprefix(_CLASSPATH)
     label = _NO_LABEL.sub("-", words.lower()).strip("-")
     return f"_{label}" if 0 < len(label) < MAX_LABEL_BYTES else None
-
-
-def _is_user(elements: tuple[str, ...], place: int) -> bool:
-    return place == 1 and elements[0] == _USERS
 
 
 def _short_name(elements: tuple[str, ...]) -> Labels | None:

@@ -19,14 +19,10 @@ from nncache.registry.record import YARN_COMPONENT, YARN_IP, Endpoint, ServiceRe
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """SRV: where a service is; one is as good as any other.
-
-    Attributes:
-        target: a name below the domain, or the name of a host anywhere.
-    """
+    """SRV: where a service is; one is as good as any other."""
 
     port: int
-    target: Labels | str
+    target: Labels | str  # a name below the domain, or the name of a host anywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +47,7 @@ ResourceRecord: TypeAlias = tuple[Labels, Data]
 BROWSED: Final = ("_services", "_dns-sd", "_udp")
 """Below which DNS-SD lists the kinds of services there are (RFC 6763, section 9)."""
 
-MAX_STRING: Final = 255
-"""Bytes of a string of TXT (RFC 1035, section 3.3)."""
+MAX_STRING: Final = 255  # bytes of a string of TXT (RFC 1035, section 3.3)
 
 
 def records_of(path: str, record: ServiceRecord) -> tuple[ResourceRecord, ...]:

@@ -7,19 +7,14 @@ from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 from nncache.registry.names import fault_of_label
 
-MAX_DOMAIN: Final = 126
-"""Characters: half of what a name may have, so that entries have room below it."""
+MAX_DOMAIN: Final = 126  # characters: half of what a name may have, so that entries have room below it
 
 MAX_TTL_S: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DnsSettings:
-    """One zone, and where it is served.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """One zone, and where it is served. Raises SettingError if a value is outside what its key allows."""
 
     domain: str = field(
         default="",
@@ -59,8 +54,7 @@ class DnsSettings:
         },
     )
     admin: str = field(
-        default="127.0.0.1:9874",
-        metadata={"help": "host:port of the health, readiness and metrics pages."},
+        default="127.0.0.1:9874", metadata={"help": "host:port of the health, readiness and metrics pages."}
     )
 
     def __post_init__(self) -> None:

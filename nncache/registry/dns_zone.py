@@ -13,8 +13,7 @@ from nncache.registry.dns_names import Labels
 from nncache.registry.dns_records import Data, Pointer, ResourceRecord, Service, records_of
 from nncache.registry.record import ServiceRecord
 
-MAX_NAME_BYTES: Final = 255
-"""Of a whole name, the domain among it (RFC 1035, section 2.3.4)."""
+MAX_NAME_BYTES: Final = 255  # of a whole name, the domain among it (RFC 1035, section 2.3.4)
 
 
 @dataclass(slots=True)
@@ -39,9 +38,7 @@ class Zone:
         self.changes = 0  # counts up with each
         self._most = MAX_NAME_BYTES - domain_bytes
         self._nodes: dict[Labels, _Node] = {(): _Node()}
-        self._entries: dict[
-            str, tuple[ResourceRecord, ...]
-        ] = {}  # by path; those without records are left out
+        self._entries: dict[str, tuple[ResourceRecord, ...]] = {}  # by path; none without records
 
     @property
     def entries(self) -> int:

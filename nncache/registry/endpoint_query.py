@@ -20,23 +20,14 @@ ANY_END: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class EndpointQuery:
-    """A field of an endpoint and its value; the value may end in * for all that begin so.
+    """A field of an endpoint and its value; the value may end in * for all that begin so."""
 
-    Attributes:
-        field: a key of FIELDS.
-        value: what it must be, exactly.
-    """
-
-    field: str
-    value: str
+    field: str  # a key of FIELDS
+    value: str  # what it must be, exactly
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read FIELD=VALUE.
-
-        Raises:
-            ValueError: it is invalid; says what is allowed.
-        """
+        """Read FIELD=VALUE. Raises ValueError if it is invalid; says what is allowed."""
         name, separator, value = text.partition("=")
         if not separator or name not in FIELDS or not value:
             raise ValueError(

@@ -9,7 +9,7 @@ to `MAX_READ_BYTES` (registry/record_json.py).
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from nncache.registry.addresses import MAX_PORT, split_uri
+from nncache.registry.addresses import MAX_PORT, port_of, split_uri
 from nncache.registry.errors import InvalidRecordError
 from nncache.registry.record import (
     HOST_PORT,
@@ -27,8 +27,7 @@ from nncache.registry.record import (
     ServiceRecord,
 )
 
-MAX_RECORD_BYTES: Final = 64 * 1024
-"""A sixteenth of what ZooKeeper lets a znode hold (jute.maxbuffer)."""
+MAX_RECORD_BYTES: Final = 64 * 1024  # a sixteenth of what ZooKeeper lets a znode hold (jute.maxbuffer)
 
 MAX_DESCRIPTION: Final = 1024
 MAX_API: Final = 256
@@ -50,8 +49,7 @@ CONTAINER: Final = "container"
 POLICIES: Final = (PERMANENT, APPLICATION, APPLICATION_ATTEMPT, CONTAINER)
 """The values of yarn:persistence (`PersistencePolicies` of Hadoop 3.5.0)."""
 
-NEW_TYPE: Final = "x-"
-"""What the name of an address type begins with that the design does not know."""
+NEW_TYPE: Final = "x-"  # what the name of an address type begins with that the design does not know
 
 NEEDED_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     URI: (("uri",),),
@@ -69,8 +67,7 @@ NEEDED_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 def check_record(path: str, record: ServiceRecord, size_bytes: int) -> None:
     """See that a record may be bound; `size_bytes` is what it takes.
 
-    Raises:
-        InvalidRecordError: it may not; says which field, how it is and what is allowed.
+    Raises InvalidRecordError if it may not; says which field, how it is and what is allowed.
     """
     fault = next(_faults(record), None)
     if fault is None and size_bytes > MAX_RECORD_BYTES:
@@ -129,12 +126,8 @@ def _faults_of_address(where: str, address: Address, kind: str) -> Iterator[str]
     for names in needed:
         if not any(address.get(name) for name in names):
             yield f"{where} has no {names[0]}, which an address of type {kind} needs"
-    if ("port",) in needed and not _is_port(address.get("port") or ""):
+    if ("port",) in needed and not port_of(address.get("port") or ""):
         yield f"{where}.port is {address.get('port')!r}; it must be a number from 1 to {MAX_PORT}"
-
-
-def _is_port(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 0 < int(text[:6]) <= MAX_PORT and len(text) < 6  # noqa: PLR2004 - digits of MAX_PORT
 
 
 def _too_long(where: str, text: str, most: int) -> Iterator[str]:

@@ -45,8 +45,7 @@ def element_of_user(user: str) -> str:
     The realm and the host of a principal are dropped, upper case becomes lower case, and what is not ASCII becomes
     punycode.
 
-    Raises:
-        InvalidPathnameError: there is no such name: a space or an underscore, or more than 63 bytes.
+    Raises InvalidPathnameError if there is no such name: a space or an underscore, or more than 63 bytes.
     """
     short = _before(_before(user.lower(), "@"), "/")
     try:

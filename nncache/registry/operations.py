@@ -35,8 +35,7 @@ from nncache.registry.pacing import Pace, apart
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.record_json import encode_record, parse_record
 
-MOST_TRIES: Final = 20
-"""Of a change that other clients' writes come before."""
+MOST_TRIES: Final = 20  # of a change that other clients' writes come before
 
 
 _MISSING: Final = "there is no such entry"
@@ -58,18 +57,12 @@ class Registry:
         self.zookeeper = zookeeper
         self.root = root
         self.access = access
-        self._accessors: dict[
-            str, ZooKeeperIdentity
-        ] = {}  # that entries made from now on may be written by, by their id
+        self._accessors: dict[str, ZooKeeperIdentity] = {}  # who may write entries made from now on, by id
 
     async def mknode(self, path: str, *, create_parents: bool = False) -> bool:
-        """Make an entry without a record; with `create_parents` those above it, too.
+        """Make an entry without a record; with `create_parents` those above it, too. Return False if it was there.
 
-        Returns:
-            Whether it was made: False if it was there.
-
-        Raises:
-            PathNotFoundError: the entry above it is not there.
+        Raises PathNotFoundError if the entry above it is not there.
         """
         wanted = paths.writable(path)
         with self._translated(wanted, _NO_PARENT):
@@ -87,11 +80,8 @@ class Registry:
     ) -> None:
         """Bind a record to a path: make the entry, or with `overwrite` replace its record.
 
-        Args:
-            path: its parent must be there.
-            record: within the limits of `registry/limits.py`.
-            overwrite: replace the record of an entry that is there.
-            version: replace the record only if the entry has this version (`EntryStatus.version`).
+        The entry above it must be there, and the record is within the limits of `registry/limits.py`. With `version`
+        the record is replaced only if the entry has that (`EntryStatus.version`).
 
         Raises:
             InvalidRecordError: the record breaks a limit; nothing was written.
@@ -126,10 +116,8 @@ class Registry:
     async def update(self, path: str, change: Callable[[ServiceRecord], ServiceRecord]) -> ServiceRecord:
         """Replace a record by what `change` makes of it, which may be called again; no other client's write is lost.
 
-        An entry that another client deletes and makes again in between may have the version that was read.
-
-        Returns:
-            The record that is bound now.
+        Return the record that is bound now. An entry that another client deletes and makes again in between may have
+        the version that was read.
 
         Raises:
             PathNotFoundError, NoRecordError: there is no record to be changed.
@@ -194,8 +182,7 @@ class Registry:
     async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
         """Delete an entry; with `recursive` all below it, from the bottom up.
 
-        Returns:
-            Whether it was there; as Hadoop's own client, it is no error if it was not.
+        Return whether it was there; as with Hadoop's own client, it is no error if it was not.
 
         Raises:
             PathIsNotEmptyDirectoryError: there are entries below it, and `recursive` was not given; or other clients
@@ -223,13 +210,9 @@ class Registry:
         raise PathIsNotEmptyDirectoryError(wanted, "other clients add entries below it again and again")
 
     def add_write_accessor(self, user: str, password: str) -> bool:
-        """Let a digest identity write the entries that are made from now on, those alone.
+        """Let a digest identity write the entries that are made from now on; return False, no effect, if all may.
 
-        Returns:
-            Whether it has an effect: False in an open registry.
-
-        Raises:
-            ValueError: the user or the password is empty, or has a colon.
+        Raises ValueError if the user or the password is empty, or has a colon.
         """
         account = digest_account(user, password)
         if self.access.is_secure:
@@ -253,8 +236,7 @@ class Registry:
     async def make_home(self, user: str) -> str:
         """See that the home entry of a user is there, and return its path; for system accounts.
 
-        Raises:
-            InvalidPathnameError: the user's name has no entry.
+        Raises InvalidPathnameError if the user's name has no entry.
         """
         path = paths.home_of(user)
         with self._translated(path):
@@ -292,36 +274,28 @@ class Registry:
         try:
             yield
         except CoordinationError as error:
-            raise self._meaning(path, error, missing) from error
+            kind, what = _meaning(error, missing)
+            raise kind(path, what) from error
 
-    def _meaning(self, path: str, error: CoordinationError, missing: str) -> RegistryError:
-        match error:
-            case NoNodeError():
-                return PathNotFoundError(path, missing)
-            case NodeExistsError():
-                return FileAlreadyExistsError(
-                    path, "the entry is there already; overwrite replaces its record"
-                )
-            case NotEmptyError():
-                return PathIsNotEmptyDirectoryError(
-                    path, "there are entries below it; recursive deletes them, too"
-                )
-            case BadVersionError():
-                return RecordChangedError(path, "another client has written it in between; read it again")
-            case NotAllowedError():
-                return NoPathPermissionsError(
-                    path, "ZooKeeper's ACL refuses it to this client; see zookeeper_sasl"
-                )
-            case ZnodeError() if "Ephemerals" in str(error):
-                return NoChildrenForEphemeralsError(
-                    path, "the entry above it is ephemeral, and has none below it"
-                )
-            case ZnodeError():
-                return NoPathPermissionsError(path, str(error))
-            case _:
-                return RegistryIOError(
-                    path, f"ZooKeeper does not answer, so it is not known what was done: {error}"
-                )
+
+def _meaning(error: CoordinationError, missing: str) -> tuple[type[RegistryError], str]:
+    match error:
+        case NoNodeError():
+            return PathNotFoundError, missing
+        case NodeExistsError():
+            return FileAlreadyExistsError, "the entry is there already; overwrite replaces its record"
+        case NotEmptyError():
+            return PathIsNotEmptyDirectoryError, "there are entries below it; recursive deletes them, too"
+        case BadVersionError():
+            return RecordChangedError, "another client has written it in between; read it again"
+        case NotAllowedError():
+            return NoPathPermissionsError, "ZooKeeper's ACL refuses it to this client; see zookeeper_sasl"
+        case ZnodeError() if "Ephemerals" in str(error):
+            return NoChildrenForEphemeralsError, "the entry above it is ephemeral, and has none below it"
+        case ZnodeError():
+            return NoPathPermissionsError, str(error)
+        case _:
+            return RegistryIOError, f"ZooKeeper does not answer, so it is not known what was done: {error}"
 
 
 def status_of(path: str, znode: Znode) -> EntryStatus:

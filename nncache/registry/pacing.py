@@ -17,8 +17,7 @@ _R = TypeVar("_R")
 SLICE_BYTES: Final = 16_384
 """Of records that are parsed or written in one turn of the event loop: a few milliseconds."""
 
-_LEAST_BYTES: Final = 128
-"""Which an entry counts as at least: one without a record takes time as well."""
+_LEAST_BYTES: Final = 128  # which an entry counts as at least: one without a record takes time as well
 
 
 class Slices:
@@ -42,8 +41,7 @@ async def apart(size: int, work: Callable[_P, _R], *args: _P.args, **kwargs: _P.
     return await asyncio.to_thread(work, *args, **kwargs)
 
 
-BURST_S: Final = 10.0
-"""How many seconds' worth of changes may come at once."""
+BURST_S: Final = 10.0  # how many seconds' worth of changes may come at once
 
 
 class Pace:

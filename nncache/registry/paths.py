@@ -25,9 +25,7 @@ MAX_ELEMENTS: Final = 64
 
 TOO_DEEP: Final = f"has entries below it, which are not read: they are below {MAX_ELEMENTS} levels"
 
-_UNREADABLE: Final = re.compile(
-    "[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]"
-)  # what ZooKeeper refuses in a path
+_UNREADABLE: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")  # what ZooKeeper refuses
 
 
 def elements_of(path: str) -> tuple[str, ...]:
@@ -43,8 +41,7 @@ def path_of(*elements: str) -> str:
 def readable(path: str) -> str:
     """Return a path in its one spelling, if there can be such an entry.
 
-    Raises:
-        InvalidPathnameError: ZooKeeper can hold no such path.
+    Raises InvalidPathnameError if ZooKeeper can hold no such path.
     """
     elements = elements_of(path)
     for element in elements:
@@ -57,18 +54,24 @@ def readable(path: str) -> str:
     return path_of(*elements)
 
 
-def writable(path: str) -> str:
-    """Return a path in its one spelling, if an entry may be made there.
-
-    Raises:
-        InvalidPathnameError: an element is no label of a host name, or the path is too long.
-    """
-    elements = elements_of(path)
+def fault_of(elements: tuple[str, ...]) -> str | None:
+    """Return what is wrong with the elements of a path; None if each is a label of a host name, or a user's."""
     for place, element in enumerate(elements):
         is_user = place == 1 and elements[0] == USERS[1:]
         fault = fault_of_user(element) if is_user else fault_of_label(element)
         if fault is not None:
-            raise InvalidPathnameError(path, fault)
+            return fault
+    return None
+
+
+def writable(path: str) -> str:
+    """Return a path in its one spelling, if an entry may be made there.
+
+    Raises InvalidPathnameError if an element is no label of a host name, or the path is too long.
+    """
+    elements = elements_of(path)
+    if fault := fault_of(elements):
+        raise InvalidPathnameError(path, fault)
     whole = path_of(*elements)
     if len(whole) > MAX_PATH_CHARACTERS:
         raise InvalidPathnameError(

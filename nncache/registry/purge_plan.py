@@ -27,6 +27,7 @@ class KeptEntry:
 
     path: str
     why: str
+    runs: bool = False  # whether it is known that what it goes with has not ended; else there is a doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +53,19 @@ def selects(record: ServiceRecord, yarn_id: str, policy: str) -> bool:
 def plan_purge(
     entries: Mapping[str, ServiceRecord | None], unreadable: Iterable[str], yarn_id: str, policy: str
 ) -> PurgePlan:
-    """Return what is to be done.
+    """Return what goes of all entries, by path, now that the application, attempt or container `yarn_id` has ended.
 
-    Args:
-        entries: all entries by path; None for one without a record.
-        unreadable: paths of entries whose record is broken, or which could not be read.
-        yarn_id: of what has ended.
-        policy: application, application-attempt or container.
+    None is an entry without a record; `unreadable` are those whose record is broken, or which could not be read.
     """
+    application = application_of(yarn_id)
 
     def goes_along(path: str, top: str) -> bool:
-        return _goes_with(entries, path, top, yarn_id)
+        record = entries[path]
+        if path == top or record is None:
+            return True
+        owner = application_of(record.attributes.get(YARN_ID, ""))
+        is_of_yarn = record.attributes.get(YARN_PERSISTENCE, PERMANENT) != PERMANENT
+        return is_of_yarn and application is not None and owner == application
 
     return _plan(entries, unreadable, lambda record: selects(record, yarn_id, policy), goes_along, _FOREIGN)
 
@@ -109,13 +112,3 @@ def _plan(
             why = "cannot be read" if blocker in broken else otherwise
             kept.append(KeptEntry(path, f"{blocker}, which is below it, {why}"))
     return PurgePlan(tuple(sorted(doomed, key=lambda path: (-path.count("/"), path))), tuple(kept))
-
-
-def _goes_with(entries: Mapping[str, ServiceRecord | None], path: str, top: str, yarn_id: str) -> bool:
-    record = entries[path]
-    if path == top or record is None:
-        return True
-    application = application_of(yarn_id)
-    owner = application_of(record.attributes.get(YARN_ID, ""))
-    is_of_yarn = record.attributes.get(YARN_PERSISTENCE, PERMANENT) != PERMANENT
-    return is_of_yarn and application is not None and owner == application

@@ -19,14 +19,13 @@ from nncache.registry.errors import (
 from nncache.registry.limits import PERMANENT
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import at_once
-from nncache.registry.purge_plan import application_of, plan_reaping
+from nncache.registry.purge_plan import KeptEntry, application_of, plan_reaping
 from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.resource_manager import ActiveResourceManager, ResourceManagers
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.yarn_states import HasEnded, PageNeeded, RmAnswer, Runs, Terms, Verdict, judge
 
-AT_ONCE: Final = 4
-"""Questions to the ResourceManager that are under way."""
+AT_ONCE: Final = 4  # questions to the ResourceManager that are under way
 
 Owner: TypeAlias = tuple[str, str]
 """A yarn:persistence that is not permanent, and the yarn:id."""
@@ -36,40 +35,18 @@ _CHANGED: Final = "another client has changed it since it was read"
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """An entry that goes.
-
-    Attributes:
-        why: what has ended; empty for an entry without a record, below one that goes.
-    """
+    """An entry that goes."""
 
     path: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stays:
-    """An entry that stays.
-
-    Attributes:
-        runs: whether it is known that what it goes with has not ended; else there is a doubt.
-    """
-
-    path: str
-    why: str
-    runs: bool = False
+    why: str  # what has ended; empty for an entry without a record, below one that goes
 
 
 @dataclass(frozen=True, slots=True)
 class Reaping:
-    """What came of one look at all records.
+    """What came of one look at all records."""
 
-    Attributes:
-        gone: what was deleted, or would be, from the bottom up.
-        kept: all records that are not permanent and stay, and all entries that cannot be read, by path.
-    """
-
-    gone: tuple[Reaped, ...]
-    kept: tuple[Stays, ...]
+    gone: tuple[Reaped, ...]  # what was deleted, or would be, from the bottom up
+    kept: tuple[KeptEntry, ...]  # by path: records that are not permanent, and entries that cannot be read
 
 
 async def reap(
@@ -94,21 +71,20 @@ async def reap(
 
     unreadable = [broken.path for broken in reading.unreadable]
     plan = plan_reaping(reading.records, unreadable, lambda record: isinstance(why_of(record), HasEnded))
-    stays = [Stays(broken.path, f"it cannot be read: {broken.why}") for broken in reading.unreadable]
+    stays = [KeptEntry(broken.path, f"it cannot be read: {broken.why}") for broken in reading.unreadable]
     stays += [
-        Stays(entry.path, verdict.why, isinstance(verdict, Runs))
+        KeptEntry(entry.path, verdict.why, isinstance(verdict, Runs))
         for entry in reading.entries
         if (verdict := why_of(entry.record)) is not None
     ]
-    stays += [Stays(each.path, each.why) for each in plan.kept]
-    kept = {each.path: each for each in stays}
+    kept = {each.path: each for each in (*stays, *plan.kept)}
     was: dict[str, RegistryEntry | EntryStatus] = {status.path: status for status in reading.bare}
     was.update((entry.path, entry) for entry in reading.entries)
     gone: list[Reaped] = []
     for path in plan.delete:
         fault = await _delete(registry, was[path]) if delete else ""
         if fault:
-            kept[path] = Stays(path, fault)
+            kept[path] = KeptEntry(path, fault)
         else:
             gone.append(Reaped(path, kept.pop(path).why if path in kept else ""))
     return Reaping(tuple(gone), tuple(kept[path] for path in sorted(kept, key=paths.elements_of)))

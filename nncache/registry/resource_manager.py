@@ -21,28 +21,20 @@ from nncache.registry.errors import ResourceManagerError
 from nncache.registry.pacing import at_once
 from nncache.registry.yarn_states import INFO, Manager, RmAnswer, RmReply, RmUnanswered, Undecided, manager_of
 
-TIMEOUT_S: Final = 10.0
-"""For an answer; one under load takes seconds."""
+TIMEOUT_S: Final = 10.0  # for an answer; one under load takes seconds
 
-MAX_REPLY_BYTES: Final = 4 * 1024 * 1024
-"""An application's attempts are the longest: half a kilobyte each."""
+MAX_REPLY_BYTES: Final = 4 * 1024 * 1024  # an application's attempts are the longest: half a kilobyte each
 
 _API: Final = "/ws/v1/cluster"
-_REDIRECTED: Final = "/metrics"
-"""A page that a standby does not answer itself."""
+_REDIRECTED: Final = "/metrics"  # a page that a standby does not answer itself
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveResourceManager:
-    """The active ResourceManager.
+    """The active ResourceManager."""
 
-    Attributes:
-        url: scheme, host and port.
-        manager: what it said of itself.
-    """
-
-    url: str
-    manager: Manager
+    url: str  # scheme, host and port
+    manager: Manager  # what it said of itself
 
 
 class ResourceManagers:
@@ -57,14 +49,10 @@ class ResourceManagers:
         tls: ssl.SSLContext | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """Ask over this session.
+        """Ask over this session, whose cookies and logins are used.
 
-        Args:
-            http: whose cookies and logins are used.
-            urls: scheme, host and port of each, without a slash at the end.
-            user: the user of queries where authentication is simple; empty: the server's default user.
-            tls: whose certificates are believed; None: the operating system's.
-            timeout_s: for one answer.
+        Each URL is scheme, host and port. An empty `user`, of simple authentication, is the server's default user;
+        without `tls` the operating system's certificates are believed.
         """
         self._http = http
         self._urls = tuple(urls)
@@ -75,8 +63,7 @@ class ResourceManagers:
     async def find(self) -> ActiveResourceManager:
         """Return the active one: of those that are known, else the one that a standby names.
 
-        Raises:
-            ResourceManagerError: none is active, or more than one says so; names each.
+        Raises ResourceManagerError if none is active, or more than one says so; names each.
         """
         found, complaints = await self._look(self._urls)
         if not found:
@@ -93,8 +80,7 @@ class ResourceManagers:
     async def see_unchanged(self, active: ActiveResourceManager) -> None:
         """Return if it has been active all the time since it was found.
 
-        Raises:
-            ResourceManagerError: it has not, or does not answer.
+        Raises ResourceManagerError if it has not, or does not answer.
         """
         now = manager_of(await self.ask(active.url, INFO))
         if isinstance(now, Undecided):
@@ -123,7 +109,7 @@ class ResourceManagers:
         """Return which are active, and what is to be said of the others."""
         found: list[ActiveResourceManager] = []
         complaints: list[str] = []
-        for url, answer in zip(urls, await at_once(self._information, urls), strict=True):
+        for url, answer in zip(urls, await at_once(lambda url: self.ask(url, INFO), urls), strict=True):
             manager = manager_of(answer)
             if isinstance(manager, Undecided):
                 complaints.append(f"{url} ({manager.why})")
@@ -132,9 +118,6 @@ class ResourceManagers:
             else:
                 complaints.append(f"{url} (it is not active)")
         return found, complaints
-
-    async def _information(self, url: str) -> RmAnswer:
-        return await self.ask(url, INFO)
 
     async def _redirect(self, url: str) -> str:
         """Return the URL of the ResourceManager to which one that is standby sends; empty: none."""

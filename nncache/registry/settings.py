@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.net.setting_error import SettingError
-from nncache.registry.access import AccessPolicy, parse_account
+from nncache.registry.access import AccessPolicy, ZooKeeperIdentity, parse_account
 from nncache.registry.addresses import host_of
 from nncache.registry.yarn_states import Terms
 
@@ -18,11 +18,7 @@ _ROOT: Final = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySettings:
-    """One registry.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """One registry. Raises SettingError if a value is outside what its key allows."""
 
     registry_root: str = field(
         default="/registry",
@@ -54,29 +50,26 @@ class RegistrySettings:
             raise SettingError(
                 "registry_root", self.registry_root, "must be an absolute path such as /registry"
             )
-        if self.registry_secure:
-            for account in self.registry_system_accounts:
-                try:
-                    parse_account(account, self.registry_realm)
-                except ValueError as exc:
-                    raise SettingError("registry_system_accounts", account, str(exc)) from exc
+        _ = self.access
 
     @property
     def access(self) -> AccessPolicy:
         """How entries are protected."""
         if not self.registry_secure:
             return AccessPolicy()
-        accounts = (parse_account(account, self.registry_realm) for account in self.registry_system_accounts)
-        return AccessPolicy(tuple(accounts), self.registry_realm)
+        accounts = tuple(map(self._account, self.registry_system_accounts))
+        return AccessPolicy(accounts, self.registry_realm)
+
+    def _account(self, text: str) -> ZooKeeperIdentity:
+        try:
+            return parse_account(text, self.registry_realm)
+        except ValueError as exc:
+            raise SettingError("registry_system_accounts", text, str(exc)) from exc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateSettings:
-    """How fast a client changes the registry.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """How fast a client changes the registry. Raises SettingError if a value is outside what its key allows."""
 
     registry_updates_per_s: float = field(
         default=100.0,
@@ -99,8 +92,7 @@ class UpdateSettings:
 class RegistrationSettings:
     """Whether and how a daemon takes part in the registry.
 
-    Raises:
-        SettingError: a value is outside what its key allows.
+    Raises SettingError if a value is outside what its key allows.
     """
 
     registry: bool = field(
@@ -131,11 +123,7 @@ class RegistrationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaperSettings:
-    """Which YARN says what has ended.
-
-    Raises:
-        SettingError: a value is outside what its key allows.
-    """
+    """Which YARN says what has ended. Raises SettingError if a value is outside what its key allows."""
 
     yarn_rm: tuple[str, ...] = field(
         default=(),

@@ -26,31 +26,23 @@ from nncache.registry.pacing import Slices, apart, at_once
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord, Unreadable
 from nncache.registry.record_json import parse_record
 
-PER_CALL: Final = 100
-"""Znodes of one call."""
+PER_CALL: Final = 100  # znodes of one call
 
 CALLS_AT_ONCE: Final = 4
 """Calls for znodes that are under way: ZooKeeper reads while their replies are taken to pieces here."""
 
 MIB: Final = 1024 * 1024
 
-ENTRY_BYTES: Final = 512
-"""What an entry takes here beside its data, roughly."""
+ENTRY_BYTES: Final = 512  # what an entry takes here beside its data, roughly
 
 
 @dataclass(frozen=True, slots=True)
 class TreeReading:
-    """The entries at and below a path, in the order of their paths.
+    """The entries at and below a path, in the order of their paths."""
 
-    Attributes:
-        entries: with their records.
-        bare: without a record.
-        unreadable: whose record is broken, or whose children this client may not list, or are too deep to be read.
-    """
-
-    entries: tuple[RegistryEntry, ...] = ()
-    bare: tuple[EntryStatus, ...] = ()
-    unreadable: tuple[Unreadable, ...] = ()
+    entries: tuple[RegistryEntry, ...] = ()  # with their records
+    bare: tuple[EntryStatus, ...] = ()  # without a record
+    unreadable: tuple[Unreadable, ...] = ()  # with a broken record, or children that are not read
 
     @property
     def records(self) -> Mapping[str, ServiceRecord | None]:
@@ -62,29 +54,17 @@ class TreeReading:
 
 @dataclass(slots=True)
 class _Walk:
-    """What has been read so far.
+    """What has been read so far."""
 
-    Attributes:
-        query: what is searched for; None: all is kept.
-        most_bytes: that may be held; None: any number.
-        znodes: by path of the registry; without those that cannot match.
-        below: the names below a path, in their order.
-        unread: whose children were not read, and why.
-    """
-
-    query: EndpointQuery | None
-    most_bytes: int | None
-    znodes: dict[str, Znode] = field(default_factory=dict)
-    below: dict[str, list[str]] = field(default_factory=dict)
-    unread: list[Unreadable] = field(default_factory=list)
+    query: EndpointQuery | None  # None: all is kept
+    most_bytes: int | None  # that may be held; None: any number
+    znodes: dict[str, Znode] = field(default_factory=dict)  # by path; without those that cannot match
+    below: dict[str, list[str]] = field(default_factory=dict)  # the names below a path, in their order
+    unread: list[Unreadable] = field(default_factory=list)  # whose children were not read, and why
     bytes_held: int = 0
 
     def keep(self, path: str, znode: Znode) -> None:
-        """Keep what the answer may need of an entry.
-
-        Raises:
-            TooMuchDataError: it is more than may be held.
-        """
+        """Keep what the answer may need of an entry. Raises TooMuchDataError if it is more than may be held."""
         self.bytes_held += ENTRY_BYTES
         if self.query is None or self.query.is_possible_in(znode.data):
             self.bytes_held += len(znode.data)
@@ -115,13 +95,8 @@ async def read_tree(
 ) -> TreeReading:
     """Return the entries at and below a path; with a query, those alone with an endpoint that it matches.
 
-    Args:
-        registry: is read.
-        path: of the topmost entry.
-        query: what is searched for.
-        after: what is not behind this path is left out; it need not be there.
-        limit: records at most; what is behind the last one is left out.
-        most_bytes: that may be held for it; None: as many as there are.
+    What is not behind the path `after`, which need not be there, is left out; so is what is behind the last of `limit`
+    records. At most `most_bytes` are held for it.
 
     Raises:
         InvalidPathnameError: there can be no such path.

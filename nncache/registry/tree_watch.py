@@ -8,12 +8,13 @@ Below `paths.MAX_ELEMENTS` levels nothing is followed.
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol, TypeAlias
 
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
-from nncache.coordination.watches import Watcher
+from nncache.coordination.watches import WatchedReads, Watcher
 from nncache.coordination.zookeeper import Znode
 from nncache.registry import paths
 from nncache.registry.errors import InvalidRecordError, NoRecordError
@@ -22,14 +23,11 @@ from nncache.registry.pacing import Slices, apart, at_once
 from nncache.registry.record import EntryStatus, ServiceRecord
 from nncache.registry.record_json import parse_record
 
-BATCH: Final = 256
-"""Entries that are read before any of them is reported."""
+BATCH: Final = 256  # entries that are read before any of them is reported
 
-AT_A_TURN: Final = 64
-"""Entries that are reported, or forgotten, in one turn of the event loop."""
+AT_A_TURN: Final = 64  # entries that are reported, or forgotten, in one turn of the event loop
 
-LOOK_S: Final = 0.5
-"""How often a lost connection is looked for."""
+LOOK_S: Final = 0.5  # how often a lost connection is looked for
 
 REREAD_S: Final = 300.0
 """After which all is read again, whatever watches say: no conclusion from a watch that does not fire."""
@@ -37,16 +35,11 @@ REREAD_S: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """An entry is there, or is other than it was.
-
-    Attributes:
-        record: None if it holds none, or a broken one.
-        fault: what is wrong with its record, or not followed below it; empty: nothing.
-    """
+    """An entry is there, or is other than it was."""
 
     status: EntryStatus
-    record: ServiceRecord | None
-    fault: str = ""
+    record: ServiceRecord | None  # None if it holds none, or a broken one
+    fault: str = ""  # what is wrong with its record, or not followed below it; empty: nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +64,14 @@ class Current:
 Change: TypeAlias = Present | Removed | WatchGap | Current
 
 
-class WatchedTree(Protocol):
+class WatchedTree(WatchedReads, Protocol):
     """What is needed of a session with ZooKeeper."""
-
-    @property
-    def connection_id(self) -> int:
-        """Counts the connections; watches are lost with theirs."""
 
     async def wait_connected(self, timeout_s: float) -> None:
         """Return when there is a connection. Raises ConnectionLostError."""
 
-    async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode; with a watcher, set a watch on its data. Raises NoNodeError, NotAllowedError."""
-
     async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
         """Return the names of the children; with a watcher, set a watch on them. Raises as `read`."""
-
-    async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Tell whether a znode is there; with a watcher, set a watch either way."""
 
 
 class _Node:
@@ -96,12 +79,8 @@ class _Node:
 
     def __init__(self, path: str, news: "_News") -> None:
         self.path = path
-        self.mark: tuple[int, int] | None = (
-            None  # of the reported data: creation and version; None: not there
-        )
-        self.names: set[str] = (
-            set()
-        )  # of the entries right below it that were there and are not known to be gone
+        self.mark: tuple[int, int] | None = None  # creation and version of the reported data; None: not there
+        self.names = set[str]()  # of the entries right below it that were there and are not known to be gone
         self.data_armed_in = 0  # the connection in which the watch is set; 0: it is not
         self.names_armed_in = 0
         self._news = news
@@ -158,11 +137,7 @@ class TreeWatch:
         return len(self._nodes)
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Yield what is there, then each change; without end.
-
-        Raises:
-            NotAllowedError: an ACL refuses to be read.
-        """
+        """Yield what is there, then each change; without end. Raises NotAllowedError if an ACL refuses to be read."""
         loop = asyncio.get_running_loop()
         read_at = -REREAD_S
         is_current = False
@@ -202,11 +177,9 @@ class TreeWatch:
         self._news.came.clear()
         if self._news.paths:
             return
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_S):
                 await self._news.came.wait()
-        except TimeoutError:
-            return
 
     async def _wait_connected(self) -> None:
         while True:
@@ -233,7 +206,7 @@ class TreeWatch:
                 above.names.discard(paths.name_of(node.path))
         for node, znode, names in found:
             await slices.add(len(znode.data))
-            changes += await self._told(node, znode, names)
+            changes += await self._reported(node, znode, names)
         return changes
 
     async def _read(self, node: _Node) -> tuple[Znode | None, frozenset[str]]:
@@ -256,7 +229,7 @@ class TreeWatch:
             raise
         return znode, frozenset(names)
 
-    async def _told(self, node: _Node, znode: Znode, names: frozenset[str]) -> list[Change]:
+    async def _reported(self, node: _Node, znode: Znode, names: frozenset[str]) -> list[Change]:
         changes: list[Change] = []
         for name in node.names - names:
             changes += await self._removed(paths.below(node.path, name))

@@ -15,8 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from nncache.registry.limits import APPLICATION, APPLICATION_ATTEMPT, CONTAINER
 
-INFO: Final = "/info"
-"""The page that each ResourceManager answers itself, a standby too."""
+INFO: Final = "/info"  # the page that each ResourceManager answers itself, a standby too
 
 ACTIVE: Final = "ACTIVE"
 
@@ -37,22 +36,18 @@ _ATTEMPT_RUNS: Final = frozenset(
     {"NEW", "SUBMITTED", "SCHEDULED", "ALLOCATED_SAVING", "ALLOCATED", "LAUNCHED", _RUNNING, "FINISHING"}
 )
 _CONTAINER_RUNS: Final = frozenset({"NEW", _RUNNING})
-_CONTAINER_ENDED: Final = "COMPLETE"
+_CONTAINER_ENDED: Final = frozenset({"COMPLETE"})
 
 _MS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class RmReply:
-    """An answer of the ResourceManager.
-
-    Attributes:
-        at_ms: its own time (the field Date), milliseconds since 1970; 0: it did not say.
-    """
+    """An answer of the ResourceManager."""
 
     status: int
     body: bytes
-    at_ms: int = 0
+    at_ms: int = 0  # its own time (the field Date), milliseconds since 1970; 0: it did not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +62,19 @@ RmAnswer: TypeAlias = RmReply | RmUnanswered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manager:
-    """A ResourceManager, as its page of information shows it.
-
-    Attributes:
-        started_on: timestamp of the ids that it gives out; since when it is active, milliseconds since 1970.
-        active_s: how long that is by its own clock; 0 if it did not say.
-    """
+    """A ResourceManager, as its page of information shows it."""
 
     is_active: bool
-    started_on: int
-    active_s: float
+    started_on: int  # timestamp of its ids; since when it is active, milliseconds since 1970
+    active_s: float  # how long that is by its own clock; 0 if it did not say
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the operator has decided.
+    """What the operator has decided about ids that the ResourceManager does not know."""
 
-    Attributes:
-        forgotten: timestamps of ids that are this cluster's: of these, what the ResourceManager does not know has
-            ended.
-        settle_s: for how long it must have been active before it proves anything that it does not know a thing.
-    """
-
-    forgotten: frozenset[int] = frozenset()
-    settle_s: float = 600.0
+    forgotten: frozenset[int] = frozenset()  # timestamps of this cluster's ids: such an id has ended
+    settle_s: float = 600.0  # before the ResourceManager has been active for so long, that proves nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +129,9 @@ def manager_of(answer: RmAnswer) -> Manager | Undecided:
 def judge(
     policy: str, yarn_id: str, manager: Manager, answers: Mapping[str, RmAnswer], terms: Terms
 ) -> Verdict | PageNeeded:
-    """Return whether what `policy` names, of this id, has ended.
+    """Return whether what a record goes with has ended, by its yarn:persistence (not permanent) and its yarn:id.
 
-    Args:
-        policy: the yarn:persistence of a record that is not permanent.
-        yarn_id: its yarn:id.
-        manager: the active ResourceManager.
-        answers: what it has answered, by page.
-        terms: what the operator has decided.
+    `answers` is what the active ResourceManager has answered, by page.
     """
     if policy not in _IDS:
         return Undecided(
@@ -196,16 +175,11 @@ def _of_application(
     if _is_unknown(answer):
         return _of_forgotten(application, timestamp, manager, terms)
     described = _part(answer, "app")
-    state = _text(described.get("state"))
     if answer.status != HTTPStatus.OK or described.get("id") != application:
         return _odd(application, answer)
     if described.get("clusterId") != manager.started_on:
         return Undecided("another ResourceManager has answered than the one that was found to be active")
-    if state in _ENDED:
-        return HasEnded(f"{application} is {state}")
-    if state in _APPLICATION_RUNS:
-        return Runs(f"{application} is {state}")
-    return Undecided(f"{application} is in the unknown state {state!r}")
+    return _by_state(application, _text(described.get("state")), _APPLICATION_RUNS)
 
 
 def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Terms) -> Verdict:
@@ -252,12 +226,7 @@ def _of_attempt(yarn_id: str, number: int, attempts: Mapping[int, _Attempt]) -> 
         return HasEnded(f"{later.id} has followed {yarn_id}")
     if number not in attempts:
         return Undecided(f"the ResourceManager does not know {yarn_id}")
-    state = attempts[number].state
-    if state in _ENDED:
-        return HasEnded(f"{yarn_id} is {state}")
-    if state in _ATTEMPT_RUNS:
-        return Runs(f"{yarn_id} is {state}")
-    return Undecided(f"{yarn_id} is in the unknown state {state!r}")
+    return _by_state(yarn_id, attempts[number].state, _ATTEMPT_RUNS)
 
 
 def _of_container(
@@ -274,12 +243,15 @@ def _of_container(
     described = _part(answer, "container") or _document(answer)  # Hadoop 3.5.0; 3.4.1
     if answer.status != HTTPStatus.OK or described.get("containerId") != container:
         return _odd(container, answer)
-    state = _text(described.get("containerState"))
-    if state == _CONTAINER_ENDED:
-        return HasEnded(f"{container} is {state}")
-    if state in _CONTAINER_RUNS:
-        return Runs(f"{container} is {state}")
-    return Undecided(f"{container} is in the unknown state {state!r}")
+    return _by_state(container, _text(described.get("containerState")), _CONTAINER_RUNS, _CONTAINER_ENDED)
+
+
+def _by_state(what: str, state: str, runs: frozenset[str], ended: frozenset[str] = _ENDED) -> Verdict:
+    if state in ended:
+        return HasEnded(f"{what} is {state}")
+    if state in runs:
+        return Runs(f"{what} is {state}")
+    return Undecided(f"{what} is in the unknown state {state!r}")
 
 
 def _odd(what: str, answer: RmReply) -> Undecided:

@@ -9,7 +9,7 @@ import random
 import re
 import time
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.traffic import Exchange, Result
@@ -65,10 +65,7 @@ def fields_of(exchange: Exchange) -> dict[str, object]:
     }
 
 
-Json: TypeAlias = dict[str, object]
-
-
-def encode_line(fields: Json) -> bytes:
+def encode_line(fields: dict[str, object]) -> bytes:
     """Return an object as one line of ASCII: no byte of a request is copied into it unescaped."""
     return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
 

@@ -21,8 +21,7 @@ MAX_WAITING_BYTES: Final = 16 * 1024 * 1024
 GATHER_S: Final = 0.05
 """Between two writes: a thread that wakes for each line would cost the event loop more than the line."""
 
-CLOSE_S: Final = 5.0
-"""What the last lines get to be written."""
+CLOSE_S: Final = 5.0  # what the last lines get to be written
 
 _MODE: Final = 0o640  # the lines name users and paths
 _log = logging.getLogger(__name__)
@@ -52,11 +51,7 @@ class LineWriter:
         gather_s: float = GATHER_S,
         close_s: float = CLOSE_S,
     ) -> None:
-        """Open the destination.
-
-        Raises:
-            OSError: it cannot be appended to.
-        """
+        """Open the destination. Raises OSError if it cannot be appended to."""
         self._destination = destination
         self._max_waiting_bytes = max_waiting_bytes
         self._gather_s = gather_s

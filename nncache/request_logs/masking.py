@@ -9,8 +9,7 @@ from typing import Final
 from urllib.parse import quote_from_bytes, unquote
 
 MASK: Final = "..."
-MAX_CHARS: Final = 8_192
-"""Of a target that is written; a path of HDFS has at most 8,000 characters."""
+MAX_CHARS: Final = 8_192  # of a target that is written; a path of HDFS has at most 8,000 characters
 
 _SECRETS: Final = ("delegation", "token")
 _SEPARATORS: Final = re.compile(r"([?&;#])")

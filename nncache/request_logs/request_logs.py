@@ -75,24 +75,16 @@ class AccessLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogStats:
-    """Since the start, by log: `access` and `audit`.
+    """Since the start, by log: `access` and `audit`."""
 
-    Attributes:
-        lost: lines that were not written, since the disk was too slow or too full.
-    """
-
-    lost: dict[str, int]
+    lost: dict[str, int]  # lines that were not written, since the disk was too slow or too full
 
 
 class RequestLogs:
     """The logs, from the opening of their files to the last line."""
 
     def __init__(self, settings: RequestLogSettings, clock: Callable[[], float]) -> None:
-        """Open them.
-
-        Raises:
-            SettingError: a file cannot be appended to.
-        """
+        """Open them. Raises SettingError if a file cannot be appended to."""
         self._writers = dict[str, LineWriter]()
         for log, file in (("access", settings.access_log), ("audit", settings.audit_log)):
             if file:
@@ -133,9 +125,7 @@ class RequestLogs:
 
     def stats(self) -> RequestLogStats:
         """Return the figures so far."""
-        return RequestLogStats(
-            lost={log: writer.lost for log, writer in self._writers.items()},
-        )
+        return RequestLogStats(lost={log: writer.lost for log, writer in self._writers.items()})
 
 
 def _opened(key: str, file: str, clock: Callable[[], float]) -> LineWriter:

@@ -14,8 +14,7 @@ STANDARD_OUTPUT: Final = "-"
 class RequestLogSettings:
     """Where the lines go, and how many there are.
 
-    Raises:
-        SettingError: the two logs have one destination, or the sample is invalid.
+    Raises SettingError if the two logs have one destination, or the sample is invalid.
     """
 
     access_log: str = field(

@@ -1,4 +1,4 @@
-"""Short ways to say what the cache is asked and told in tests."""
+"""Short calls of the cache for tests."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from nncache.cache import (
     EntryKind,
     Failed,
     Fetch,
+    Hit,
     Known,
     MetadataCache,
     OpenFile,
@@ -58,6 +59,18 @@ def ticket_of(decision: Decision) -> Ticket:
     """The ticket of a `Fetch`; fails for any other decision."""
     assert isinstance(decision, Fetch), decision
     return decision.ticket
+
+
+def hit_of(decision: Decision) -> Hit:
+    """The hit of a `Serve`; fails for any other decision."""
+    assert isinstance(decision, Serve), decision
+    return decision.hit
+
+
+def reclaim_all(cache: MetadataCache) -> None:
+    """Take all that was cut off apart."""
+    while cache.reclaim(1):
+        pass
 
 
 def fetch(

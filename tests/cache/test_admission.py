@@ -31,15 +31,8 @@ def body(**changes: object) -> bytes:
 
 def refusal(name: str, message: str = "no") -> bytes:
     """A RemoteException of that name."""
-    return json.dumps(
-        {
-            "RemoteException": {
-                "exception": name,
-                "javaClassName": f"org.apache.hadoop.{name}",
-                "message": message,
-            }
-        }
-    ).encode()
+    remote = {"exception": name, "javaClassName": f"org.apache.hadoop.{name}", "message": message}
+    return json.dumps({"RemoteException": remote}).encode()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The bound on memory, and who loses when it is reached."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,12 @@ class Item(EvictableItem):
     def cost(self) -> int:
         """The size."""
         return self.size
+
+
+@pytest.fixture
+def ring() -> Ring[Item]:
+    """Return an empty ring."""
+    return Ring()
 
 
 def added(ring: Ring[Item], caller: Caller, number: int, size: int = 100) -> list[Item]:
@@ -57,16 +64,14 @@ def test_an_empty_ring_has_nothing_to_take() -> None:
     ring.check()
 
 
-def test_each_item_has_a_number() -> None:
+def test_each_item_has_a_number(ring: Ring[Item]) -> None:
     """Newcomers and settled ones; for samples."""
-    ring: Ring[Item] = Ring()
     items = added(ring, ALICE, 20)
     assert {id(ring.at(number)) for number in range(len(ring))} == {id(item) for item in items}
 
 
-def test_what_nobody_asked_for_again_goes_first() -> None:
+def test_what_nobody_asked_for_again_goes_first(ring: Ring[Item]) -> None:
     """Among one caller's newcomers; what was asked for settles."""
-    ring: Ring[Item] = Ring()
     first, second, third, fourth = (Item(ring.account(ALICE)) for _ in range(4))
     for item in (first, second, third, fourth):
         ring.add(item)
@@ -78,9 +83,8 @@ def test_what_nobody_asked_for_again_goes_first() -> None:
     assert (ring.bytes, len(ring), list(ring)) == (0, 0, [])
 
 
-def test_a_newcomer_is_evicted_even_if_all_were_asked_for() -> None:
+def test_a_newcomer_is_evicted_even_if_all_were_asked_for(ring: Ring[Item]) -> None:
     """The look at them is bounded, so that a full cache never stops the loop."""
-    ring: Ring[Item] = Ring()
     items = [Item(ring.account(ALICE)) for _ in range(10 * WINDOW)]
     for item in items:
         ring.add(item)
@@ -90,9 +94,8 @@ def test_a_newcomer_is_evicted_even_if_all_were_asked_for() -> None:
     ring.check()
 
 
-def test_a_scan_evicts_nothing_that_is_in_use() -> None:
+def test_a_scan_evicts_nothing_that_is_in_use(ring: Ring[Item]) -> None:
     """Scan resistance: a caller reads ten times as many paths as fit."""
-    ring: Ring[Item] = Ring()
     polled = added(ring, ALICE, 1_000)
     for item in polled:
         item.referenced = True
@@ -101,9 +104,8 @@ def test_a_scan_evicts_nothing_that_is_in_use() -> None:
     ring.check()
 
 
-def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part() -> None:
+def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part(ring: Ring[Item]) -> None:
     """Scan resistance: twice as many as fit, round after round; a plain ring would never have a hit."""
-    ring: Ring[Item] = Ring()
     held: dict[int, Item] = {}
     for number in range(1_000):
         held[number] = added(ring, ALICE, 1)[0]
@@ -119,9 +121,8 @@ def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part() -> None:
     ring.check()
 
 
-def test_when_all_is_in_use_the_greediest_loses() -> None:
+def test_when_all_is_in_use_the_greediest_loses(ring: Ring[Item]) -> None:
     """Shares: bob asks at once again for whatever he reads, and takes nothing of those who hold less than he."""
-    ring: Ring[Item] = Ring()
     polled = [item for number in range(10) for item in added(ring, Caller(f"user={number}"), 20)]
     added(ring, BOB, 800)
     for turn in range(50):
@@ -132,9 +133,8 @@ def test_when_all_is_in_use_the_greediest_loses() -> None:
     ring.check()
 
 
-def test_a_caller_alone_keeps_what_they_ask_for() -> None:
+def test_a_caller_alone_keeps_what_they_ask_for(ring: Ring[Item]) -> None:
     """Among one caller's settled items the idle ones go."""
-    ring: Ring[Item] = Ring()
     items = added(ring, ALICE, 1_000)
     polled, idle = items[::2], items[1::2]
     for _ in range(5):
@@ -146,9 +146,8 @@ def test_a_caller_alone_keeps_what_they_ask_for() -> None:
     ring.check()
 
 
-def test_removing_what_is_not_held_changes_nothing() -> None:
+def test_removing_what_is_not_held_changes_nothing(ring: Ring[Item]) -> None:
     """R1 holds for a second removal too."""
-    ring: Ring[Item] = Ring()
     item = Item(ring.account(ALICE))
     ring.add(item)
     assert item in ring
@@ -157,9 +156,8 @@ def test_removing_what_is_not_held_changes_nothing() -> None:
     assert (ring.bytes, len(ring), item in ring) == (0, 0, False)
 
 
-def test_an_account_ends_with_its_last_item() -> None:
+def test_an_account_ends_with_its_last_item(ring: Ring[Item]) -> None:
     """Memory: the name is charged once, however long it is."""
-    ring: Ring[Item] = Ring()
     long = Caller("user=" + "x" * 200)
     assert ring.find_account(long) is None
     items = [Item(ring.account(Caller("user=" + "x" * 200)))]

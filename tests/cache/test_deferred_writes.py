@@ -1,5 +1,6 @@
 """Two-step writes without a window, against a plain list of them."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,13 +60,21 @@ def test_what_is_set_aside_is_bounded_and_found_by_its_path(acts: list[tuple[str
         assert all(each in aside for each in plain)
 
 
-def test_the_oldest_of_all_goes_where_there_is_no_room() -> None:
-    """Whoever sent it."""
-    aside = DeferredWrites(max_writes=2, share=2)
-    writes = [write(f"/{n}", 10.0 + n, str(n), has_right=False) for n in range(3)]
+@pytest.mark.parametrize(
+    ("max_writes", "owners", "forgotten"),
+    [(2, ("a", "b", "c"), 0), (9, ("a", "b", "b", "b"), 1)],
+    ids=["of all", "of an owner with a share of two"],
+)
+def test_the_oldest_goes_where_there_is_no_room(
+    max_writes: int, owners: tuple[str, ...], forgotten: int
+) -> None:
+    """And nothing of other owners while there is room for all."""
+    aside = DeferredWrites(max_writes=max_writes, share=2)
+    writes = [write(f"/{n}", 10.0 + n, owner, has_right=False) for n, owner in enumerate(owners)]
     for each in writes:
         aside.add(each)
-    assert list(aside) == writes[1:]
+    del writes[forgotten]
+    assert list(aside) == writes
     aside.check()
 
 
@@ -90,17 +99,6 @@ def test_a_namenodes_view_of_a_write_is_added_to_ours() -> None:
     known = recheck_queue.known("/a/b", has_right=False)
     assert (known.path, known.after_txid, known.ends_at, known.topmost) == ("/a/b/c", 5, 9.0, "/a/b")
     assert known.writer == Writer(owners=("x",), has_right=False)
-
-
-def test_an_owners_newest_costs_their_own_oldest() -> None:
-    """And nobody else's."""
-    aside = DeferredWrites(max_writes=9, share=2)
-    hers = write("/hers", 9.0, "she")
-    writes = [write(f"/{n}", 10.0 + n, "he") for n in range(3)]
-    for each in (hers, *writes):
-        aside.add(each)
-    assert list(aside) == [hers, *writes[1:]]
-    aside.check()
 
 
 def test_asking_again_about_a_write_costs_no_later_one() -> None:

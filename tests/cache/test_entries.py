@@ -2,12 +2,13 @@
 
 import pytest
 
+from nncache.cache import MetadataCache
 from nncache.cache.clock_eviction import Account, Caller
 from nncache.cache.entries import MAX_WITNESSES, NOTHING, Directory, Entry, EntryKind, Grant, Hit, Ticket
 from nncache.cache.replies import Reply
 from nncache.cache.store import chain
 from nncache.hadoop.change import Opened
-from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, make_cache
+from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill
 from tests.cache.cases import status as kept_status
 
 
@@ -101,19 +102,8 @@ def test_the_hits_of_an_entry_form_a_chain() -> None:
     assert hits[0].cost < Hit(kept, grant, forget_epoch=3, expires_at=301.0, key=b"long").cost
 
 
-def test_what_is_new_is_not_held_yet_unasked_and_unspoiled() -> None:
-    """Marks are set by use: a hit marks what it serves, a change spoils what was asked."""
-    directory = Directory(None, "")
-    grant = Grant(directory, Account(ALICE), of_status=False, proven_at=1.0, expires_at=301.0)
-    ticket = Ticket(directory, "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
-    hit = Hit(entry(), grant, forget_epoch=3, expires_at=301.0)
-    assert (grant.alive, grant.referenced, ticket.spoiled, hit.grant is grant) == (False, False, False, True)
-    assert grant.caller == ALICE
-
-
-def test_isfileclosed_is_not_asked_again_for_an_equal_file() -> None:
-    """OpenFileUncached: it was, and its opening is a change; whoever wants to know anew, and all else, is asked."""
-    cache = make_cache()
+def test_isfileclosed_is_not_asked_again_for_an_equal_file(cache: MetadataCache) -> None:
+    """OpenFileUncached: its opening would be a change; `no-cache`, and any other status, asks again."""
     fill(cache, "/a/f", ALICE, 1.0, kept_status(1.0))
     fill(cache, "/a/d", ALICE, 1.0, kept_status(1.0, kind=EntryKind.DIRECTORY))
     kept, other = kept_status(1.0).reply, kept_status(1.0, "2").reply

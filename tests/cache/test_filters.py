@@ -4,12 +4,23 @@ from collections.abc import Mapping
 
 import pytest
 
-from nncache.cache import CacheSettings, Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
+from nncache.cache import Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
 from nncache.cache.deferred_writes import Writer
-from nncache.cache.filters import Filters
 from nncache.hadoop.change import Closed, Opened
 from nncache.hadoop.globs import GlobError
-from tests.cache.cases import ALICE, BOB, TERM, fetch, fill, is_hit, missing, settle
+from tests.cache.cases import (
+    ALICE,
+    BOB,
+    TERM,
+    fetch,
+    fill,
+    hit_of,
+    is_hit,
+    make_cache,
+    missing,
+    reclaim_all,
+    settle,
+)
 
 FORMER = {"1": "/a/*", "2": "/b/*", "3": "/*/*/*"}
 
@@ -22,71 +33,37 @@ GONE: tuple[Mapping[str, str], ...] = (
 )
 
 
-def filtered_cache() -> MetadataCache:
-    """A cache with its stream open and the former filters in force."""
-    cache = MetadataCache(CacheSettings(glob=()))
-    cache.open_stream(TERM)
-    cache.cover(0.0, 100)
-    cache.set_filters(FORMER)
-    return cache
-
-
-def served(cache: MetadataCache, path: str) -> Serve:
-    """Look up what must be a hit."""
-    decision = cache.lookup(path, ALICE, 1.0)
-    assert isinstance(decision, Serve)
-    return decision
-
-
-# -- the rule --------------------------------------------------------------------------------------------
+@pytest.fixture
+def cache() -> MetadataCache:
+    """Return a cache with its stream open and the former filters in force."""
+    made = make_cache(glob=())
+    made.set_filters(FORMER)
+    return made
 
 
 @pytest.mark.parametrize("later", GONE)
-def test_a_filter_goes_on_only_with_its_id_and_its_glob(later: Mapping[str, str]) -> None:
-    """Each alone can be there again without having been there all the time."""
-    assert not Filters(FORMER).go_on_in(Filters(later))
-
-
-def test_all_go_on_among_others() -> None:
-    """However many come; and none is gone where there was none."""
-    assert Filters(FORMER).go_on_in(Filters(FORMER))
-    assert Filters(FORMER).go_on_in(Filters(FORMER | {"9": "/a/*"}))
-    assert Filters({}).go_on_in(Filters(FORMER))
-
-
-def test_filters_match_together() -> None:
-    """A path needs one of them; without any, nothing may be kept."""
-    assert Filters(FORMER).globs.names_matching("/a/f") == {"1"}
-    assert not Filters({}).globs.matches("/a/f")
-    with pytest.raises(GlobError):
-        Filters({"1": "/a/{"})
-
-
-# -- what it costs ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("later", GONE)
-def test_gap_flush_a_filter_that_goes_takes_everything_along(later: Mapping[str, str]) -> None:
+def test_gap_flush_a_filter_that_goes_takes_everything_along(
+    cache: MetadataCache, later: Mapping[str, str]
+) -> None:
     """GapFlush: entries, rights and hits, also of paths that other filters go on to match."""
-    cache = filtered_cache()
     for path in ("/a/f", "/b/f", "/a/b/f"):
         fill(cache, path, ALICE, 1.0)
-    hits = [served(cache, path).hit for path in ("/a/f", "/b/f", "/a/b/f")]
+    hits = [hit_of(cache.lookup(path, ALICE, 1.0)) for path in ("/a/f", "/b/f", "/a/b/f")]
     cache.set_filters(later)
     assert not any(cache.is_good(hit, 1.0) for hit in hits)
     assert not any(is_hit(cache, path, ALICE, 1.0) for path in ("/a/f", "/b/f", "/a/b/f"))
     assert not any(cache.explain(path, 1.0).grants for path in ("/a/f", "/b/f", "/a/b/f"))
-    while cache.reclaim(1):
-        pass
+    reclaim_all(cache)
     stats = cache.stats(1.0)
     assert (stats.entries, stats.grants, stats.tickets) == (0, 0, 0)
     cache.check()
 
 
 @pytest.mark.parametrize("later", GONE)
-def test_no_late_fill_a_reply_from_before_a_removal_is_dropped(later: Mapping[str, str]) -> None:
+def test_no_late_fill_a_reply_from_before_a_removal_is_dropped(
+    cache: MetadataCache, later: Mapping[str, str]
+) -> None:
     """NoLateFill: a change of it may have been missed since; the same question asked afterwards counts."""
-    cache = filtered_cache()
     asked_before = fetch(cache, "/a/b/f", ALICE, 1.0)
     joined = fetch(cache, "/a/b/g", ALICE, 1.0)
     cache.set_filters(later)
@@ -98,9 +75,8 @@ def test_no_late_fill_a_reply_from_before_a_removal_is_dropped(later: Mapping[st
     assert is_hit(cache, "/a/b/f", ALICE, 1.6)
 
 
-def test_a_filter_that_comes_has_refused_writes_asked_about() -> None:
-    """OwnWrites: while no filter matched their path, no change was read that gives somebody the right to them."""
-    cache = filtered_cache()
+def test_a_filter_that_comes_has_refused_writes_asked_about(cache: MetadataCache) -> None:
+    """OwnWrites: while no filter matched their path, no change was read that may give the right to them."""
     cache.open_window("/a/f", None, 1.0, writer=Writer(has_right=False))
     cache.set_filters({"2": "/b/*"})
     cache.windows.take_recheck_queue()  # asked about too early
@@ -108,9 +84,8 @@ def test_a_filter_that_comes_has_refused_writes_asked_about() -> None:
     assert [write.path for write in cache.windows.take_recheck_queue()] == ["/a/f"]
 
 
-def test_a_filter_that_goes_is_kept_no_more() -> None:
+def test_a_filter_that_goes_is_kept_no_more(cache: MetadataCache) -> None:
     """What it alone matched is passed through; the gate is left as it is for the others."""
-    cache = filtered_cache()
     cache.set_filters({"2": "/b/*"})
     assert cache.glob_of == {"2": "/b/*"}
     assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
@@ -119,13 +94,12 @@ def test_a_filter_that_goes_is_kept_no_more() -> None:
     assert is_hit(cache, "/b/f", ALICE, 1.0)
 
 
-def test_a_filter_that_comes_costs_nothing() -> None:
+def test_a_filter_that_comes_costs_nothing(cache: MetadataCache) -> None:
     """Entries, rights, hits and questions under way all stay good: no change of theirs was missed."""
-    cache = filtered_cache()
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/g", BOB, 1.0)
     asked_before = fetch(cache, "/b/f", ALICE, 1.0)
-    hit, flushes = served(cache, "/a/f").hit, cache.stats(1.0).flushes
+    hit, flushes = hit_of(cache.lookup("/a/f", ALICE, 1.0)), cache.stats(1.0).flushes
     cache.set_filters(FORMER | {"4": "/c/*", "5": "/a/*"})
     assert cache.is_good(hit, 1.0)
     assert cache.conclude(asked_before, missing(1.1)) is Conclusion.STORED
@@ -136,9 +110,8 @@ def test_a_filter_that_comes_costs_nothing() -> None:
     assert isinstance(cache.lookup("/c/f", ALICE, 2.0), Fetch)
 
 
-def test_what_was_asked_before_its_filter_came_leaves_no_trace() -> None:
-    """NoLateFill: it was passed through without a ticket, since nobody told of its changes then."""
-    cache = filtered_cache()
+def test_what_was_asked_before_its_filter_came_leaves_no_trace(cache: MetadataCache) -> None:
+    """NoLateFill: it was passed through without a ticket, since its changes were not read then."""
     assert cache.lookup("/c/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
     cache.set_filters(FORMER | {"4": "/c/*"})
     assert not cache.holds("/c")
@@ -146,11 +119,10 @@ def test_what_was_asked_before_its_filter_came_leaves_no_trace() -> None:
     assert isinstance(cache.lookup("/c/f", ALICE, 1.0), Fetch), "nothing to join, and nothing to wait for"
 
 
-def test_a_glob_that_is_none_changes_nothing() -> None:
+def test_a_glob_that_is_none_changes_nothing(cache: MetadataCache) -> None:
     """Neither what may be kept, nor what is."""
-    cache = filtered_cache()
     fill(cache, "/a/f", ALICE, 1.0)
-    hit = served(cache, "/a/f").hit
+    hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     with pytest.raises(GlobError):
         cache.set_filters({"4": "/c/*", "5": "/a/{"})
     assert cache.is_good(hit, 1.0)
@@ -160,9 +132,8 @@ def test_a_glob_that_is_none_changes_nothing() -> None:
     assert cache.is_good(hit, 1.0), "they were in force all the time"
 
 
-def test_own_writes_two_step_writes_outlast_filters() -> None:
+def test_own_writes_two_step_writes_outlast_filters(cache: MetadataCache) -> None:
     """OwnWrites: a filter that goes and comes again, or another that comes, ends no window."""
-    cache = filtered_cache()
     cache.open_window("/a/f", 100, 1.0)
     for later in ({}, FORMER, {"9": "/a/*"}):
         cache.set_filters(later)
@@ -173,9 +144,8 @@ def test_own_writes_two_step_writes_outlast_filters() -> None:
     assert isinstance(cache.lookup("/a/f", ALICE, 1.4), Fetch)
 
 
-def test_own_writes_a_new_filter_sees_writes_under_way() -> None:
-    """OwnWrites: of what concerned nobody when its redirect went out, the second step may be still to come."""
-    cache = filtered_cache()
+def test_own_writes_a_new_filter_sees_writes_under_way(cache: MetadataCache) -> None:
+    """OwnWrites: of a write that concerned no filter at its redirect, the second step may be still to come."""
     cache.open_window("/w/x/y/z/f", 100, 1.0)
     assert cache.stats(1.0).windows == 0
     cache.set_filters(FORMER | {"4": "/w/x/y/z/*"})
@@ -186,9 +156,8 @@ def test_own_writes_a_new_filter_sees_writes_under_way() -> None:
     assert fill(cache, "/w/x/y/z/f", ALICE, 1.3) is Conclusion.STORED
 
 
-def test_own_writes_a_write_between_streams_is_seen_later() -> None:
-    """OwnWrites: while no stream is open nobody knows which filters come next."""
-    cache = filtered_cache()
+def test_own_writes_a_write_between_streams_is_seen_later(cache: MetadataCache) -> None:
+    """OwnWrites: while no stream is open it is not known which filters come next."""
     cache.close_stream("lost")
     cache.open_window("/w/x/y/z/f", 100, 1.0)
     cache.open_stream(TERM + 1)

@@ -2,14 +2,7 @@
 
 import pytest
 
-from nncache.cache import (
-    Conclusion,
-    EntryKind,
-    Failed,
-    Forward,
-    Reason,
-    Serve,
-)
+from nncache.cache import Conclusion, EntryKind, Failed, Forward, MetadataCache, Reason, Serve
 from nncache.cache.deferred_writes import Writer
 from nncache.hadoop.change import (
     AccessChanged,
@@ -31,9 +24,11 @@ from tests.cache.cases import (
     TERM,
     fetch,
     fill,
+    hit_of,
     is_hit,
     make_cache,
     missing,
+    reclaim_all,
     settle,
     status,
 )
@@ -74,10 +69,9 @@ def as_id(value: object) -> str:
 @pytest.mark.parametrize(("change", "gone"), FOOTPRINTS, ids=as_id)
 @pytest.mark.parametrize("txid", [None, 101], ids=["through the proxy", "event"])
 def test_a_change_costs_its_footprint_and_nothing_else(
-    change: Footprint, gone: set[str], txid: int | None
+    cache: MetadataCache, change: Footprint, gone: set[str], txid: int | None
 ) -> None:
     """Hits must be kept, not only right; and what is forgotten is no longer good on the fast path either."""
-    cache = make_cache()
     hits = {}
     for path in KEPT:
         fill(cache, path, ALICE, 1.0)
@@ -93,9 +87,10 @@ def test_a_change_costs_its_footprint_and_nothing_else(
 
 
 @pytest.mark.parametrize(("change", "gone"), FOOTPRINTS, ids=as_id)
-def test_no_late_fill_a_change_spoils_tickets_of_its_paths(change: Footprint, gone: set[str]) -> None:
+def test_no_late_fill_a_change_spoils_tickets_of_its_paths(
+    cache: MetadataCache, change: Footprint, gone: set[str]
+) -> None:
     """NoLateFill: a reply given before a change never becomes an entry or a grant after it is known."""
-    cache = make_cache()
     tickets = {path: fetch(cache, path, ALICE, 1.0) for path in KEPT}
     cache.apply(change, 1.5, 101)
     spoiled = {
@@ -106,18 +101,16 @@ def test_no_late_fill_a_change_spoils_tickets_of_its_paths(change: Footprint, go
     assert {path for path in KEPT if not is_hit(cache, path, ALICE, 2.0)} == gone
 
 
-def test_no_late_fill_an_ancestors_change_spoils_tickets() -> None:
+def test_no_late_fill_an_ancestors_change_spoils_tickets(cache: MetadataCache) -> None:
     """The directory that the ticket pins was cut off; one made again under its name is another."""
-    cache = make_cache()
     ticket = fetch(cache, "/a/b/c/f", ALICE, 1.0)
     cache.apply(AccessChanged("/a"), 1.0, 101)
     fill(cache, "/a/b/c/g", ALICE, 1.1)
     assert cache.conclude(ticket, missing(1.2)) is Conclusion.SPOILED
 
 
-def test_no_late_fill_a_reopened_stream_spoils_all_tickets() -> None:
+def test_no_late_fill_a_reopened_stream_spoils_all_tickets(cache: MetadataCache) -> None:
     """GapFlush and NoLateFill: nothing asked in an earlier stream is kept in this one."""
-    cache = make_cache()
     fill(cache, "/a/g", ALICE, 1.0)
     ticket = fetch(cache, "/a/f", ALICE, 1.0)
     cache.open_stream(TERM)
@@ -126,43 +119,23 @@ def test_no_late_fill_a_reopened_stream_spoils_all_tickets() -> None:
     assert not is_hit(cache, "/a/g", ALICE, 2.0)
 
 
-def test_no_late_fill_a_reply_of_another_namenode_is_not_kept() -> None:
-    """What one NameNode showed says nothing under the edits of another."""
-    cache = make_cache()
-    assert cache.conclude(fetch(cache, "/a/f"), missing(0.0, term=TERM + 1)) is Conclusion.SPOILED
-
-
-def test_a_reply_never_replaces_one_that_was_asked_later() -> None:
-    """The later question saw at least what the earlier one saw; when they differ, neither is kept."""
-    cache = make_cache()
-    early = fetch(cache, "/a/f", ALICE, 1.0)
-    fill(cache, "/a/f", BOB, 1.1, status(1.1, "new"))
-    assert cache.conclude(early, status(1.2, "old")) is Conclusion.NOT_KEPT
-    assert not is_hit(cache, "/a/f", BOB, 1.2)
-
-
-def test_a_later_reply_that_differs_takes_the_entrys_place() -> None:
+def test_a_later_reply_that_differs_takes_the_entrys_place(cache: MetadataCache) -> None:
     """A forwarded reply that differs shows that the entry's time is over."""
-    cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
     assert fill(cache, "/a/f", BOB, 1.1, status(1.1, "new")) is Conclusion.STORED
-    decision = cache.lookup("/a/f", BOB, 1.1)
-    assert isinstance(decision, Serve)
-    assert decision.hit.entry.reply.body == b"new"
+    hit = hit_of(cache.lookup("/a/f", BOB, 1.1))
+    assert hit.entry.reply.body == b"new"
 
 
-def test_failed_fetches_leave_no_trace() -> None:
-    """An error, a standby's refusal or a time-out is nobody's answer."""
-    cache = make_cache()
+def test_failed_fetches_leave_no_trace(cache: MetadataCache) -> None:
+    """An error, a standby's refusal or a time-out is no answer."""
     assert cache.conclude(fetch(cache, "/a/f"), Failed()) is Conclusion.NOT_KEPT
-    while cache.reclaim(10):
-        pass
+    reclaim_all(cache)
     assert (cache.stats(0.0).directories, cache.stats(0.0).tickets) == (0, 0)
 
 
-def test_a_move_that_costs_nothing_is_not_remembered() -> None:
+def test_a_move_that_costs_nothing_is_not_remembered(cache: MetadataCache) -> None:
     """`explain` names only changes that cost something."""
-    cache = make_cache()
     cache.apply(Moved("/x", "/y"), 1.0, 101)
     assert cache.explain("/x", 1.0).last_forgotten is None
     fill(cache, "/a/f", ALICE, 1.0)
@@ -185,7 +158,7 @@ def test_a_move_that_costs_nothing_is_not_remembered() -> None:
 def test_own_writes_newer_events_alone_end_a_two_step_write(
     changes: list[Footprint], is_over: bool, txid: int | None
 ) -> None:
-    """OwnWrites: the window is told of what came, was opened and closed, but not by a call through the proxy."""
+    """OwnWrites: events that make, open and close a path count, and calls through the proxy do not."""
     cache = make_cache(glob=("/w/*/_DONE",))
     cache.open_window("/w/day/part-0", 50, 1.0, "/w/day")
     for change in changes:
@@ -220,17 +193,17 @@ def test_own_writes_a_write_outside_filters_takes_no_room() -> None:
     ],
     ids=as_id,
 )
-def test_own_writes_what_may_give_a_right_has_it_asked_about(change: Footprint, *, is_asked: bool) -> None:
+def test_own_writes_what_may_give_a_right_has_it_asked_about(
+    cache: MetadataCache, change: Footprint, *, is_asked: bool
+) -> None:
     """OwnWrites: a two-step write without a right may be made after it."""
-    cache = make_cache()
     cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
     cache.apply(change, 1.0)
     assert bool(cache.windows.take_recheck_queue()) is is_asked
 
 
-def test_own_writes_a_stream_that_ends_and_begins_may_give_a_right() -> None:
+def test_own_writes_a_stream_that_ends_and_begins_may_give_a_right(cache: MetadataCache) -> None:
     """OwnWrites, GapFlush: a change that was missed; it may have come just after the end was noticed."""
-    cache = make_cache()
     cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
     cache.close_stream("test")
     assert cache.windows.take_recheck_queue()
@@ -238,9 +211,8 @@ def test_own_writes_a_stream_that_ends_and_begins_may_give_a_right() -> None:
     assert cache.windows.take_recheck_queue()
 
 
-def test_an_access_time_costs_a_directory_only_open_queries() -> None:
+def test_an_access_time_costs_a_directory_only_open_queries(cache: MetadataCache) -> None:
     """It has no access time; an answer that is still to come may be that of a file in its place."""
-    cache = make_cache()
     fill(cache, "/a/d", known=status(0.0, kind=EntryKind.DIRECTORY))
     ticket = fetch(cache, "/a/d", refresh=True)
     cache.apply(FileTouched("/a/d"), 0.0)

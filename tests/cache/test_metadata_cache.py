@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.cache import Conclusion, Denied, EntryKind, Fetch, Forward, Join, Reason, Serve, Wait
+from nncache.cache import Conclusion, Denied, EntryKind, Fetch, Forward, Join, MetadataCache, Reason, Wait
 from nncache.cache.deferred_writes import Writer
 from nncache.cache.metadata_cache import ROOT_AGE_S
 from nncache.hadoop.change import (
@@ -24,10 +24,12 @@ from tests.cache.cases import (
     TERM,
     fetch,
     fill,
+    hit_of,
     is_hit,
     make_cache,
     missing,
     open_file,
+    reclaim_all,
     settle,
     status,
     ticket_of,
@@ -106,9 +108,8 @@ def test_a_write_below_a_missing_top_directory_concerns_the_root() -> None:
     assert cache.lookup("/", ALICE, 0.0) == Forward(Reason.TWO_STEP_WRITE)
 
 
-def test_nothing_is_kept_while_the_stream_is_closed() -> None:
+def test_nothing_is_kept_while_the_stream_is_closed(cache: MetadataCache) -> None:
     """NoLateFill: a ticket counts only if it was taken while changes were being heard."""
-    cache = make_cache()
     cache.close_stream("test")
     assert cache.lookup("/a", ALICE, 0.0) == Forward(Reason.STREAM_CLOSED)
     cache.cover(5.0, 7)
@@ -118,29 +119,26 @@ def test_nothing_is_kept_while_the_stream_is_closed() -> None:
 # -- hits -----
 
 
-def test_the_asker_is_answered_from_memory_at_once() -> None:
+def test_the_asker_is_answered_from_memory_at_once(cache: MetadataCache) -> None:
     """The NameNode gave this caller this very answer."""
-    cache = make_cache()
     assert fill(cache, "/a/f", ALICE, 1.0) is Conclusion.STORED
-    decision = cache.lookup("/a/f", ALICE, 1.0)
-    assert isinstance(decision, Serve)
-    assert decision.hit.entry.is_missing
-    assert cache.is_good(decision.hit, 1.0)
+    hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
+    assert hit.entry.is_missing
+    assert cache.is_good(hit, 1.0)
 
 
 def test_bounded_no_answer_once_the_gate_has_closed() -> None:
     """Bounded: after `max_staleness_s` without a proof both paths of an answer are shut."""
     cache = make_cache(max_staleness_s=3.0)
     fill(cache, "/a/f", ALICE, 1.0)
-    decision = cache.lookup("/a/f", ALICE, 3.0)
-    assert isinstance(decision, Serve)
-    assert not cache.is_good(decision.hit, 3.1)
+    hit = hit_of(cache.lookup("/a/f", ALICE, 3.0))
+    assert not cache.is_good(hit, 3.1)
     late = cache.lookup("/a/f", ALICE, 3.1)
     assert isinstance(late, Fetch)
     assert late.reason is Reason.GATE_CLOSED
     assert cache.conclude(late.ticket, missing(3.1)) is Conclusion.CONFIRMED
     settle(cache, 3.2)
-    assert cache.is_good(decision.hit, 3.2), "the entry is kept over a closed gate"
+    assert cache.is_good(hit, 3.2), "the entry is kept over a closed gate"
 
 
 def test_an_entry_ends_with_max_entry_age() -> None:
@@ -148,9 +146,8 @@ def test_an_entry_ends_with_max_entry_age() -> None:
     cache = make_cache(max_entry_age_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0)
     settle(cache, 10.0)
-    decision = cache.lookup("/a/f", ALICE, 9.9)
-    assert isinstance(decision, Serve)
-    assert not cache.is_good(decision.hit, 10.0)
+    hit = hit_of(cache.lookup("/a/f", ALICE, 9.9))
+    assert not cache.is_good(hit, 10.0)
     assert not is_hit(cache, "/a/f", ALICE, 10.0)
 
 
@@ -166,9 +163,8 @@ def test_a_confirmation_by_the_namenode_renews_the_age() -> None:
 # -- open files -----
 
 
-def test_open_files_are_not_kept_but_prove_the_right() -> None:
+def test_open_files_are_not_kept_but_prove_the_right(cache: MetadataCache) -> None:
     """OpenFileUncached: an open file grows without events; an entry that it contradicts goes."""
-    cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0, status(1.0))
     fill(cache, "/a/g", BOB, 1.0)
     assert (
@@ -180,7 +176,7 @@ def test_open_files_are_not_kept_but_prove_the_right() -> None:
 
 
 def test_an_unchanged_status_proves_the_right_and_renews_no_age() -> None:
-    """Its asker is no witness, since it may be open: he waits until what he was told is covered."""
+    """Its asker is no witness, since it may be open: they wait until that reply is covered."""
     cache = make_cache(max_entry_age_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0, status(0.0))
     settle(cache, 7.9)
@@ -192,9 +188,8 @@ def test_an_unchanged_status_proves_the_right_and_renews_no_age() -> None:
     assert not is_hit(cache, "/a/f", ALICE, 10.0)
 
 
-def test_an_unchanged_status_never_makes_an_entry() -> None:
-    """What it was held against is gone meanwhile, or is another; nobody has asked whether the file is closed."""
-    cache = make_cache()
+def test_an_unchanged_status_never_makes_an_entry(cache: MetadataCache) -> None:
+    """What it was held against is gone meanwhile, or is another; isFileClosed was not asked."""
     tickets = fetch(cache, "/a/f", ALICE, 0.5), fetch(cache, "/a/g", ALICE, 0.5)
     fill(cache, "/a/g", BOB, 1.0, status(1.0, "2"))
     assert {cache.conclude(ticket, unchanged(1.5)) for ticket in tickets} == {Conclusion.NOT_KEPT}
@@ -206,39 +201,35 @@ def test_an_unchanged_status_never_makes_an_entry() -> None:
 # -- flights -----
 
 
-def test_one_callers_misses_share_one_question() -> None:
+def test_one_callers_misses_share_one_question(cache: MetadataCache) -> None:
     """Concurrent misses of one caller cost the NameNode one call."""
-    cache = make_cache()
     ticket = ticket_of(cache.lookup("/a/f", ALICE, 1.0))
     assert cache.lookup("/a/f", ALICE, 1.0) == Join(ticket)
     assert isinstance(cache.lookup("/a/g", ALICE, 1.0), Fetch)
 
 
-def test_a_stranger_joins_nobody() -> None:
+def test_a_stranger_joins_no_flight(cache: MetadataCache) -> None:
     """ProvenGrant: a flight's answer is for the caller who asked."""
-    cache = make_cache()
     cache.lookup("/a/f", ALICE, 1.0)
     assert isinstance(cache.lookup("/a/f", BOB, 1.0), Fetch)
 
 
-def test_a_caller_with_a_right_waits_for_anothers_question() -> None:
+def test_a_caller_with_a_right_waits_for_anothers_question(cache: MetadataCache) -> None:
     """A herd of many users on one new file costs one call."""
-    cache = make_cache()
     fill(cache, "/a/g", BOB, 1.0)
     ticket = ticket_of(cache.lookup("/a/f", ALICE, 1.0))
     assert cache.lookup("/a/f", BOB, 1.0) == Wait(ticket)
     assert isinstance(cache.lookup("/a/f", BOB, 1.0, may_wait=False), Fetch)
 
 
-def test_nobody_joins_a_spoiled_flight() -> None:
-    """OwnWrites: whoever asks after a write was answered must see it."""
-    cache = make_cache()
+def test_no_caller_joins_a_spoiled_flight(cache: MetadataCache) -> None:
+    """OwnWrites: a question after a write was answered must see it."""
     cache.lookup("/a/f", ALICE, 1.0)
     cache.apply(Appeared("/a/f"), 1.0)
     assert isinstance(cache.lookup("/a/f", ALICE, 1.0), Fetch)
 
 
-def test_nobody_joins_an_old_flight() -> None:
+def test_no_caller_joins_an_old_flight() -> None:
     """Bounded: the answer may be as old as its question."""
     cache = make_cache(max_staleness_s=3.0)
     cache.lookup("/a/f", ALICE, 1.0)
@@ -246,9 +237,8 @@ def test_nobody_joins_an_old_flight() -> None:
     assert isinstance(cache.lookup("/a/f", ALICE, 4.1), Fetch)
 
 
-def test_no_cache_asks_itself_and_is_joined_by_nobody() -> None:
+def test_no_cache_asks_itself_and_nothing_joins_it(cache: MetadataCache) -> None:
     """A caller may ask for it: the NameNode is asked, and the entry is made again."""
-    cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
     decision = cache.lookup("/a/f", ALICE, 1.0, refresh=True)
     assert isinstance(decision, Fetch)
@@ -271,16 +261,14 @@ def test_with_a_closed_gate_a_caller_joins_only_his_own_question() -> None:
 # -- two-step writes -----
 
 
-def test_own_writes_a_two_step_write_blocks_its_path() -> None:
+def test_own_writes_a_two_step_write_blocks_its_path(cache: MetadataCache) -> None:
     """OwnWrites: from the redirect to the CLOSE the path, its parent and all below are forwarded."""
-    cache = make_cache()
     for path in ("/a", "/a/f", "/a/g"):
         fill(cache, path, ALICE, 1.0)
     asked_before = fetch(cache, "/a/f", BOB, 1.0)
-    served_before = cache.lookup("/a/f", ALICE, 1.0)
-    assert isinstance(served_before, Serve)
+    hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     cache.open_window("/a/f", 100, 1.0)
-    assert not cache.is_good(served_before.hit, 1.0)
+    assert not cache.is_good(hit, 1.0)
     assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
     assert cache.lookup("/a", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
     assert is_hit(cache, "/a/g", ALICE, 1.0)
@@ -291,9 +279,8 @@ def test_own_writes_a_two_step_write_blocks_its_path() -> None:
     assert fill(cache, "/a/f", ALICE, 1.4, status(1.4)) is Conclusion.STORED
 
 
-def test_own_writes_the_forgetting_of_a_write_ends_no_window() -> None:
+def test_own_writes_the_forgetting_of_a_write_ends_no_window(cache: MetadataCache) -> None:
     """Only events end a window; what a call through the proxy makes stale does not."""
-    cache = make_cache()
     cache.open_window("/a/f", 100, 1.0)
     cache.apply(Opened("/a/f"), 1.2)
     cache.apply(Closed("/a/f"), 1.3)
@@ -314,12 +301,11 @@ def test_own_writes_a_full_table_forwards_everything() -> None:
     """Bounded in number: a write that finds no room costs all hits, not exactness."""
     cache = make_cache(max_two_step_windows=1)
     fill(cache, "/b/x", ALICE, 1.0)
-    decision = cache.lookup("/b/x", ALICE, 1.0)
-    assert isinstance(decision, Serve)
+    hit = hit_of(cache.lookup("/b/x", ALICE, 1.0))
     cache.open_window("/a/f", 100, 1.0)
     cache.open_window("/a/g", 100, 1.0)
     assert cache.lookup("/b/x", ALICE, 1.0) == Forward(Reason.WINDOW_TABLE_FULL)
-    assert not cache.is_good(decision.hit, 1.0)
+    assert not cache.is_good(hit, 1.0)
 
 
 def test_unproven_ancestors_are_those_without_a_grant() -> None:
@@ -348,9 +334,8 @@ def test_unproven_ancestors_are_those_without_a_grant() -> None:
 # -- figures and explanations -----
 
 
-def test_statistics_count_what_was_decided() -> None:
+def test_statistics_count_what_was_decided(cache: MetadataCache) -> None:
     """Every lookup and conclusion is counted once, under its own name."""
-    cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0)
     cache.lookup("/a/f", ALICE, 1.0)
     ticket = ticket_of(cache.lookup("/a/g", ALICE, 1.0))
@@ -400,9 +385,8 @@ def test_explain_says_why() -> None:
 # -- the order of replies --------------------------------------------------------------------------------
 
 
-def test_a_reply_never_replaces_a_later_or_foreign_one() -> None:
-    """NoLateFill, at the end of a fetch; `test_forgetting.py` has the changes that spoil it before."""
-    cache = make_cache()
+def test_no_late_fill_by_an_earlier_or_foreign_reply(cache: MetadataCache) -> None:
+    """NoLateFill: one NameNode's reply says nothing under another's edits; of two that differ neither is kept."""
     assert cache.conclude(fetch(cache, "/a/f"), missing(0.0, term=TERM + 1)) is Conclusion.SPOILED
     early = fetch(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/f", BOB, 1.1, status(1.1, "new"))
@@ -410,43 +394,29 @@ def test_a_reply_never_replaces_a_later_or_foreign_one() -> None:
     assert not is_hit(cache, "/a/f", BOB, 1.2)
 
 
-def test_a_closed_stream_forgets_and_says_so() -> None:
-    """GapFlush: entries, rights and questions go; the term says that nobody listens."""
-    cache = make_cache()
+def test_a_closed_stream_forgets_and_says_so(cache: MetadataCache) -> None:
+    """GapFlush: entries, rights and questions go; there is no term then."""
     fill(cache, "/a/f", ALICE, 1.0)
-    decision = cache.lookup("/a/f", ALICE, 1.0)
-    assert isinstance(decision, Serve)
+    hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     cache.close_stream("gap")
     cache.open_stream(TERM + 1)
     cache.cover(1.0, 5)
-    assert not cache.is_good(decision.hit, 1.0)
-    while cache.reclaim(1):
-        pass
+    assert not cache.is_good(hit, 1.0)
+    reclaim_all(cache)
     assert cache.stats(1.0).entries == 0
 
 
-def test_the_fast_path_rechecks_after_a_change() -> None:
+def test_the_fast_path_rechecks_after_a_change(cache: MetadataCache) -> None:
     """Hits must be kept: a change elsewhere costs one walk to the root, not the hit."""
-    cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/b/f", ALICE, 1.0)
-    decision = cache.lookup("/a/f", ALICE, 1.0)
-    assert isinstance(decision, Serve)
+    hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     cache.apply(Appeared("/b/f"), 1.0, 101)
-    assert cache.is_good(decision.hit, 1.0)
-    assert decision.hit.forget_epoch == cache.store.forget_epoch
+    assert cache.is_good(hit, 1.0)
+    assert hit.forget_epoch == cache.store.forget_epoch
     cache.apply(Appeared("/a"), 1.0, 102)
-    assert not cache.is_good(decision.hit, 1.0)
-    while cache.reclaim(1):
-        pass
-
-
-def test_a_refusal_under_a_spoiled_ticket_changes_nothing() -> None:
-    """It may be of the time before a change that let the caller in."""
-    cache = make_cache()
-    ticket = fetch(cache, "/a/f", BOB, 1.0)
-    cache.apply(Touched("/a/f"), 1.0, 101)
-    assert cache.conclude(ticket, Denied()) is Conclusion.NOT_KEPT
+    assert not cache.is_good(hit, 1.0)
+    reclaim_all(cache)
 
 
 def test_own_writes_an_unrecorded_write_blocks_everything() -> None:

@@ -1,4 +1,4 @@
-"""ProvenGrant: nobody learns from the cache what the NameNode would not have told him."""
+"""ProvenGrant: no caller gets from the cache what the NameNode would refuse them."""
 
 from dataclasses import replace
 
@@ -12,30 +12,19 @@ from nncache.cache import (
     EntryKind,
     Failed,
     Fetch,
+    MetadataCache,
     Reason,
-    Serve,
     Unauthenticated,
     Wait,
 )
 from nncache.cache.rights import MAX_ENDED, Rights
 from nncache.cache.store import Store
 from nncache.hadoop.change import AccessChanged, Touched
-from tests.cache.cases import (
-    ALICE,
-    BOB,
-    CAROL,
-    fetch,
-    fill,
-    is_hit,
-    make_cache,
-    settle,
-    status,
-)
+from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, hit_of, is_hit, make_cache, settle, status
 
 
-def test_proven_grant_a_stranger_asks_for_himself() -> None:
-    """ProvenGrant: nobody is answered before the NameNode has let him through."""
-    cache = make_cache()
+def test_proven_grant_a_stranger_asks_for_himself(cache: MetadataCache) -> None:
+    """ProvenGrant: no caller is answered before the NameNode has let them through."""
     fill(cache, "/a/f", ALICE, 1.0)
     settle(cache, 2.0)
     decision = cache.lookup("/a/f", BOB, 2.0)
@@ -45,9 +34,8 @@ def test_proven_grant_a_stranger_asks_for_himself() -> None:
     assert not is_hit(cache, "/a/f", BOB, 2.0)
 
 
-def test_proven_grant_one_right_serves_all_names_of_a_directory() -> None:
+def test_proven_grant_one_right_serves_all_names_of_a_directory(cache: MetadataCache) -> None:
     """The right to see a status belongs to (caller, directory), once one moment explains both."""
-    cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/g", BOB, 1.0)
     settle(cache, 1.0)
@@ -55,13 +43,12 @@ def test_proven_grant_one_right_serves_all_names_of_a_directory() -> None:
     assert is_hit(cache, "/a/g", ALICE, 1.0)
 
 
-def test_proven_grant_an_old_right_never_meets_newer_content() -> None:
+def test_proven_grant_an_old_right_never_meets_newer_content(cache: MetadataCache) -> None:
     """ProvenGrant: chmod 700, then a secret is made, and the event of the chmod is still on its way."""
-    cache = make_cache()
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 1.5)
     fill(cache, "/a/secret", ALICE, 2.0, status(2.0))
-    assert is_hit(cache, "/a/secret", ALICE, 2.0), "alice was told by the NameNode"
+    assert is_hit(cache, "/a/secret", ALICE, 2.0), "the NameNode has answered alice"
     assert cache.lookup("/a/secret", BOB, 2.0) == Wait(None)
     pending = cache.lookup("/a/secret", BOB, 2.0, may_wait=False)
     assert isinstance(pending, Fetch)
@@ -72,9 +59,8 @@ def test_proven_grant_an_old_right_never_meets_newer_content() -> None:
     assert not is_hit(cache, "/a/secret", BOB, 2.2)
 
 
-def test_proven_grant_a_new_right_never_meets_older_content() -> None:
+def test_proven_grant_a_new_right_never_meets_older_content(cache: MetadataCache) -> None:
     """ProvenGrant: the entry may be of a time at which this caller was still shut out."""
-    cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0, status(1.0))
     settle(cache, 1.5)
     fill(cache, "/a/g", BOB, 2.0)
@@ -83,27 +69,14 @@ def test_proven_grant_a_new_right_never_meets_older_content() -> None:
     assert is_hit(cache, "/a/f", BOB, 2.0)
 
 
-def test_a_probe_counts_only_when_later_than_both() -> None:
-    """C3: a probe sent before the reply was complete proves nothing about it."""
-    cache = make_cache()
-    fill(cache, "/a/g", BOB, 1.0)
-    fill(cache, "/a/f", ALICE, 2.0)
-    settle(cache, 1.9)
-    assert not is_hit(cache, "/a/f", BOB, 2.0)
-    settle(cache, 2.0)
-    assert is_hit(cache, "/a/f", BOB, 2.0)
-
-
-def test_witnesses_are_let_go_once_covered() -> None:
-    """The set of those told by the NameNode stays as small as what happens between two probes."""
-    cache = make_cache()
+def test_witnesses_are_let_go_once_covered(cache: MetadataCache) -> None:
+    """The set of those whom the NameNode has answered stays as small as what happens between two probes."""
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/f", BOB, 1.1)
     settle(cache, 2.0)
     fill(cache, "/a/f", CAROL, 2.1)
-    decision = cache.lookup("/a/f", CAROL, 2.1)
-    assert isinstance(decision, Serve)
-    reported = [caller for caller in (ALICE, BOB, CAROL) if decision.hit.entry.has_witness(caller)]
+    hit = hit_of(cache.lookup("/a/f", CAROL, 2.1))
+    reported = [caller for caller in (ALICE, BOB, CAROL) if hit.entry.has_witness(caller)]
     assert reported == [CAROL]
     assert is_hit(cache, "/a/f", ALICE, 2.1)
 
@@ -113,9 +86,8 @@ def test_a_grant_ends_with_its_time() -> None:
     cache = make_cache(grant_ttl_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0)
     settle(cache, 9.0)
-    decision = cache.lookup("/a/f", ALICE, 9.9)
-    assert isinstance(decision, Serve)
-    assert not cache.is_good(decision.hit, 10.0)
+    hit = hit_of(cache.lookup("/a/f", ALICE, 9.9))
+    assert not cache.is_good(hit, 10.0)
     settle(cache, 10.0)
     again = cache.lookup("/a/f", ALICE, 10.0)
     assert isinstance(again, Fetch)
@@ -131,21 +103,18 @@ def test_a_grant_proven_again_lives_longer() -> None:
     assert is_hit(cache, "/a/f", ALICE, 15.0)
 
 
-def test_a_refused_caller_loses_the_right() -> None:
+def test_a_refused_caller_loses_the_right(cache: MetadataCache) -> None:
     """ProvenGrant: a 403 says that the right is gone, whatever event is still to come."""
-    cache = make_cache()
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 1.0)
-    decision = cache.lookup("/a/f", BOB, 1.0)
-    assert isinstance(decision, Serve)
+    hit = hit_of(cache.lookup("/a/f", BOB, 1.0))
     cache.conclude(fetch(cache, "/a/g", BOB, 1.0), Denied())
-    assert not cache.is_good(decision.hit, 1.0)
+    assert not cache.is_good(hit, 1.0)
     assert not is_hit(cache, "/a/f", BOB, 1.0)
 
 
-def test_a_refusal_older_than_a_change_says_nothing() -> None:
+def test_a_refusal_older_than_a_change_says_nothing(cache: MetadataCache) -> None:
     """A refusal under a spoiled ticket may be of the time before a chmod that let the caller in."""
-    cache = make_cache()
     ticket = fetch(cache, "/a/f", BOB, 1.0)
     cache.apply(Touched("/a/f"), 1.0, 101)
     fill(cache, "/a/g", BOB, 1.1)
@@ -173,7 +142,7 @@ def test_per_path_a_directorys_status_needs_a_right_of_its_own() -> None:
 
 
 def test_per_path_a_status_whose_rights_went_is_asked_for() -> None:
-    """`grants = per_path`: no node for the directory means that nobody has a right to its status."""
+    """`grants = per_path`: no node for the directory means that no caller has a right to its status."""
     cache = make_cache(grants="per_path", grant_ttl_s=5.0)
     fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
     settle(cache, 6.5)
@@ -186,15 +155,14 @@ def test_a_directory_that_nobody_asked_about_has_no_rights() -> None:
     assert Rights(CacheSettings(), store).held(None, None) == {}
 
 
-def test_proven_grant_a_view_before_durability_is_unsettled() -> None:
+def test_proven_grant_a_view_before_durability_is_unsettled(cache: MetadataCache) -> None:
     """ProvenGrant: all that was acknowledged has been applied, but a reply may show what was not (decision 9)."""
-    cache = make_cache()
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 1.5)
     fill(cache, "/a/secret", ALICE, 2.0, status(2.0))
     cache.cover(3.0, 100, 1.9)
     assert cache.lookup("/a/secret", BOB, 3.0) == Wait(None)
-    assert is_hit(cache, "/a/secret", ALICE, 3.0), "alice was told by the NameNode"
+    assert is_hit(cache, "/a/secret", ALICE, 3.0), "the NameNode has answered alice"
     cache.cover(3.1, 100, 2.0)
     assert is_hit(cache, "/a/secret", BOB, 3.1)
 
@@ -218,13 +186,12 @@ def test_ended_rights_give_nothing_from_memory(is_told_by_namenode: bool) -> Non
         fill(cache, path, ALICE, 1.0)
         fill(cache, path, BOB, 1.0)
     settle(cache, 2.0)
-    held = cache.lookup("/b/f", ALICE, 2.0)
-    assert isinstance(held, Serve)
+    hit = hit_of(cache.lookup("/b/f", ALICE, 2.0))
     if is_told_by_namenode:
         cache.conclude(fetch(cache, "/a/g", ALICE, 2.0), Unauthenticated(2.0))
     else:
         cache.rights.end(ALICE, 2.0)
-    assert not cache.is_good(held.hit, 2.0)
+    assert not cache.is_good(hit, 2.0)
     assert not is_hit(cache, "/a/f", ALICE, 2.0)
     assert is_hit(cache, "/a/f", BOB, 2.0), "another caller's rights are another matter"
     cache.check()
@@ -282,7 +249,7 @@ def test_forgotten_ends_cost_the_earlier_questions() -> None:
 
 
 def test_the_roots_status_proves_itself_alone() -> None:
-    """ProvenGrant: everybody may see the status of a root of mode 700, and nothing that is in it."""
+    """ProvenGrant: every caller may see the status of a root of mode 700, and nothing that is in it."""
     for grants in ("per_directory", "per_path"):
         cache = make_cache(glob=("/", "/*"), grants=grants)
         fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))

@@ -79,9 +79,8 @@ def test_an_empty_cache_has_none() -> None:
     assert sample(cache.store, limit=9, is_wanted=anything, chance=evenly()) == ("/w/g",)
 
 
-def test_a_child_of_the_root() -> None:
+def test_a_child_of_the_root(cache: MetadataCache) -> None:
     """It has one slash."""
-    cache = make_cache()
     cache.set_filters({"all": "/**"})
     fill(cache, "/f")
     assert sample(cache.store, limit=9, is_wanted=anything, chance=evenly()) == ("/f",)

@@ -31,6 +31,7 @@ def test_a_wrong_value_names_its_key(key: str, value: Any) -> None:
     assert key in str(caught.value)
 
 
-def test_the_defaults_are_allowed() -> None:
-    """What stands in the documentation can be started."""
-    assert CacheSettings(glob=("/user/*/workflow/*/_SUCCESS",)).max_staleness_s == 3.0
+def test_a_glob_of_hadoop_is_allowed() -> None:
+    """Each is checked, and kept as it is."""
+    globs = ("/user/*/workflow/*/_SUCCESS", "/a")
+    assert CacheSettings(glob=globs).glob == globs

@@ -17,7 +17,7 @@ from tests.cache.cases import ALICE, CAROL, fetch, fill, is_hit, make_cache, mis
 def keep(
     store: Store, path: str, caller: Caller = ALICE, *, grant: bool = True, replied_at: float = 0.0
 ) -> None:
-    """Keep a 404 for a path and, unless told otherwise, its caller's right."""
+    """Keep a 404 for a path and, with `grant`, its caller's right."""
     ticket = store.take_ticket(path, caller, replied_at, joinable=True)
     assert store.return_ticket(ticket)
     if ticket.name not in ticket.directory.entries:
@@ -44,6 +44,7 @@ def test_a_path_is_untouched_without_entry_and_question() -> None:
     assert store.is_untouched("/f")
 
 
+WIDE = "\N{CYRILLIC SMALL LETTER A}"
 HEAD = "GET /webhdfs/v1{}?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\nHost: nn.example.org:14000\r\n\r\n"
 
 
@@ -55,16 +56,6 @@ def hold(store: Store, path: str, caller: Caller, head: str = HEAD) -> Hit:
     hit = Hit(entry, grant, forget_epoch=store.forget_epoch, expires_at=9.0, key=head.format(path).encode())
     store.hold(hit)
     return hit
-
-
-def one_directory(store: Store, n: int) -> None:
-    """The usual case for tables of one job."""
-    keep(store, f"/a/part-{n:06}", grant=n == 0, replied_at=n / 7)
-
-
-def a_directory_each(store: Store, n: int) -> None:
-    """The usual case for _SUCCESS."""
-    keep(store, f"/a/dir-{n:06}/_SUCCESS", Caller(f"user=u{n % 10}"), replied_at=n / 7)
 
 
 def with_heads(store: Store, n: int) -> None:
@@ -79,21 +70,6 @@ def many_heads_of_one(store: Store, n: int) -> None:
     hold(store, "/a/f", ALICE, HEAD.replace("nn.", f"n{n}."))
 
 
-def many_callers(store: Store, n: int) -> None:
-    """Many users of one directory."""
-    keep(store, "/a/f", Caller(f"user=u{n:06}"), replied_at=n / 7)
-
-
-def wide_names(store: Store, n: int) -> None:
-    """Names that are no Latin-1."""
-    keep(
-        store,
-        f"/\N{CYRILLIC SMALL LETTER A}/{n:06}" + "\N{CYRILLIC SMALL LETTER A}" * 200,
-        grant=n == 0,
-        replied_at=n / 7,
-    )
-
-
 def many_witnesses(store: Store, n: int) -> None:
     """Finding 10: callers with long names ask for the same paths before anything is covered."""
     path = f"/a/part-{n % 50:06}"
@@ -104,16 +80,6 @@ def many_witnesses(store: Store, n: int) -> None:
     store.witness(directory.entries[path[3:]], caller, 1.0, 0.0)
 
 
-def long_names(store: Store, n: int) -> None:
-    """Finding 10: each entry is brought by a caller with a long name."""
-    keep(store, f"/a/part-{n:06}", Caller(f"user={n:06}" + "x" * 240), replied_at=n / 7)
-
-
-def open_questions(store: Store, n: int) -> None:
-    """Long paths that the NameNode is being asked about."""
-    store.take_ticket(f"/a/{n:06}" + "x" * 1_000, ALICE, 0.0, joinable=True)
-
-
 def odd_fields(store: Store, n: int) -> None:
     """Something between the NameNode and us marks each reply."""
     ticket = store.take_ticket(f"/a/{n:06}", ALICE, 0.0, joinable=True)
@@ -122,33 +88,40 @@ def odd_fields(store: Store, n: int) -> None:
     store.keep_entry(ticket, reply, kind=EntryKind.MISSING, replied_at=float(n), since_txid=0)
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        one_directory,
-        a_directory_each,
-        with_heads,
-        many_heads_of_one,
-        many_callers,
-        wide_names,
-        many_witnesses,
-        long_names,
-        open_questions,
-        odd_fields,
-    ],
-)
-def test_what_is_counted_is_within_a_factor_of_what_is_taken(shape: Callable[[Store, int], None]) -> None:
+SHAPES: dict[str, Callable[[Store, int], object]] = {
+    "tables of one job": lambda store, n: keep(store, f"/a/part-{n:06}", grant=n == 0, replied_at=n / 7),
+    "a directory each": lambda store, n: keep(
+        store, f"/a/dir-{n:06}/_SUCCESS", Caller(f"u{n % 10}"), replied_at=n / 7
+    ),
+    "with heads": with_heads,
+    "many heads of one": many_heads_of_one,
+    "many callers": lambda store, n: keep(store, "/a/f", Caller(f"user=u{n:06}"), replied_at=n / 7),
+    "no Latin-1": lambda store, n: keep(
+        store, f"/{WIDE}/{n:06}" + WIDE * 200, grant=n == 0, replied_at=n / 7
+    ),
+    "many witnesses": many_witnesses,
+    "long names": lambda store, n: keep(  # finding 10
+        store, f"/a/part-{n:06}", Caller(f"user={n:06}" + "x" * 240), replied_at=n / 7
+    ),
+    "open questions": lambda store, n: store.take_ticket(
+        f"/a/{n:06}" + "x" * 1_000, ALICE, 0.0, joinable=True
+    ),
+    "odd fields": odd_fields,
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_counted_is_within_a_factor_of_what_is_taken(store: Store, shape: str) -> None:
     """The bound in bytes is one: within a factor of 1.3 of what CPython takes, whatever fills the cache."""
-    store = Store(max_bytes=10**9, max_items=10**9)
     gc.collect()
     tracemalloc.start()
     for n in range(5_000):
-        shape(store, n)
+        SHAPES[shape](store, n)
     gc.collect()
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert 1 / 1.3 <= store.bytes / taken <= 1.3, f"{store.bytes / taken:.2f}: {taken} bytes are taken"
-    if shape is not open_questions:
+    if shape != "open questions":
         store.check()
 
 
@@ -283,7 +256,7 @@ def test_what_a_change_cost_is_remembered() -> None:
 
 
 def test_a_held_hit_goes_with_its_entry_or_by_itself() -> None:
-    """S4: nothing is pinned by an answer that nobody may have again."""
+    """S4: an answer that no caller may have again pins nothing."""
     store = Store(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     first, second = hold(store, "/a/f", ALICE), hold(store, "/a/f", ALICE, HEAD + "x")
@@ -340,9 +313,8 @@ def test_a_hit_goes_when_room_is_needed() -> None:
     store.check()
 
 
-def test_a_slice_is_bounded_for_many_small_directories() -> None:
+def test_a_slice_is_bounded_for_many_small_directories(store: Store) -> None:
     """Deep trees with one entry each must not make one slice long."""
-    store = Store(max_bytes=10**9, max_items=10**9)
     for n in range(10):
         keep(store, f"/{n}" + "/x" * 100 + "/f", grant=False)
     store.forget_all()
@@ -374,7 +346,7 @@ def test_reading_paths_that_do_not_exist_costs_others_nothing() -> None:
 
 
 def test_entries_are_bounded_in_number() -> None:
-    """What nobody asks for goes first; entries and grants count alike."""
+    """What no caller asks for goes first; entries and grants count alike."""
     cache = make_cache(max_cache_entries=10)
     for n in range(50):
         fill(cache, f"/a/{n}", ALICE, 1.0)

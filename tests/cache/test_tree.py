@@ -82,9 +82,8 @@ def test_pruning_stops_at_the_first_directory_in_use() -> None:
     tree.prune(tree.root)
 
 
-def test_what_was_dismantled_needs_no_garbage_collection() -> None:
+def test_what_was_dismantled_needs_no_garbage_collection(store: Store) -> None:
     """No reference cycles are left behind: memory comes back at once, in slices that the caller chooses."""
-    store = Store(max_bytes=10**9, max_items=10**9)
     ticket = None
     for n in range(10):
         ticket = store.take_ticket(f"/a/{n}/f", ALICE, 0.0, joinable=True)
@@ -134,9 +133,8 @@ def _nodes(root: Directory) -> list[_Watched]:
     return found
 
 
-def test_what_is_held() -> None:
+def test_what_is_held(store: Store) -> None:
     """A path of which something is kept or asked, and all above it."""
-    store = Store(max_bytes=10**9, max_items=10**9)
     tree = store.tree
     assert not tree.holds("/a/b")
     assert not tree.holds("/")
@@ -185,9 +183,8 @@ def test_agrees_with_a_set_of_paths(steps: list[tuple[str, str]]) -> None:
         tree.check()
 
 
-def test_the_deepest_directory_above_a_path_is_found_in_one_walk() -> None:
+def test_the_deepest_directory_above_a_path_is_found_in_one_walk(store: Store) -> None:
     """A status of its own or a child's proves one, at any level; a 404 below it proves nothing."""
-    store = Store(max_bytes=10**9, max_items=10**9)
     for path, outcome in (
         ("/a/b/f", status(1.0)),
         ("/d/e", status(1.0, kind=EntryKind.DIRECTORY)),

@@ -4,32 +4,68 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.cache.deferred_writes import TwoStepWrite, Writer
-from nncache.cache.windows import TwoStepWindows
-from tests.cache.some_windows import ALL, WINDOW_S, begin, globs, make, of
+from nncache.cache.deferred_writes import ANYBODY, TwoStepWrite, Writer
+from nncache.cache.windows import TwoStepWindows, shared_directory_of
+from nncache.hadoop.globs import GlobSet
+
+ALL = ("/*", "/*/*", "/*/*/*", "/*/*/*/*")
+WINDOW_S = 600.0
 
 
-def test_a_window_covers_path_subtree_and_parent_status() -> None:
+def globs(*which: str) -> GlobSet:
+    """Filters of these globs."""
+    return GlobSet({glob: glob for glob in which})
+
+
+def make(max_windows: int = 10) -> TwoStepWindows:
+    """Windows of ten minutes."""
+    return TwoStepWindows(window_s=WINDOW_S, max_windows=max_windows)
+
+
+@pytest.fixture
+def windows() -> TwoStepWindows:
+    """Return ten windows."""
+    return make()
+
+
+def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) -> bool:
+    """Open a window after transaction 50 while every path matches, unless the arguments say otherwise."""
+    after_txid = more.get("after_txid", 50)
+    topmost = more.get("topmost_missing")
+    assert after_txid is None or isinstance(after_txid, int)
+    assert topmost is None or isinstance(topmost, str)
+    filters = globs(*ALL) if "glob" not in more else globs(str(more["glob"]))
+    writer = more.get("writer", ANYBODY)
+    assert isinstance(writer, Writer)
+    write = TwoStepWrite(path, after_txid, windows.ends_at(now), topmost, writer)
+    return windows.begin(write, now=now, filters=filters) is not None
+
+
+def written(windows: TwoStepWindows, path: str, txid: int) -> None:
+    """Tell of the CREATE and the CLOSE of a write."""
+    windows.opened(path, txid)
+    windows.closed(path)
+
+
+def of(*owners: str, has_right: bool = True) -> Writer:
+    """Return a writer."""
+    return Writer(owners=owners, has_right=has_right)
+
+
+@pytest.mark.parametrize(
+    ("path", "topmost", "covered", "free"),
+    [
+        ("/a/b/f", None, ("/a/b/f", "/a/b/f/x", "/a/b"), ("/a/b/g", "/a", "/")),
+        ("/a/b/c/f", "/a/b", ("/a", "/a/b", "/a/b/z", "/a/b/c"), ("/a/x",)),
+    ],
+    ids=["its path, all below it, and its parent's status", "ancestors that may have to be made"],
+)
+def test_own_writes_a_window_covers_all_that_is_made(
+    windows: TwoStepWindows, path: str, topmost: str | None, covered: tuple[str, ...], free: tuple[str, ...]
+) -> None:
     """OwnWrites: all that the redirected write makes stale, and nothing else."""
-    windows = make()
-    begin(windows, "/a/b/f")
-    assert [p for p in ("/a/b/f", "/a/b/f/x", "/a/b", "/a/b/g", "/a", "/") if windows.is_blocked(p, 1.0)] == [
-        "/a/b/f",
-        "/a/b/f/x",
-        "/a/b",
-    ]
-
-
-def test_covers_ancestors_that_may_have_to_be_made() -> None:
-    """A missing ancestor appears with all below it, and changes its own parent's status."""
-    windows = make()
-    begin(windows, "/a/b/c/f", topmost_missing="/a/b")
-    assert [p for p in ("/a", "/a/b", "/a/b/z", "/a/b/c", "/a/x") if windows.is_blocked(p, 1.0)] == [
-        "/a",
-        "/a/b",
-        "/a/b/z",
-        "/a/b/c",
-    ]
+    begin(windows, path, topmost_missing=topmost)
+    assert tuple(each for each in (*covered, *free) if windows.is_blocked(each, 1.0)) == covered
 
 
 @pytest.mark.parametrize(
@@ -43,7 +79,7 @@ def test_covers_ancestors_that_may_have_to_be_made() -> None:
     ],
 )
 def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed: bool) -> None:
-    """A window takes room, and no CLOSE of what concerns nobody need be told; its path's place decides."""
+    """A window takes room, and no channel need carry the CLOSE of what concerns no filter; the path decides."""
     windows = make(max_windows=1)
     assert begin(windows, path, glob="/w/*/_DONE")
     assert (windows.open == 1) is windows.is_blocked(path, 1.0) is is_followed
@@ -52,9 +88,8 @@ def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed:
     windows.check()
 
 
-def test_an_unfiltered_write_is_followed_once_a_filter_comes() -> None:
-    """W3, OwnWrites: its second step may be still to come; what it then makes has its CREATE and CLOSE told."""
-    windows = make()
+def test_an_unfiltered_write_is_followed_once_a_filter_comes(windows: TwoStepWindows) -> None:
+    """W3, OwnWrites: its second step may be still to come, with a CREATE and a CLOSE of its own."""
     for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
         begin(windows, path, 1.0, glob="/other", topmost_missing=topmost)
     assert not any(windows.is_blocked(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
@@ -64,15 +99,13 @@ def test_an_unfiltered_write_is_followed_once_a_filter_comes() -> None:
     windows.appeared("/w/day", 51)
     assert windows.open == 1
     assert windows.is_blocked("/w/day/_DONE", 600.9)
-    windows.opened("/w/day/_DONE", 51)
-    windows.closed("/w/day/_DONE")
+    written(windows, "/w/day/_DONE", 51)
     assert not windows.is_blocked("/w/day/_DONE", 2.0)
     windows.check()
 
 
-def test_an_ancestor_window_outlasts_them_if_a_lower_matters() -> None:
+def test_an_ancestor_window_outlasts_them_if_a_lower_matters(windows: TwoStepWindows) -> None:
     """W1, OwnWrites: it ends with the lowest place that concerns the filters of now."""
-    windows = make()
     for number, glob in enumerate(("/w", "/w/*", "/w/*/tmp/*")):
         begin(windows, f"/w/day/tmp/part-{number}", topmost_missing="/w", glob="/w")
         windows.follow(globs("/w", glob))
@@ -84,14 +117,12 @@ def test_an_ancestor_window_outlasts_them_if_a_lower_matters() -> None:
         windows.check()
     windows.follow(globs("/other"))
     assert windows.is_blocked("/w/day/tmp/part-2", 1.0)
-    windows.opened("/w/day/tmp/part-2", 51)
-    windows.closed("/w/day/tmp/part-2")
+    written(windows, "/w/day/tmp/part-2", 51)
     assert windows.open == 0
 
 
-def test_an_ancestor_window_ends_with_the_lowest_that_matters() -> None:
+def test_an_ancestor_window_ends_with_the_lowest_that_matters(windows: TwoStepWindows) -> None:
     """W1: what the write still makes below that directory concerns no filter."""
-    windows = make()
     begin(windows, "/w/day/tmp/part-0", topmost_missing="/w", glob="/w/*/_DONE")
     for path, txid in (("/w", 51), ("/w/day/tmp", 51), ("/w/day/tmp/part-0", 51), ("/w/day", 50)):
         windows.appeared(path, txid)
@@ -102,9 +133,8 @@ def test_an_ancestor_window_ends_with_the_lowest_that_matters() -> None:
     windows.check()
 
 
-def test_windows_of_one_newer_ancestor_end_together() -> None:
+def test_windows_of_one_newer_ancestor_end_together(windows: TwoStepWindows) -> None:
     """W1: the directory is there for all of them, but not for one that began after it appeared."""
-    windows = make()
     for number, after_txid in enumerate((50, 50, 60, None)):
         begin(
             windows,
@@ -122,9 +152,8 @@ def test_windows_of_one_newer_ancestor_end_together() -> None:
     windows.check()
 
 
-def test_a_window_of_its_own_path_outlasts_ancestors() -> None:
+def test_a_window_of_its_own_path_outlasts_ancestors(windows: TwoStepWindows) -> None:
     """OwnWrites: what is to be written is not there because its directory is."""
-    windows = make()
     begin(windows, "/w/day/_DONE", topmost_missing="/w/day", glob="/w/*/_DONE")
     windows.appeared("/w/day", 51)
     windows.appeared("/w/day/_DONE", 51)
@@ -132,16 +161,16 @@ def test_a_window_of_its_own_path_outlasts_ancestors() -> None:
 
 
 @pytest.mark.parametrize("topmost", [None, "/w/day/a", "/w/day/a/b"])
-def test_ancestors_that_concern_no_filter_open_no_window(topmost: str | None) -> None:
+def test_ancestors_that_concern_no_filter_open_no_window(
+    windows: TwoStepWindows, topmost: str | None
+) -> None:
     """Of the ancestors only those count that the write may have to make."""
-    windows = make()
     begin(windows, "/w/day/a/b/c", topmost_missing=topmost, glob="/w/*/_DONE")
     assert windows.open == 0
 
 
-def test_ends_by_time() -> None:
+def test_ends_by_time(windows: TwoStepWindows) -> None:
     """W1: without a CLOSE the window lasts as long as it was opened for."""
-    windows = make()
     begin(windows, "/f", 0.0)
     begin(windows, "/g", 100.0)
     assert windows.is_blocked("/f", 599.9)
@@ -150,51 +179,36 @@ def test_ends_by_time() -> None:
     windows.check()
 
 
-def test_a_close_ends_it_only_after_its_own_create() -> None:
-    """W1: an old writer's CLOSE, or one of an older CREATE, proves nothing about this write."""
-    windows = make()
-    begin(windows, "/f", after_txid=50)
-    windows.closed("/f")
-    windows.opened("/f", 50)
-    windows.closed("/f")
-    assert windows.is_blocked("/f", 1.0)
-    windows.opened("/f", 51)
-    assert windows.is_blocked("/f", 1.0)
-    windows.closed("/f")
-    assert not windows.is_blocked("/f", 1.0)
+CLOSES: dict[str, tuple[list[int | None], list[tuple[int | None, str]], bool]] = {
+    "a CLOSE of an old writer": ([50], [(None, "/f")], False),
+    "a CLOSE after an older CREATE": ([50], [(50, "/f"), (None, "/f")], False),
+    "a CREATE alone": ([50], [(None, "/f"), (51, "/f")], False),
+    "its own CREATE and CLOSE": ([50], [(51, "/f"), (None, "/f")], True),
+    "a CLOSE of another path": ([50], [(51, "/g"), (None, "/g"), (51, "/f"), (None, "/g")], False),
+    "two writes, of which either may be closed": ([50, 50], [(51, "/f"), (None, "/f"), (None, "/f")], False),
+    "no event can be known to be newer": ([None], [(10**9, "/f"), (None, "/f")], False),
+}
+"""By what they are: the last transactions before the writes of /f, then CREATEs with theirs and CLOSEs, by path."""
+
+
+@pytest.mark.parametrize(("after_txids", "events", "is_over"), CLOSES.values(), ids=CLOSES)
+def test_a_close_ends_a_window_only_after_its_own_create(
+    windows: TwoStepWindows,
+    after_txids: list[int | None],
+    events: list[tuple[int | None, str]],
+    is_over: bool,
+) -> None:
+    """W1: else only time ends the window."""
+    for after_txid in after_txids:
+        begin(windows, "/f", after_txid=after_txid)
+    for txid, path in events:
+        if txid is None:
+            windows.closed(path)
+        else:
+            windows.opened(path, txid)
+    assert windows.is_blocked("/f", 599.9) is not is_over
+    assert not windows.is_blocked("/f", 600.0)
     windows.check()
-
-
-def test_a_close_of_another_path_ends_nothing() -> None:
-    """W1 speaks of the same path."""
-    windows = make()
-    begin(windows, "/f")
-    windows.opened("/g", 51)
-    windows.closed("/g")
-    windows.opened("/f", 51)
-    windows.closed("/g")
-    assert windows.is_blocked("/f", 1.0)
-
-
-def test_two_writes_of_one_path_end_by_time_alone() -> None:
-    """W1: with two windows open nobody can tell whose CLOSE it is."""
-    windows = make()
-    begin(windows, "/f")
-    begin(windows, "/f", 10.0)
-    windows.opened("/f", 51)
-    windows.closed("/f")
-    windows.closed("/f")
-    assert windows.is_blocked("/f", 605.0)
-    assert not windows.is_blocked("/f", 610.0)
-
-
-def test_an_unknown_last_txid_leaves_only_time() -> None:
-    """When the last transaction could not be asked, no event can be known to be newer."""
-    windows = make()
-    begin(windows, "/f", after_txid=None)
-    windows.opened("/f", 10**9)
-    windows.closed("/f")
-    assert windows.is_blocked("/f", 1.0)
 
 
 def test_a_write_that_finds_no_room_covers_everything() -> None:
@@ -267,9 +281,8 @@ def answer(
     return covered
 
 
-def test_no_window_without_a_right_the_namenode_confirms() -> None:
+def test_no_window_without_a_right_the_namenode_confirms(windows: TwoStepWindows) -> None:
     """What may give the caller the right has it asked again, however often; the answer opens a window or does not."""
-    windows = make()
     calls: list[int] = []
     windows.on_recheck = lambda: calls.append(1)
     assert begin(windows, "/a/b", writer=of("c", has_right=False))
@@ -292,9 +305,8 @@ def test_no_window_without_a_right_the_namenode_confirms() -> None:
     assert windows.take_recheck_queue() == []
 
 
-def test_asking_does_not_prolong_a_write_without_a_right() -> None:
+def test_asking_does_not_prolong_a_write_without_a_right(windows: TwoStepWindows) -> None:
     """Its window, too, ends when it would have ended had there been the right from the first."""
-    windows = make()
     begin(windows, "/a/b", now=0.0, writer=of("c", has_right=False))
     windows.may_be_granted("/a")
     (write,) = windows.take_recheck_queue()
@@ -306,9 +318,8 @@ def test_asking_does_not_prolong_a_write_without_a_right() -> None:
     assert windows.open == 0
 
 
-def test_a_window_gets_as_narrow_as_what_a_namenode_says() -> None:
+def test_a_window_gets_as_narrow_as_what_a_namenode_says(windows: TwoStepWindows) -> None:
     """And keeps what was seen of the write before."""
-    windows = make()
     write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
     windows.begin(write, now=0.0, filters=globs(*ALL))
     windows.opened("/a/b/c", 60)
@@ -320,9 +331,8 @@ def test_a_window_gets_as_narrow_as_what_a_namenode_says() -> None:
     assert not windows.is_blocked("/a/b/c", 1.0)
 
 
-def test_a_window_to_which_there_is_no_right_is_set_aside() -> None:
+def test_a_window_to_which_there_is_no_right_is_set_aside(windows: TwoStepWindows) -> None:
     """Until something changes at or above its path."""
-    windows = make()
     write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
     windows.begin(write, now=0.0, filters=globs(*ALL))
     assert answer(windows, write, has_right=False) == ()
@@ -345,9 +355,8 @@ def test_what_is_in_doubt_is_bounded_by_what_is_under_way() -> None:
     assert len(recheck_queue) <= 8
 
 
-def test_the_window_of_one_write_leaves_the_other_its_own() -> None:
+def test_the_window_of_one_write_leaves_the_other_its_own(windows: TwoStepWindows) -> None:
     """Two writes of one path."""
-    windows = make()
     one, other = (TwoStepWrite("/a/b", 50, WINDOW_S, None) for _ in range(2))
     for write in (one, other):
         windows.begin(write, now=0.0, filters=globs(*ALL))
@@ -367,9 +376,8 @@ def test_an_address_has_a_share_whatever_names_come_from_it() -> None:
     assert not windows.is_full(1.0)
 
 
-def test_of_alternatives_the_one_that_is_written_ends_both() -> None:
+def test_of_alternatives_the_one_that_is_written_ends_both(windows: TwoStepWindows) -> None:
     """W1, HitsKept: a window on a path that is not written would last."""
-    windows = make()
     either = Writer(alternatives=("/a/e", "/a/f"))
     for path in either.alternatives:
         begin(windows, path, writer=either)
@@ -377,25 +385,123 @@ def test_of_alternatives_the_one_that_is_written_ends_both() -> None:
     windows.opened("/a/e", 51)
     windows.closed("/a/f")
     assert windows.open == 2
-    windows.opened("/a/f", 52)
-    windows.closed("/a/f")
+    written(windows, "/a/f", 52)
     assert windows.open == 0
     windows.check()
 
 
-def test_an_alternative_of_two_writes_ends_with_neither() -> None:
+def test_an_alternative_of_two_writes_ends_with_neither(windows: TwoStepWindows) -> None:
     """W1, OwnWrites: which of the two is over is not known; another's window on it stays as well."""
-    windows = make()
     either = Writer(alternatives=("/a/e", "/a/f"))
     for path in ("/a/e", "/a/f", "/a/f"):
         begin(windows, path, writer=either)
     begin(windows, "/b/f")
-    windows.opened("/a/e", 51)
-    windows.closed("/a/e")
+    written(windows, "/a/e", 51)
     assert windows.open == 3
     begin(windows, "/a/e", writer=Writer(alternatives=("/a/e", "/b/f")))
-    windows.opened("/a/e", 52)
-    windows.closed("/a/e")
+    written(windows, "/a/e", 52)
     assert windows.open == 3
     assert windows.is_blocked("/b/f", 1.0)
     windows.check()
+
+
+@pytest.mark.parametrize(
+    ("places", "directory"),
+    [
+        (["/a/b", "/a/c", "/a/b"], "/a/b"),
+        (["/a/b", "/a/b", "/d", "/d", "/d"], "/d"),
+        (["/a/b/c", "/a/b/d", "/e"], "/a/b"),
+        (["/a/b/c", "/a/d", "/e"], "/a"),
+        (["/a", "/a/b"], "/a"),
+        (["/a/x", "/b/x", "/", None], None),
+        ([], None),
+    ],
+)
+def test_a_share_falls_on_most_writes_then_the_deepest(
+    places: list[str | None], directory: str | None
+) -> None:
+    """Never the root: all callers share it."""
+    assert shared_directory_of(places) == directory
+
+
+# -- writes that share what is bounded, and those that are set aside -----
+
+
+def test_a_deferred_write_ends_with_its_window() -> None:
+    """It takes no room then; and one that is followed late ends in its turn."""
+    windows = make(max_windows=2)
+    for now, path in ((0.0, "/w/a"), (100.0, "/w/b"), (200.0, "/x")):
+        begin(windows, path, now, glob="/x" if path == "/x" else "/other")
+    assert not windows.is_blocked("/w/a", 600.0)
+    windows.follow(globs("/w/*", "/x"))
+    windows.check()
+    assert windows.is_blocked("/w/b", 699.9)
+    assert not windows.is_blocked("/w/b", 700.0)
+    assert windows.is_blocked("/x", 700.0)
+    assert not windows.is_full(0.0)
+
+
+def test_the_latest_deferred_writes_find_room() -> None:
+    """W2: bounded in number; what finds no room covers every path for the rest of its time."""
+    windows = make(max_windows=3)
+    for number in range(5):
+        begin(windows, f"/w/{number}", float(number), glob="/other")
+    for number in range(2):
+        begin(windows, f"/x/{number}", 10.0, glob="/x/*")
+    windows.follow(globs("/w/*", "/x/*"))
+    windows.check()
+    assert [windows.is_blocked(f"/w/{number}", 11.0) for number in range(5)] == [False] * 4 + [True]
+    assert windows.is_full(602.9)
+    assert not windows.is_full(603.0)
+
+
+def test_a_merged_directory_lasts_as_long_as_its_windows() -> None:
+    """W5: also where the last one to come, since a filter is new, is the one that ends first."""
+    windows = make(max_windows=32)  # a share of two
+    begin(windows, "/a/0", writer=of("c"))
+    begin(windows, "/a/1", now=100.0, writer=of("c"), glob="/none")
+    begin(windows, "/a/2", now=200.0, writer=of("c"), glob="/none")
+    windows.follow(globs(*ALL))
+    windows.check()
+    assert windows.is_blocked("/a/any", 201.0)  # the directory
+    assert windows.is_blocked("/a/2", WINDOW_S + 199.0)
+    assert not windows.is_blocked("/a/2", WINDOW_S + 200.0)
+
+
+def test_a_used_up_share_costs_its_owner_one_directory() -> None:
+    """The directory with most of their writes is covered in place of their windows there, by time only."""
+    windows = make(max_windows=48)  # a share of three
+    for number in range(3):
+        assert begin(windows, f"/a/b/{number}", writer=of("greedy"))
+    begin(windows, "/a/x", writer=of("modest"))
+    assert windows.open == 4
+    assert begin(windows, "/a/b/3", writer=of("greedy"))
+    assert windows.open == 2
+    assert windows.is_blocked("/a/b/other", 1.0)
+    assert not windows.is_blocked("/a/c", 1.0)
+    for number in range(200):
+        assert begin(windows, f"/a/b/d{number}/x", writer=of("greedy"))
+        windows.check()
+    assert not windows.is_full(1.0)
+    assert not windows.is_blocked("/c", 1.0)
+
+
+def test_rights_at_several_places_leave_their_parents_alone() -> None:
+    """Their own directories alone are covered."""
+    windows = make(max_windows=64)  # a share of four
+    for number in range(300):
+        assert begin(windows, f"/x/mine{number % 3}/{number}", writer=of("greedy"))
+        windows.check()
+    assert windows.open <= 4
+    assert all(windows.is_blocked(f"/x/mine{number}/297", 1.0) for number in range(3))
+    assert not windows.is_blocked("/x/hers", 1.0)
+
+
+def test_a_merged_window_covers_ancestors_of_every_write() -> None:
+    """OwnWrites (W5): the second step makes these as well."""
+    windows = make(max_windows=32)  # a share of two
+    for number in range(3):
+        assert begin(windows, f"/a/new/b/{number}", topmost_missing="/a/new", writer=of("greedy"))
+    assert windows.open == 1
+    for path in ("/a/new", "/a/new/b", "/a/new/b/0", "/a/new/b/2", "/a"):
+        assert windows.is_blocked(path, 599.0), path

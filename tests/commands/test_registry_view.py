@@ -6,7 +6,8 @@ import pytest
 
 from nncache.commands import registry_view
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.reaping import Reaped, Reaping, Stays
+from nncache.registry.purge_plan import KeptEntry
+from nncache.registry.reaping import Reaped, Reaping
 from nncache.registry.record import Address, EntryStatus, RegistryEntry, ServiceRecord, uri_endpoint
 from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
 from tests.registry.samples import WEBHDFS
@@ -84,7 +85,7 @@ def test_a_path_of_another_client_breaks_no_line() -> None:
 def test_what_a_reaper_does_and_leaves() -> None:
     """An entry without a record goes for the sake of another: it has no reason of its own."""
     reaping = Reaping(
-        (Reaped("/a/b", ""), Reaped("/a", "it is FINISHED")), (Stays("/c", "it\nruns", runs=True),)
+        (Reaped("/a/b", ""), Reaped("/a", "it is FINISHED")), (KeptEntry("/c", "it\nruns", runs=True),)
     )
     assert list(registry_view.gone(reaping, is_done=False)) == [
         "would delete /a/b",

@@ -1,1 +1,1 @@
-"""`make bulk-filters`: thousands of filters applied from one file, beside a proxy that serves. (tests/bulk_filters/)"""
+"""A proxy comes, is found by name in every way, and goes. (tests/discovery/)"""

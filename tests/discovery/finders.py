@@ -31,34 +31,21 @@ PROMETHEUS_OWN_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """One way to find proxies.
+    """One way to find proxies."""
 
-    Attributes:
-        name: as it is printed.
-        look: return what is found now.
-        shows: what is found of a proxy.
-        within_s: in which a drained proxy must be gone.
-        every_s: how often is looked: a proxy lets an address ask 20 times a second, and counts a subtree as ten.
-    """
-
-    name: str
-    look: Callable[[], Collection[str]]
-    shows: Callable[[Proxy], str]
-    within_s: float = WITHIN_S
-    every_s: float = 0.01
+    name: str  # as it is printed
+    look: Callable[[], Collection[str]]  # what is found now
+    shows: Callable[[Proxy], str]  # what is found of a proxy
+    within_s: float = WITHIN_S  # in which a drained proxy must be gone
+    every_s: float = 0.01  # an address may ask 20 times a second, and a subtree counts as ten
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where is looked.
+    """Where is looked."""
 
-    Attributes:
-        registry: settings of the registry.
-        staying: a proxy that serves it all the while.
-    """
-
-    registry: dict[str, str]
-    staying: Proxy
+    registry: dict[str, str]  # settings of the registry
+    staying: Proxy  # a proxy that serves it all the while
 
     def get(self, target: str, own_address: str) -> object:
         """Return a document of the proxy that stays, to a client of an address of its own."""
@@ -126,7 +113,7 @@ def prometheus(place: Place) -> Iterator[Finder]:
 
 @contextmanager
 def over_dns(place: Place) -> Iterator[Finder]:
-    """SRV records of `nncache dns`, to a resolver that somebody else wrote."""
+    """SRV records of `nncache dns`, to dnspython's resolver."""
     address = free_address()
     zone = ("--domain", DOMAIN, "--dns-listen", address, "--dns-ttl-s", "0")
     registry = (

@@ -1,29 +1,28 @@
 """Let a proxy come and go, and see when each finder notices."""
 
+import http.client
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import nncache
+from nncache.connecting import Proxies
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
-from tests.discovery.client import Client
 from tests.discovery.finders import Finder, MakesFinder, Place
 from tests.patience import HANG_S
 
 LOOK_EVERY_S = 0.01
+TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """When one finder has noticed.
-
-    Attributes:
-        found_s: after the start of the proxy, which takes most of it.
-        gone_s: after SIGTERM.
-    """
+    """When one finder has noticed: after the start of the proxy, which takes most of it, and after SIGTERM."""
 
     name: str
     found_s: float
@@ -33,14 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What came of it.
-
-    Attributes:
-        rows: of the finders.
-        requests: that the client has made all the while.
-        of_leaving: those that the proxy which left has answered.
-        failures: those that failed.
-    """
+    """What the finders and the client saw; `of_leaving` are the answers of the proxy which left."""
 
     rows: tuple[Row, ...]
     requests: int
@@ -60,6 +52,56 @@ class Reported:
             if row.gone_s > row.within_s:
                 yield f"{row.name}: gone after {row.gone_s:.2f} s, not within {row.within_s:g} s"
         yield from self.failures
+
+
+class Client:
+    """Asks for a status all the while, from whichever proxy the registry names."""
+
+    def __init__(self, proxies: Proxies) -> None:
+        self.answered = Counter[str]()  # by URL of the proxy
+        self.failures: list[str] = []  # requests that no proxy has answered, or not with 200
+        self._proxies = proxies
+        self._stop = threading.Event()
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Ask for as long as the block lasts."""
+        thread = threading.Thread(target=self._work)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            thread.join()
+
+    def _work(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._ask_some_proxy()
+        except Exception as error:  # noqa: BLE001 - a client that has ended proves nothing: it is one that failed
+            self.failures.append(f"the client itself ended: {error!r}")
+
+    def _ask_some_proxy(self) -> None:
+        for _ in range(TRIES):
+            url = self._proxies.url()
+            if self._ask(url):
+                return
+            self._proxies.failed(url)
+        self.failures.append("no proxy answered")
+
+    def _ask(self, url: str) -> bool:
+        with suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=HANG_S)
+            try:
+                connection.request("GET", f"{urlsplit(url).path}/?op=GETFILESTATUS")
+                status = connection.getresponse().status
+            finally:
+                connection.close()
+            if status != http.client.OK:
+                self.failures.append(f"{url}: {status}")
+            self.answered[url] += 1
+            return True
+        return False
 
 
 def proxy(cluster: Cluster, place: dict[str, str]) -> Proxy:
@@ -130,7 +172,7 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
         proxies = open_ones.enter_context(nncache.connect(**place))
         where = Place(place, staying)
         watchers = [Watcher(open_ones.enter_context(make(where))) for make in finders]
-        _await_urls(proxies, 1)
+        _await(lambda: len(proxies.urls) == 1, lambda: proxies.urls)
         client = Client(proxies)
         with client.at_work(), ExitStack() as looking:
             for watcher in watchers:
@@ -148,9 +190,9 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
                 stopping.start()
                 gone = [watcher.await_that(is_gone=True) for watcher in watchers]
                 stopping.join()
-            left = client.answered.get(url, 0)
+            left = client.answered[url]
             stays = f"http://{staying.address}/webhdfs/v1"
-            _await_answers(client, stays, client.answered.get(stays, 0) + 100)
+            _await_answers(client, stays, client.answered[stays] + 100)
     rows = tuple(
         Row(watcher.finder.name, found_at - started_at, gone_at - stopped_at, watcher.finder.within_s)
         for watcher, found_at, gone_at in zip(watchers, found, gone, strict=True)
@@ -158,15 +200,12 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
     return Reported(rows, sum(client.answered.values()), left, tuple(client.failures))
 
 
-def _await_urls(proxies: nncache.Proxies, count: int) -> None:
+def _await(condition: Callable[[], bool], state: Callable[[], object]) -> None:
     deadline = time.monotonic() + HANG_S
-    while len(proxies.urls) != count:
-        assert time.monotonic() < deadline, proxies.urls
+    while not condition():
+        assert time.monotonic() < deadline, state()
         time.sleep(LOOK_EVERY_S)
 
 
 def _await_answers(client: Client, url: str, count: int) -> None:
-    deadline = time.monotonic() + HANG_S
-    while client.answered.get(url, 0) < count:
-        assert time.monotonic() < deadline, client.answered
-        time.sleep(LOOK_EVERY_S)
+    _await(lambda: client.answered[url] >= count, lambda: client.answered)

@@ -35,7 +35,7 @@ def drawn_endpoint(chance: random.Random) -> Endpoint:
     api, protocol, count = text(chance), text(chance, 5), chance.randint(0, 3)
     match chance.randint(0, 3):
         case 0:
-            return uri_endpoint(api, protocol, *(f"http://{text(chance)}" for _ in range(count)))
+            return uri_endpoint(api, protocol, *(f"http://h/{text(chance)}" for _ in range(count)))
         case 1:
             return host_port_endpoint(
                 api, protocol, *((f"h{n}", chance.randint(1, 65535)) for n in range(count))

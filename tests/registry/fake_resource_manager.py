@@ -22,31 +22,19 @@ def milliseconds_ago(seconds: float) -> int:
 
 @dataclass
 class FakeResourceManager:
-    """What it knows; a test may change it at any time.
-
-    Attributes:
-        started_on: since when it is active, milliseconds since 1970.
-        applications: their states, by id.
-        attempts: their states, by id.
-        containers: their states, by id; a real one forgets them when they are complete.
-        wraps: whether a container is an object in another one: in Hadoop 3.5.0, not in 3.4.1.
-        redirect: to which URL a standby sends.
-        odd: other answers to some pages: status and body.
-        asked: the targets that were asked for, below API.
-        before: called before each answer, with the page.
-    """
+    """What it knows; a test may change it at any time."""
 
     url: str = ""
     ha_state: str = "ACTIVE"
-    started_on: int = field(default_factory=lambda: milliseconds_ago(3600))
-    applications: dict[str, str] = field(default_factory=dict)
-    attempts: dict[str, str] = field(default_factory=dict)
-    containers: dict[str, str] = field(default_factory=dict)
-    wraps: bool = True
-    redirect: str = ""
-    odd: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-    before: Callable[[str], None] = lambda _: None
+    started_on: int = field(default_factory=lambda: milliseconds_ago(3600))  # since when it is active
+    applications: dict[str, str] = field(default_factory=dict)  # their states, by id
+    attempts: dict[str, str] = field(default_factory=dict)  # the same
+    containers: dict[str, str] = field(default_factory=dict)  # a real one forgets those that are complete
+    wraps: bool = True  # a container is an object in another one: in Hadoop 3.5.0, not in 3.4.1
+    redirect: str = ""  # to which URL a standby sends
+    odd: dict[str, tuple[int, bytes]] = field(default_factory=dict)  # other answers to some pages
+    asked: list[str] = field(default_factory=list)  # the targets that were asked for, below API
+    before: Callable[[str], None] = lambda _: None  # called before each answer, with the page
 
     def answer(self, target: str) -> tuple[int, dict[str, str], bytes]:
         """Return status, fields and body."""

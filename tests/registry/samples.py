@@ -10,13 +10,26 @@ from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.testbed import Cluster
-from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.coordination.simulations import connected, remove
 
 WEBHDFS = ServiceRecord(
     description="a proxy",
     external=(uri_endpoint("org.apache.hadoop.webhdfs", "REST", "http://h:1/webhdfs/v1"),),
 )
+
+
+def yarn_record(policy: str, yarn_id: str) -> ServiceRecord:
+    """Return a record that goes when what the policy names, of this id, has ended."""
+    return ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
+
+
+async def registry_over(session: FakeSession, access: AccessPolicy = AccessPolicy()) -> Registry:  # noqa: B008 - a value that never changes
+    """Return a registry with its root, over a session of a test's own kind."""
+    session.connect(77)
+    registry = Registry(session, "/registry", access)
+    await registry.make_root()
+    return registry
 
 
 def fake_registry(access: AccessPolicy = AccessPolicy()) -> Registry:  # noqa: B008 - a value that never changes

@@ -15,7 +15,7 @@ from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.registry.samples import WEBHDFS, fake_registry
+from tests.registry.samples import WEBHDFS, fake_registry, registry_over
 
 YARN = ("sasl", "yarn@R")
 SECURE = AccessPolicy((ZooKeeperIdentity(*YARN),), "R")
@@ -72,7 +72,6 @@ class Failing(FakeSession):
     def __init__(self, server: FakeZooKeeper, failure: Callable[[str], Exception]) -> None:
         super().__init__(server, frozenset({YARN}))
         self._failure = failure
-        self.connect(77)
 
     async def acl(self, path: str) -> ZnodeAcl:
         """Fail."""
@@ -82,9 +81,8 @@ class Failing(FakeSession):
 async def test_an_entry_that_goes_meanwhile_has_no_faults() -> None:
     """A connection that is lost is an error, though."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
-    registry = Registry(Failing(server, NoNodeError), "/registry", SECURE)
-    await registry.make_root()
+    registry = await registry_over(Failing(server, NoNodeError), SECURE)
     assert await audit_tree(registry, "/") == {}
-    lost = Registry(Failing(server, ConnectionLostError), "/registry", SECURE)
+    lost = await registry_over(Failing(server, ConnectionLostError), SECURE)
     with pytest.raises(RegistryIOError, match="its ACL could not be read"):
         await audit_tree(lost, "/")

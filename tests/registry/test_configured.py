@@ -1,12 +1,9 @@
 """What Hadoop's configuration says of the registry."""
 
-import socket
-
 import pytest
 
 from nncache.hadoop.configuration import Configuration
 from nncache.registry.configured import configured_registry
-from nncache.registry.settings import reached_at
 
 
 def test_a_configuration_without_it_says_nothing() -> None:
@@ -53,11 +50,3 @@ def test_a_connect_string_of_zookeeper(quorum: str, servers: tuple[str, ...], ro
 def test_what_is_not_true_is_not_secure(value: str) -> None:
     """As Configuration.getBoolean has it."""
     assert configured_registry(Configuration({"hadoop.registry.secure": value})) == {}
-
-
-@pytest.mark.parametrize("everywhere", [f"0.{'0.' * 2}0", "::"])
-def test_every_address_becomes_the_name_of_this_machine(everywhere: str) -> None:
-    """Unless the settings name one."""
-    assert reached_at("proxy.example.com", everywhere) == "proxy.example.com"
-    assert reached_at("", "10.0.0.7") == "10.0.0.7"
-    assert reached_at("", everywhere) == socket.getfqdn()

@@ -1,7 +1,5 @@
 """Answers to messages of DNS."""
 
-import random
-
 import dns.message
 import dns.rdatatype
 import pytest
@@ -260,28 +258,8 @@ def test_a_crowd_is_bounded() -> None:
 @settings(deadline=None)
 @given(st.binary(max_size=600), st.booleans())
 def test_any_bytes_get_an_answer_or_none(wire: bytes, is_tcp: bool) -> None:
-    """Never an error."""
-    check_answered(DnsResponder(zone_of("h"), AUTHORITY), wire, is_tcp=is_tcp)
-
-
-def test_any_change_of_a_message_gets_an_answer_or_none() -> None:
-    """Bytes changed, cut and repeated, in messages that were good."""
-    chance = random.Random(19)
-    answers = DnsResponder(zone_of("h", "10.0.0.7"), AUTHORITY)
-    kinds = ("SRV", "ANY", "TXT", "AXFR", "OPT")
-    for number in range(600):
-        query = make_query(chance.choice((SRV, DOMAIN, ".")), kinds[number % 4], use_edns=number % 2 - 1)
-        wire = bytearray(query.to_wire())
-        for _ in range(chance.randint(0, 4)):
-            wire[chance.randrange(len(wire))] = chance.choice((0, 1, 0xC0, 0xFF, chance.randrange(256)))
-        check_answered(
-            answers, bytes(wire[: chance.choice((len(wire), chance.randrange(len(wire) + 1)))]), is_tcp=False
-        )
-
-
-def check_answered(answers: DnsResponder, wire: bytes, *, is_tcp: bool) -> None:
-    """See that it is answered as the bounds ask, or not at all."""
-    reply = answers.reply(wire, is_tcp=is_tcp)
+    """Never an error; the fuzz target of DNS changes messages that were good."""
+    reply = DnsResponder(zone_of("h"), AUTHORITY).reply(wire, is_tcp=is_tcp)
     if reply is not None:
         assert len(wire) >= 12
         assert reply[:2] == wire[:2]

@@ -22,6 +22,11 @@ def shown(path: str, record: ServiceRecord) -> dict[str, list[Data]]:
     return found
 
 
+def external(*endpoints: Endpoint) -> ServiceRecord:
+    """Return a record with these external endpoints."""
+    return ServiceRecord(external=endpoints)
+
+
 def labels(name: str) -> tuple[bytes, ...]:
     """Return a name as it is kept."""
     return tuple(name.encode().split(b"."))
@@ -29,11 +34,8 @@ def labels(name: str) -> tuple[bytes, ...]:
 
 def test_a_component_is_found_at_its_service_and_at_its_own_name() -> None:
     """SRV, and what DNS-SD asks for; a host name is not looked up."""
-    record = ServiceRecord(
-        external=(
-            uri_endpoint("org.apache.hadoop.webhdfs", "REST", "http://proxy1.example.com:9870/webhdfs/v1"),
-        )
-    )
+    url = "http://proxy1.example.com:9870/webhdfs/v1"
+    record = external(uri_endpoint("org.apache.hadoop.webhdfs", "REST", url))
     service = Service(9870, "proxy1.example.com")
     text = Text((b"api=org.apache.hadoop.webhdfs", b"scheme=http", b"path=/webhdfs/v1"))
     expected: dict[str, list[Data]] = {OWN: [text]}
@@ -80,7 +82,7 @@ def test_our_own_daemons_are_found_by_each_of_their_apis() -> None:
 def test_each_record_is_there_once() -> None:
     """Whatever is repeated."""
     endpoint = host_port_endpoint("x", "IPC", ("h", 1), ("h", 1))
-    found = records_of("/services/s", ServiceRecord(external=(endpoint, endpoint)))
+    found = records_of("/services/s", external(endpoint, endpoint))
     assert len(found) == len(set(found)) == 6
 
 
@@ -88,33 +90,27 @@ def test_an_endpoint_without_a_port_has_text_alone() -> None:
     """So has one whose API makes no label; a text of too many bytes is left out."""
     nowhere = Endpoint(api="x", protocol="p", address_type="path", addresses=({"path": "/x"},))
     unnamed = host_port_endpoint("//", "IPC", ("h", 1))
-    assert shown("/services/s", ServiceRecord(external=(nowhere, unnamed))) == {
+    assert shown("/services/s", external(nowhere, unnamed)) == {
         "s.services": [Text((b"api=x",)), Text((b"api=//",))]
     }
-    assert shown("/services/s", ServiceRecord(external=(uri_endpoint("é" * 200, "REST"),))) == {
-        "s.services": [Text((b"",))]
-    }
+    assert shown("/services/s", external(uri_endpoint("é" * 200, "REST"))) == {"s.services": [Text((b"",))]}
 
 
 def test_text_says_what_is_so_of_all_addresses() -> None:
     """Other schemes and paths are left to the registry itself."""
     endpoint = uri_endpoint("x", "REST", "http://a/1", "http://b/2")
-    assert shown("/services/s", ServiceRecord(external=(endpoint,)))["s.services"] == [
-        Text((b"api=x", b"scheme=http"))
-    ]
+    assert shown("/services/s", external(endpoint))["s.services"] == [Text((b"api=x", b"scheme=http"))]
 
 
 def test_an_entry_without_a_name_has_no_records() -> None:
     """Other clients may have made one."""
-    assert (
-        records_of("/services/A", ServiceRecord(external=(host_port_endpoint("x", "IPC", ("h", 1)),))) == ()
-    )
+    assert records_of("/services/A", external(host_port_endpoint("x", "IPC", ("h", 1)))) == ()
 
 
 def test_a_record_of_another_client_is_bounded() -> None:
     """In the number of its addresses, and so of its records."""
     endpoint = host_port_endpoint("x", "IPC", *(("h", port + 1) for port in range(1000)))
-    found = records_of("/services/s", ServiceRecord(external=(endpoint,) * 1000))
+    found = records_of("/services/s", external(*(endpoint,) * 1000))
     assert sum(isinstance(data, Service) for _, data in found) == 2 * MAX_ADDRESSES
 
 

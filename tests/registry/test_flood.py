@@ -3,8 +3,7 @@
 import pytest
 
 from nncache.testbed import Cluster
-from tests.registry.flood import Reported, run
-from tests.registry.flooding import FLOODS, Flood, Others
+from tests.registry.flood import FLOODS, Flood, Others, Reported, run
 
 
 @pytest.mark.long
@@ -33,6 +32,5 @@ def test_what_falls_short_is_said() -> None:
         "polls: x: 503",
         "polls: x has a p99 of 70 ms, 20 ms without",
     ]
-    assert "31" in next(reported.lines())
     good = Reported("updates", (before, during), (before, before), (Flood(500, 0, 10.0),))
     assert [*good.shortfalls()] == ["updates: x: 503"]

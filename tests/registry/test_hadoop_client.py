@@ -16,7 +16,7 @@ from nncache.registry.errors import RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.purge_plan import selects
 from nncache.registry.record import ServiceRecord, host_port_endpoint, uri_endpoint
-from nncache.registry.record_json import encode_record, parse_record
+from nncache.registry.record_json import encode_record
 from nncache.registry.tree_reading import read_tree
 from nncache.testbed import Cluster
 from tests.registry.drawn import DRAWN, drawn_record, in_java, sorted_attributes
@@ -47,36 +47,23 @@ def marshal(hadoop: Any) -> Any:
     return hadoop.registry.client.binding.RegistryUtils.ServiceRecordMarshal()
 
 
-async def test_drawn_records_written_here_are_resolved_by_hadoop(
+async def test_drawn_records_are_resolved_by_the_other_client(
     hadoop: Any, registry: Registry, client: Any, marshal: Any
 ) -> None:
-    """Hadoop writes what it read as the same bytes, but for the order of attributes."""
-    chance = random.Random(1)
+    """Each writes what it read as the same bytes, but for the order of attributes."""
+    chance, path = random.Random(1), "/services/drawn"
     for number in range(DRAWN):
         record = drawn_record(chance)
-        await registry.bind("/services/drawn", record, overwrite=True)
-        resolved = client.resolve("/services/drawn")
-        assert sorted_attributes(bytes(marshal.toBytes(resolved))) == encode_record(record), (
-            f"record {number} of seed 1: {record}"
-        )
-        client.bind("/services/drawn", resolved, OVERWRITE)
-        entry = await registry.read("/services/drawn")
-        assert entry.record == record
-        assert entry.status.size_bytes == len(encode_record(record))
-
-
-async def test_drawn_records_of_hadoop_are_resolved_here(
-    hadoop: Any, registry: Registry, client: Any
-) -> None:
-    """What was read is written as the same bytes, but for the order of attributes."""
-    chance = random.Random(2)
-    for number in range(DRAWN):
-        record = drawn_record(chance)
-        client.bind("/services/drawn", in_java(hadoop, record), OVERWRITE)
-        found = await registry.zookeeper.get(registry.znode("/services/drawn"))
-        read = parse_record("/services/drawn", found.data)
-        assert read == record, f"record {number} of seed 2"
-        assert encode_record(read) == sorted_attributes(found.data), f"record {number} of seed 2"
+        await registry.bind(path, record, overwrite=True)
+        resolved = client.resolve(path)
+        where = f"record {number} of seed 1: {record}"
+        assert sorted_attributes(bytes(marshal.toBytes(resolved))) == encode_record(record), where
+        for theirs in (resolved, in_java(hadoop, record)):
+            client.bind(path, theirs, OVERWRITE)
+            found = await registry.zookeeper.get(registry.znode(path))
+            read = await registry.resolve(path)
+            assert read == record, where
+            assert encode_record(read) == sorted_attributes(found.data), where
 
 
 async def test_what_hadoops_own_tests_write(hadoop: Any, registry: Registry, client: Any) -> None:

@@ -1,7 +1,6 @@
 """Hadoop's own RegistryDNS on the same registry: it answers for containers of YARN what we answer."""
 
 import asyncio
-from collections.abc import Iterator
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -30,8 +29,11 @@ pytestmark = pytest.mark.long  # the first time, about 60 MB come from Maven
 
 
 @pytest.fixture
-def server(hadoop: Any, registry: Registry, cluster: Cluster) -> Iterator[int]:
-    """Yield the port of Hadoop's server of the same registry."""
+def server(hadoop: Any, registry: Registry, cluster: Cluster) -> int:
+    """Return the port of Hadoop's server of the same registry.
+
+    It ends with its JVM: its `stop` waits for a lock that the thread which reads UDP never releases (Hadoop 3.5.0).
+    """
     assert cluster.zookeeper is not None
     _, _, port = free_address().rpartition(":")
     configuration = hadoop.conf.Configuration(False)
@@ -47,8 +49,7 @@ def server(hadoop: Any, registry: Registry, cluster: Cluster) -> Iterator[int]:
     service = hadoop.registry.server.dns.RegistryDNSServer("RegistryDNSServer", None)
     service.init(configuration)
     service.start()
-    yield int(port)
-    service.stop()
+    return int(port)
 
 
 async def answered(port: int, name: str) -> frozenset[IPv4Address]:

@@ -8,6 +8,7 @@ from nncache.registry import limits
 from nncache.registry.errors import InvalidRecordError
 from nncache.registry.limits import check_record
 from nncache.registry.record import Address, Endpoint, ServiceRecord
+from tests.registry.samples import yarn_record
 
 
 def endpoint(address: Address | None = None, **changes: object) -> Endpoint:
@@ -22,6 +23,18 @@ def of(*endpoints: Endpoint) -> ServiceRecord:
     return ServiceRecord(external=endpoints)
 
 
+def at_port(port: str) -> ServiceRecord:
+    """Return a record with one address of the type host/port."""
+    return of(endpoint({"host": "h", "port": port}, address_type="host/port"))
+
+
+def quorum(address_type: str, **fields: tuple[str, ...]) -> Endpoint:
+    """Return the endpoint of a ZooKeeper whose servers have these fields."""
+    addresses = (dict(zip(fields, values, strict=True)) for values in zip(*fields.values(), strict=True))
+    servers = tuple({"port": "2181", **each} for each in addresses)
+    return endpoint(addresses=servers, address_type=address_type)
+
+
 ALLOWED: Mapping[str, ServiceRecord] = {
     "nothing": ServiceRecord(),
     "a description": ServiceRecord(description="x" * limits.MAX_DESCRIPTION),
@@ -33,20 +46,15 @@ ALLOWED: Mapping[str, ServiceRecord] = {
     "a long address": of(
         endpoint({"uri": "x" * limits.MAX_ADDRESS_VALUE, "y" * limits.MAX_ADDRESS_FIELD: ""})
     ),
-    "the last port": of(endpoint({"host": "h", "port": "65535"}, address_type="host/port")),
+    "the last port": at_port("65535"),
     "an inetaddress": of(endpoint({"hostname": "h", "port": "1"}, address_type="inetaddress")),
     "a host": of(endpoint({"host": "h"}, address_type="hostname")),
     "a path": of(endpoint({"path": "/p"}, address_type="path")),
-    "a quorum": of(
-        endpoint(
-            addresses=tuple({"host": host, "port": "2181", "path": "/hbase"} for host in "abc"),
-            address_type="zktriple",
-        )
-    ),
+    "a quorum": of(quorum("zktriple", host=("a", "b", "c"), path=("/hbase",) * 3)),
     "attributes": ServiceRecord(
         attributes={f"{n:0{limits.MAX_ATTRIBUTE}}": "x" * limits.MAX_ATTRIBUTE_VALUE for n in range(60)}
     ),
-    "of a container": ServiceRecord(attributes={"yarn:persistence": "container", "yarn:id": "container_1"}),
+    "of a container": yarn_record("container", "container_1"),
     "permanent": ServiceRecord(attributes={"yarn:persistence": "permanent"}),
 }
 
@@ -59,56 +67,30 @@ REFUSED: Mapping[str, tuple[ServiceRecord, str]] = {
         of(endpoint(addresses=({"uri": "http://h/"}, {"uri": "http://[x/"}))),
         r"external\[0\].addresses\[1\].uri is 'http://\[x/', which is no URI",
     ),
-    "unknown type": (
-        of(endpoint(address_type="url")),
-        "addressType is 'url'; allowed are uri, hostname, .* or x-",
-    ),
+    "unknown type": (of(endpoint(address_type="url")), "is 'url'; allowed are uri, hostname, .* or x-"),
     "addresses": (of(endpoint(addresses=({"uri": "u"},) * 129)), r"addresses has 129 addresses; at most 128"),
     "endpoints": (ServiceRecord(internal=(endpoint(),) * 65), "internal has 65 endpoints; at most 64"),
     "fields": (of(endpoint({"uri": "u"} | {str(n): "" for n in range(16)})), "has 17 fields; at most 16"),
-    "field name": (
-        of(endpoint({"uri": "u", "y" * 65: ""})),
-        "the name of the field 'y+' of external.* has 65 bytes",
-    ),
+    "field name": (of(endpoint({"uri": "u", "y" * 65: ""})), "the field 'y+' of external.* has 65 bytes"),
     "field value": (of(endpoint({"uri": "x" * 2049})), r"addresses\[0\].uri has 2049 bytes; at most 2048"),
     "no uri": (of(endpoint({"url": "u"})), "has no uri, which an address of type uri needs"),
     "empty uri": (of(endpoint({"uri": ""})), "has no uri"),
     "no host": (of(endpoint({"port": "1"}, address_type="host/port")), "has no host"),
     "no port": (of(endpoint({"host": "h"}, address_type="host/port")), "has no port"),
-    "port 0": (
-        of(endpoint({"host": "h", "port": "0"}, address_type="host/port")),
-        "port is '0'; it must be a number",
-    ),
-    "port 65536": (of(endpoint({"host": "h", "port": "65536"}, address_type="host/port")), "port is '65536'"),
-    "a long port": (
-        of(endpoint({"host": "h", "port": "000080"}, address_type="host/port")),
-        "port is '000080'",
-    ),
-    "port x": (of(endpoint({"host": "h", "port": "x"}, address_type="host/port")), "port is 'x'"),
-    "port ٣": (of(endpoint({"host": "h", "port": "٣"}, address_type="host/port")), "port is '٣'"),
-    "paths": (
-        of(
-            endpoint(
-                addresses=tuple({"hostname": "h", "port": "2181", "path": path} for path in ("/a", "/b")),
-                address_type="zookeeper",
-            )
-        ),
-        "have different paths",
-    ),
+    "port 0": (at_port("0"), "port is '0'; it must be a number"),
+    "port 65536": (at_port("65536"), "port is '65536'"),
+    "a long port": (at_port("000080"), "port is '000080'"),
+    "port x": (at_port("x"), "port is 'x'"),
+    "port ٣": (at_port("٣"), "port is '٣'"),
+    "paths": (of(quorum("zookeeper", hostname=("h", "h"), path=("/a", "/b"))), "have different paths"),
     "attributes": (
-        ServiceRecord(attributes={str(n): "" for n in range(65)}),
+        ServiceRecord(attributes=dict.fromkeys(map(str, range(65)), "")),
         "has 65 attributes; at most 64",
     ),
     "attribute": (ServiceRecord(attributes={"x" * 129: ""}), "the name of the attribute 'x+' has 129 bytes"),
     "value": (ServiceRecord(attributes={"x": "y" * 1025}), "the attribute 'x' has 1025 bytes; at most 1024"),
-    "policy": (
-        ServiceRecord(attributes={"yarn:persistence": "session"}),
-        "yarn:persistence is 'session'; allowed are",
-    ),
-    "no id": (
-        ServiceRecord(attributes={"yarn:persistence": "application"}),
-        "is application, which needs yarn:id",
-    ),
+    "policy": (yarn_record("session", "x"), "yarn:persistence is 'session'; allowed are"),
+    "no id": (yarn_record("application", ""), "is application, which needs yarn:id"),
 }
 
 

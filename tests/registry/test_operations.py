@@ -25,7 +25,7 @@ from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import encode_record
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.registry.samples import WEBHDFS, fake_registry, real_registry
+from tests.registry.samples import WEBHDFS, fake_registry, real_registry, registry_over
 
 OTHER = replace(WEBHDFS, description="another")
 
@@ -81,7 +81,7 @@ async def test_what_is_above_must_be_there(registry: Registry) -> None:
 
 
 async def test_an_entry_may_be_missing_or_hold_no_record(registry: Registry) -> None:
-    """Or a broken one; each is told from the others."""
+    """Or a broken one; each has an error of its own."""
     for call in (registry.resolve, registry.stat, registry.list):
         with pytest.raises(PathNotFoundError):
             await call("/services/hdfs")
@@ -221,8 +221,7 @@ async def test_a_secure_registry_protects_what_is_made() -> None:
 async def test_a_write_without_an_answer_is_said_to_be_unknown() -> None:
     """It may have been carried out."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
-    registry = Registry(server.session(), "/registry", AccessPolicy())
-    await registry.make_root()
+    registry = await registry_over(server.session())
     server.lose_next_commit(after=True)
     with pytest.raises(RegistryIOError, match="not known"):
         await registry.bind("/services/hdfs", WEBHDFS)
@@ -235,7 +234,6 @@ class Meddled(FakeSession):
     def __init__(self, server: FakeZooKeeper, meddle: Callable[[str], None]) -> None:
         super().__init__(server)
         self._meddle = meddle
-        self.connect(77)
 
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Let the other client go first."""
@@ -247,7 +245,7 @@ async def test_endless_changes_of_others_end_a_call() -> None:
     """Each of them ends in bounded time, and says why."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
     path, data = "/registry/services/hdfs", encode_record(WEBHDFS)
-    await Registry(server.session(), "/registry", AccessPolicy()).make_root()
+    await registry_over(server.session())  # makes the root before any other client meddles
 
     def change(*operations: Operation) -> None:
         server.tree.commit(operations, 0)
@@ -262,13 +260,13 @@ async def test_endless_changes_of_others_end_a_call() -> None:
         if written_path == path and not server.tree.exists(f"{path}/x"):
             change(Create(f"{path}/x", b""))
 
-    registry = Registry(Meddled(server, there_and_gone), "/registry", AccessPolicy())
+    registry = await registry_over(Meddled(server, there_and_gone))
     with pytest.raises(RecordChangedError, match="20 times"):
         await registry.bind("/services/hdfs", OTHER, overwrite=True)
     change(Create(path, data))
-    registry = Registry(Meddled(server, written), "/registry", AccessPolicy())
+    registry = await registry_over(Meddled(server, written))
     with pytest.raises(RecordChangedError, match="20 times"):
         await registry.update("/services/hdfs", lambda _: OTHER)
-    registry = Registry(Meddled(server, with_a_child), "/registry", AccessPolicy())
+    registry = await registry_over(Meddled(server, with_a_child))
     with pytest.raises(PathIsNotEmptyDirectoryError, match="again and again"):
         await registry.delete("/services/hdfs", recursive=True)

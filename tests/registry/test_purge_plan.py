@@ -11,15 +11,11 @@ from nncache.registry.purge_plan import (
     selects,
 )
 from nncache.registry.record import ServiceRecord
+from tests.registry.samples import yarn_record as of
 
 APPLICATION = "application_1408631738011_0001"
 ENDED = "1408631738011_0001"
 CONTAINER = "container_e17_1408631738011_0001_01_000002"
-
-
-def of(policy: str, yarn_id: str) -> ServiceRecord:
-    """Return a record with this policy."""
-    return ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
 
 
 @pytest.mark.parametrize(
@@ -61,11 +57,8 @@ def test_an_application_takes_its_components_along() -> None:
         APPLICATION,
         "application",
     )
-    assert plan.delete == (
-        "/users/joe/web/a/components/c1",
-        "/users/joe/web/a/components",
-        "/users/joe/web/a",
-    )
+    above = "/users/joe/web/a"
+    assert plan.delete == (f"{above}/components/c1", f"{above}/components", above)
     assert plan.kept == ()
 
 
@@ -80,12 +73,8 @@ def test_an_application_takes_its_components_along() -> None:
 )
 def test_what_belongs_to_something_else_keeps_what_is_above_it(below: ServiceRecord) -> None:
     """Nothing is deleted on doubt; its own components that match still go."""
-    plan = plan_purge(
-        {"/a": of("application", APPLICATION), "/a/b": below, "/a/c": of("application", APPLICATION)},
-        [],
-        APPLICATION,
-        "application",
-    )
+    own = of("application", APPLICATION)
+    plan = plan_purge({"/a": own, "/a/b": below, "/a/c": own}, [], APPLICATION, "application")
     assert plan.delete == ("/a/c",)
     assert plan.kept == (KeptEntry("/a", "/a/b, which is below it, does not belong to it"),)
 
@@ -99,17 +88,8 @@ def test_what_cannot_be_read_keeps_what_is_above_it() -> None:
 
 def test_a_foreign_id_takes_only_entries_without_a_record() -> None:
     """Nothing says what belongs together."""
-    plan = plan_purge(
-        {
-            "/a": of("application", "x"),
-            "/a/b": None,
-            "/c": of("application", "x"),
-            "/c/d": of("container", "x"),
-        },
-        [],
-        "x",
-        "application",
-    )
+    x = of("application", "x")
+    plan = plan_purge({"/a": x, "/a/b": None, "/c": x, "/c/d": of("container", "x")}, [], "x", "application")
     assert plan.delete == ("/a/b", "/a")
     assert [kept.path for kept in plan.kept] == ["/c"]
 

@@ -12,7 +12,6 @@ import pytest
 
 from nncache.registry.operations import Registry
 from nncache.registry.reaping import Reaping, reap
-from nncache.registry.record import ServiceRecord
 from nncache.registry.resource_manager import ResourceManagers
 from nncache.registry.yarn_states import Terms
 from nncache.testbed import Cluster
@@ -22,9 +21,14 @@ from tests.kerberos import KdcServer, need_gssapi
 from tests.patience import HANG_S
 from tests.processes import NNCACHE
 from tests.registry.fake_resource_manager import FakeResourceManager, served
+from tests.registry.samples import yarn_record
 from tests.registry.yarn import Yarn, call
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # the first time, about 150 MB come from Maven
+
+
+OLD = "application_1408631738011_0001"
+"""Of another cluster."""
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +90,7 @@ async def looked(registry: Registry, *urls: str, terms: Terms = Terms(), delete:
 
 
 async def test_an_application_that_is_killed_takes_its_records_along(registry: Registry, yarn: Yarn) -> None:
-    """Those of one that is not stay, through a failover, too; and what nobody knows."""
+    """Records of a running one stay, through a failover, too; so do those that YARN does not know."""
     first, second = yarn.urls["rm1"], yarn.urls["rm2"]
     killed, kept = submitted(yarn, first), submitted(yarn, first)
     await registry.mknode("/users/joe/web", create_parents=True)
@@ -97,14 +101,9 @@ async def test_an_application_that_is_killed_takes_its_records_along(registry: R
             ("-attempt", "application-attempt", attempt),
             ("-master", "container", master(application)),
         ):
-            record = ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
-            await registry.bind(f"/users/joe/web/{name}{suffix}", record)
-    lost = ServiceRecord(attributes={"yarn:persistence": "container", "yarn:id": f"{master(kept)[:-1]}9"})
-    await registry.bind("/users/joe/web/lost", lost)
-    old = ServiceRecord(
-        attributes={"yarn:persistence": "application", "yarn:id": "application_1408631738011_0001"}
-    )
-    await registry.bind("/users/joe/web/old", old)
+            await registry.bind(f"/users/joe/web/{name}{suffix}", yarn_record(policy, yarn_id))
+    await registry.bind("/users/joe/web/lost", yarn_record("container", f"{master(kept)[:-1]}9"))
+    await registry.bind("/users/joe/web/old", yarn_record("application", OLD))
 
     running = await looked(registry, second, first)
     assert running.gone == ()
@@ -136,9 +135,8 @@ async def test_where_they_want_a_ticket_it_logs_in(
 ) -> None:
     """The command, at an active one and at a standby; without a ticket it deletes nothing, and says why."""
     need_gssapi()
-    attributes = {"yarn:persistence": "application", "yarn:id": "application_1408631738011_0001"}
     await registry.mknode("/users/joe/web", create_parents=True)
-    await registry.bind("/users/joe/web/old", ServiceRecord(attributes=attributes))
+    await registry.bind("/users/joe/web/old", yarn_record("application", OLD))
     assert cluster.zookeeper is not None
     zookeeper = ("--zookeeper", cluster.zookeeper.address, "--registry-root", registry.root)
     terms = ("--yarn-forgotten", "1408631738011", "--yarn-settle-s", "0")
@@ -169,7 +167,7 @@ KEYS = {
     "container": ("containerId", "containerState"),
     "RemoteException": ("exception", "javaClassName"),
 }
-"""What the reaper, or whoever reads its reasons, takes from an answer."""
+"""The fields of an answer that the reaper reads or shows."""
 
 
 def shown(answer: tuple[int, dict[str, Any]]) -> tuple[int, object]:
@@ -207,7 +205,7 @@ def test_the_fake_answers_as_the_real_one_does(yarn: Yarn) -> None:
         "/info",
         f"/apps/{application}",
         f"/apps/{apart}_9999",
-        "/apps/application_1408631738011_0001",
+        f"/apps/{OLD}",
         f"/apps/{application}/appattempts",
         f"/apps/{application}/appattempts/{attempt}/containers/{container}",
         f"/apps/{application}/appattempts/{attempt}/containers/{container[:-1]}9",

@@ -15,12 +15,14 @@ from nncache.registry.errors import (
     ResourceManagerError,
 )
 from nncache.registry.operations import Registry
-from nncache.registry.reaping import Reaped, Reaping, Stays, reap
+from nncache.registry.purge_plan import KeptEntry
+from nncache.registry.reaping import Reaped, Reaping, reap
 from nncache.registry.record import ServiceRecord
 from nncache.registry.resource_manager import ActiveResourceManager, ResourceManagers
 from nncache.registry.yarn_states import Terms
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 from tests.registry.samples import fake_registry
+from tests.registry.samples import yarn_record as of
 
 ENDED = "application_1408631738011_0001"
 RUNS = "application_1408631738011_0002"
@@ -28,11 +30,7 @@ UNKNOWN = "application_1408631738011_0003"
 ATTEMPT = "appattempt_1408631738011_0002_000001"
 LIVE = "container_1408631738011_0002_01_000002"
 COMPLETE = "container_1408631738011_0002_01_000003"
-
-
-def of(policy: str, yarn_id: str) -> ServiceRecord:
-    """Return a record with this policy."""
-    return ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
+CHANGED = "another client has changed it since it was read"
 
 
 @pytest.fixture
@@ -161,47 +159,49 @@ async def test_a_live_container_keeps_its_applications_record(
     assert not await registry.exists("/users/joe/web/a/components/c1")
 
 
-@pytest.mark.parametrize("path", ["/users/joe/web/a", "/users/joe/web/a/components"])
-async def test_an_entry_that_changed_since_it_was_read_stays(
-    registry: Registry, manager: FakeResourceManager, path: str
-) -> None:
-    """And what is above it."""
-    found = await reaped(
-        registry, manager, lambda: registry.bind(path, of("application", RUNS), overwrite=True)
-    )
-    assert why(found)[path] == "another client has changed it since it was read"
-    assert await registry.exists("/users/joe/web/a")
-    assert not await registry.exists("/users/joe/web/a/components/c1")
+async def bound(registry: Registry, path: str) -> None:
+    """Replace its record."""
+    await registry.bind(path, of("application", RUNS), overwrite=True)
 
 
-async def test_an_entry_that_was_made_again_stays(registry: Registry, manager: FakeResourceManager) -> None:
-    """Its version is that of the one that was read: the next run of the same service has bound it."""
-    path = "/users/joe/web/a/components/c1"
+async def made_again(registry: Registry, path: str) -> None:
+    """Make it again, so that its version is that of the one that was read: as the next run of a service does."""
     version = (await registry.stat(path)).version
-
-    async def again() -> None:
-        await registry.delete(path)
-        await registry.bind(path, of("container", LIVE))
-
-    found = await reaped(registry, manager, again)
-    assert why(found)[path] == "another client has changed it since it was read"
+    await registry.delete(path)
+    await registry.bind(path, of("container", LIVE))
     assert (await registry.stat(path)).version == version
-    assert why(found)["/users/joe/web/a/components"] == "there are entries below it that stay"
 
 
-async def test_an_entry_that_was_broken_meanwhile_stays(
-    registry: Registry, manager: FakeResourceManager
+async def broken(registry: Registry, path: str) -> None:
+    """Make it again without a record."""
+    await registry.delete(path)
+    await registry.zookeeper.commit([Create(registry.znode(path), b"")])
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("/users/joe/web/a", bound),
+        ("/users/joe/web/a/components", bound),
+        ("/users/joe/web/a/components/c1", made_again),
+        ("/users/joe/web/a/components/c1", broken),
+    ],
+)
+async def test_an_entry_that_changed_since_it_was_read_stays(
+    registry: Registry,
+    manager: FakeResourceManager,
+    path: str,
+    change: Callable[[Registry, str], Awaitable[None]],
 ) -> None:
-    """It may be anything."""
-    path = "/users/joe/web/a/components/c1"
-
-    async def again() -> None:
-        await registry.delete(path)
-        await registry.zookeeper.commit([Create(registry.znode(path), b"")])
-
-    assert (
-        why(await reaped(registry, manager, again))[path] == "another client has changed it since it was read"
-    )
+    """And what is above it; it may be anything."""
+    found = why(await reaped(registry, manager, lambda: change(registry, path)))
+    assert found[path] == CHANGED
+    assert await registry.exists(path)
+    assert await registry.exists("/users/joe/web/a")
+    if path.endswith("/c1"):
+        assert found["/users/joe/web/a/components"] == "there are entries below it that stay"
+    else:
+        assert not await registry.exists("/users/joe/web/a/components/c1")
 
 
 async def test_an_entry_that_another_client_has_deleted_is_gone(
@@ -213,17 +213,25 @@ async def test_an_entry_that_another_client_has_deleted_is_gone(
     assert "/users/joe/web/a" not in why(found)
 
 
+class Beset(Registry):
+    """A registry in which something comes before the deletion of each entry named c3."""
+
+    def __init__(self, registry: Registry, before: Act) -> None:
+        super().__init__(registry.zookeeper, registry.root, registry.access)
+        self._before = before
+
+    async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
+        """Delete an entry."""
+        if path.endswith("/c3"):
+            await self._before()
+        return await super().delete(path, recursive=recursive, version=version)
+
+
 async def test_a_write_in_the_last_moment_is_kept(registry: Registry, manager: FakeResourceManager) -> None:
     """Entries are deleted by their version."""
     path = "/users/joe/web/b/components/c3"
-
-    class Late(Registry):
-        async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
-            await registry.update(path, lambda record: record)
-            return await registry.delete(path, recursive=recursive, version=version)
-
-    found = await reaped(Late(registry.zookeeper, registry.root, registry.access), manager)
-    assert why(found)[path] == "another client has changed it since it was read"
+    found = await reaped(Beset(registry, lambda: registry.update(path, lambda record: record)), manager)
+    assert why(found)[path] == CHANGED
     assert await registry.exists(path)
 
 
@@ -231,14 +239,11 @@ async def test_what_zookeeper_refuses_is_named(registry: Registry, manager: Fake
     """All else is deleted."""
     path = "/users/joe/web/b/components/c3"
 
-    class Refusing(Registry):
-        async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
-            if path.endswith("c3"):
-                raise NoPathPermissionsError(path, "refused")
-            return await registry.delete(path, recursive=recursive, version=version)
+    async def refuse() -> None:
+        raise NoPathPermissionsError(path, "refused")
 
-    found = await reaped(Refusing(registry.zookeeper, registry.root, registry.access), manager)
-    assert Stays(path, "refused") in found.kept
+    found = await reaped(Beset(registry, refuse), manager)
+    assert KeptEntry(path, "refused") in found.kept
     assert not await registry.exists("/users/joe/web/a")
 
 

@@ -5,11 +5,13 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
+from typing import TypeAlias
 
 import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from aiohttp.typedefs import Handler
 from yarl import URL
 
 from nncache.hadoop.kerberos.web_login import WebLogin
@@ -20,9 +22,11 @@ from tests.hadoop.kerberos.counted_identity import CountedIdentity
 from tests.processes import free_address
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 
+Pair: TypeAlias = tuple[FakeResourceManager, FakeResourceManager]
+
 
 @pytest.fixture
-def pair() -> Iterator[tuple[FakeResourceManager, FakeResourceManager]]:
+def pair() -> Iterator[Pair]:
     """Yield an active one, and a standby that sends to it."""
     with ExitStack() as close:
         active = close.enter_context(served(FakeResourceManager()))
@@ -39,18 +43,16 @@ async def managers(*urls: str, user: str = "", timeout_s: float = 60.0) -> Async
         yield ResourceManagers(http, urls, user=user, timeout_s=timeout_s)
 
 
-async def test_the_active_one_is_found_wherever_it_stands(
-    pair: tuple[FakeResourceManager, FakeResourceManager],
-) -> None:
+async def test_the_active_one_is_found_wherever_it_stands(pair: Pair) -> None:
     """Among those that are known, or by what a standby says."""
     active, standby = pair
-    nobody = f"http://{free_address()}"
+    silent = f"http://{free_address()}"
     for urls in (
         (active.url,),
         (standby.url, active.url),
-        (nobody, active.url),
+        (silent, active.url),
         (standby.url,),
-        (nobody, standby.url),
+        (silent, standby.url),
     ):
         async with managers(*urls) as client:
             found = await client.find()
@@ -59,20 +61,18 @@ async def test_the_active_one_is_found_wherever_it_stands(
             assert found.manager.active_s == pytest.approx(3600, abs=600)
 
 
-async def test_without_an_active_one_each_is_named(
-    pair: tuple[FakeResourceManager, FakeResourceManager],
-) -> None:
+async def test_without_an_active_one_each_is_named(pair: Pair) -> None:
     """A standby that sends to no active one, or to nowhere, too."""
     active, standby = pair
-    nobody = f"http://{free_address()}"
+    silent = f"http://{free_address()}"
     active.ha_state = "INITIALIZING"
-    async with managers(standby.url, nobody) as client:
+    async with managers(standby.url, silent) as client:
         with pytest.raises(ResourceManagerError) as raised:
             await client.find()
     said = str(raised.value)
     assert f"{standby.url} (it is not active)" in said
     assert f"{active.url} (it is not active)" in said
-    assert f"{nobody} ({nobody} does not answer: cannot connect" in said
+    assert f"{silent} ({silent} does not answer: cannot connect" in said
     for redirect in ("", "nonsense", "http://[", standby.url):
         standby.redirect = redirect
         async with managers(standby.url) as client:
@@ -82,9 +82,7 @@ async def test_without_an_active_one_each_is_named(
                 await client.find()
 
 
-async def test_two_that_are_active_are_not_believed(
-    pair: tuple[FakeResourceManager, FakeResourceManager],
-) -> None:
+async def test_two_that_are_active_are_not_believed(pair: Pair) -> None:
     """They may be of two clusters, or one has not noticed that it was deposed."""
     active, other = pair
     other.ha_state = "ACTIVE"
@@ -93,9 +91,7 @@ async def test_two_that_are_active_are_not_believed(
             await client.find()
 
 
-async def test_one_that_is_no_longer_the_same_is_noticed(
-    pair: tuple[FakeResourceManager, FakeResourceManager],
-) -> None:
+async def test_one_that_is_no_longer_the_same_is_noticed(pair: Pair) -> None:
     """It was restarted, or became standby, or is gone."""
     active, _ = pair
     async with managers(active.url) as client:
@@ -113,7 +109,7 @@ async def test_one_that_is_no_longer_the_same_is_noticed(
             await client.see_unchanged(found)
 
 
-async def test_what_is_no_answer(pair: tuple[FakeResourceManager, FakeResourceManager]) -> None:
+async def test_what_is_no_answer(pair: Pair) -> None:
     """A redirect, a flood, silence, another protocol."""
     active, standby = pair
     async with managers(active.url) as client:
@@ -129,7 +125,7 @@ async def test_what_is_no_answer(pair: tuple[FakeResourceManager, FakeResourceMa
             assert await client.ask(url, "/info") == RmUnanswered(f"{url} does not answer: no answer in time")
 
 
-async def test_as_whom_it_is_asked(pair: tuple[FakeResourceManager, FakeResourceManager]) -> None:
+async def test_it_is_asked_as_the_given_user(pair: Pair) -> None:
     """A name in the query where one is given."""
     active, _ = pair
     async with managers(user="bücher&co") as client:
@@ -159,15 +155,25 @@ async def test_a_date_that_is_none_proves_no_time() -> None:
         assert await client.ask(f"http://{host}:{port}", "/info") == RmReply(200, b"{}", 0)
 
 
-async def test_over_tls_a_certificate_is_needed_that_is_believed(
-    pair: tuple[FakeResourceManager, FakeResourceManager],
-) -> None:
+async def test_over_tls_a_certificate_is_needed_that_is_believed(pair: Pair) -> None:
     """Here there is not even TLS."""
     active, _ = pair
     url = active.url.replace("http:", "https:")
     async with aiohttp.ClientSession() as http:
         client = ResourceManagers(http, [url], tls=ssl.create_default_context())
         assert isinstance(await client.ask(url, "/info"), RmUnanswered)
+
+
+@asynccontextmanager
+async def logging_in(page: Handler, identity: CountedIdentity) -> AsyncIterator[tuple[str, ResourceManagers]]:
+    """Yield the URL of a server of this page, and a client that logs in there with Kerberos."""
+    app = web.Application()
+    app.router.add_get("/{path:.*}", page)
+    async with TestServer(app, host="127.0.0.1") as server:
+        url = f"http://127.0.0.1:{server.port}"
+        login = WebLogin(identity, [URL(url).authority], timeout_s=10.0)
+        async with aiohttp.ClientSession(middlewares=(login,), cookie_jar=aiohttp.DummyCookieJar()) as http:
+            yield url, ResourceManagers(http, [url])
 
 
 async def test_with_kerberos_it_logs_in_once() -> None:
@@ -184,25 +190,13 @@ async def test_with_kerberos_it_logs_in_once() -> None:
         proof = {"WWW-Authenticate": token.replace("token", "proof"), "Set-Cookie": "hadoop.auth=joe; Path=/"}
         return web.json_response({"clusterInfo": {"haState": "ACTIVE", "startedOn": 1}}, headers=proof)
 
-    app = web.Application()
-    app.router.add_get("/{path:.*}", page)
-    async with TestServer(app, host="127.0.0.1") as server:
-        url = f"http://127.0.0.1:{server.port}"
-        login = WebLogin(identity, [URL(url).authority], timeout_s=10.0)
-        async with aiohttp.ClientSession(middlewares=(login,), cookie_jar=aiohttp.DummyCookieJar()) as http:
-            client = ResourceManagers(http, [url])
-            await client.see_unchanged(await client.find())
-            assert tokens == [None, "Negotiate token1"]
-
     async def refusal(_: web.Request) -> web.Response:
         return web.Response(status=401, headers={"WWW-Authenticate": "Negotiate"})
 
-    app = web.Application()
-    app.router.add_get("/{path:.*}", refusal)
-    async with TestServer(app, host="127.0.0.1") as server:
-        url = f"http://127.0.0.1:{server.port}"
-        login = WebLogin(identity, [URL(url).authority], timeout_s=10.0)
-        async with aiohttp.ClientSession(middlewares=(login,)) as http:
-            refused = await ResourceManagers(http, [url]).ask(url, "/info")
-            assert isinstance(refused, RmUnanswered)
-            assert "does not accept" in refused.why
+    async with logging_in(page, identity) as (url, client):
+        await client.see_unchanged(await client.find())
+        assert tokens == [None, "Negotiate token1"]
+    async with logging_in(refusal, identity) as (url, client):
+        refused = await client.ask(url, "/info")
+        assert isinstance(refused, RmUnanswered)
+        assert "does not accept" in refused.why

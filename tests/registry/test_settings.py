@@ -19,33 +19,11 @@ from nncache.registry.settings import (
 from nncache.registry.yarn_states import Terms
 
 
-def test_an_open_registry_at_hadoops_root_is_the_default() -> None:
-    """As Hadoop has it."""
-    assert RegistrySettings().registry_root == "/registry"
-    assert RegistrySettings().access == AccessPolicy()
-
-
 def test_a_secure_registry_has_system_accounts_in_a_realm() -> None:
     """Hadoop's, unless others are named."""
     settings = RegistrySettings(registry_secure=True, registry_realm="R")
     accounts = tuple(ZooKeeperIdentity("sasl", f"{name}@R") for name in ("yarn", "mapred", "hdfs", "hadoop"))
     assert settings.access == AccessPolicy(accounts, "R")
-
-
-@pytest.mark.parametrize("root", ["", "/", "registry", "/registry/", "/a//b", "/a/../b"])
-def test_a_root_that_is_no_path_is_refused(root: str) -> None:
-    """With its key."""
-    with pytest.raises(SettingError, match="registry_root"):
-        RegistrySettings(registry_root=root)
-
-
-def test_a_wrong_account_is_refused_where_it_matters() -> None:
-    """An open registry looks at none."""
-    RegistrySettings(registry_system_accounts=("x",))
-    with pytest.raises(SettingError, match="registry_system_accounts"):
-        RegistrySettings(registry_secure=True, registry_system_accounts=("x",))
-    with pytest.raises(SettingError, match="registry_realm must be given"):
-        RegistrySettings(registry_secure=True)
 
 
 def test_what_a_reaper_may_conclude() -> None:
@@ -59,42 +37,6 @@ def test_what_a_reaper_may_conclude() -> None:
 def test_a_url_of_a_resource_manager(url: str) -> None:
     """Scheme, host and port."""
     assert ReaperSettings(yarn_rm=(url,)).yarn_rm == (url,)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("yarn_rm", ("rm1:8088",)),
-        ("yarn_rm", ("http://rm1",)),
-        ("yarn_rm", ("http://rm1:8088/",)),
-        ("yarn_rm", ("ftp://rm1:8088",)),
-        ("yarn_rm", ("http://joe@rm1:8088",)),
-        ("yarn_forgotten", ("application_1408631738011_0001",)),
-        ("yarn_forgotten", ("",)),
-        ("yarn_settle_s", -1.0),
-        ("yarn_settle_s", float("nan")),
-    ],
-)
-def test_a_wrong_setting_of_a_reaper_is_refused(key: str, value: Any) -> None:
-    """With its key."""
-    with pytest.raises(SettingError, match=key):
-        ReaperSettings(**{key: value})
-
-
-@pytest.mark.parametrize("per_s", [0.0, -1.0, float("inf"), float("nan")])
-def test_changes_have_a_rate(per_s: float) -> None:
-    """One that can be kept."""
-    assert UpdateSettings().registry_updates_per_s == 100.0
-    with pytest.raises(SettingError, match="registry_updates_per_s"):
-        UpdateSettings(registry_updates_per_s=per_s)
-
-
-@pytest.mark.parametrize("host", ["localhost:9871", "[::1]", "http://h", "a b", "h/", "h:"])
-def test_a_host_to_register_has_no_port(host: str) -> None:
-    """It would be registered as http://[localhost:9871]:9870/."""
-    with pytest.raises(SettingError, match="registry_host") as caught:
-        RegistrationSettings(registry_host=host)
-    assert "without port and brackets" in str(caught.value)
 
 
 @pytest.mark.parametrize("host", ["", "proxy1.example.com", "PROXY1", "10.0.0.7", "fd00::1"])
@@ -121,24 +63,60 @@ def test_the_addresses_are_read() -> None:
     assert DnsSettings().listen_at == ListenAddress("127.0.0.1", 5335)
 
 
+WRONG: dict[type[Any], dict[str, tuple[tuple[Any, ...], str]]] = {
+    RegistrySettings: {
+        "registry_root": (("", "/", "registry", "/registry/", "/a//b", "/a/../b"), "absolute path")
+    },
+    ReaperSettings: {
+        "yarn_rm": (
+            tuple(
+                (url,)
+                for url in ("rm1:8088", "http://rm1", "http://rm1:8088/", "ftp://rm1:1", "http://joe@rm1:1")
+            ),
+            "a URL without a path",
+        ),
+        "yarn_forgotten": ((("application_1408631738011_0001",), ("",)), "the first number of an id"),
+        "yarn_settle_s": ((-1.0, float("nan")), "0 or more"),
+    },
+    UpdateSettings: {"registry_updates_per_s": ((0.0, -1.0, float("inf"), float("nan")), "more than 0")},
+    DnsSettings: {
+        "domain": (("a b", "a..b", ".", ".".join("a" * 64)), "no label|empty|126 characters"),
+        "dns_name_server": (("ns_1",), "no label"),
+        "dns_listen": (("53",), "host:port"),
+        "admin": (("x",), "host:port"),
+        "dns_ttl_s": ((-1, 86_401), "from 0 to 86400"),
+        "dns_queries_per_s": ((0.0, float("nan")), "more than 0"),
+    },
+}
+
+
 @pytest.mark.parametrize(
-    ("key", "value", "rule"),
+    ("settings", "key", "value", "rule"),
     [
-        ("domain", "a b", "no label"),
-        ("domain", "a..b", "empty"),
-        ("domain", ".", "empty"),
-        ("domain", ".".join("a" * 64), "126 characters"),
-        ("dns_name_server", "ns_1", "no label"),
-        ("dns_listen", "53", "host:port"),
-        ("admin", "x", "host:port"),
-        ("dns_ttl_s", -1, "from 0"),
-        ("dns_ttl_s", 86_401, "to 86400"),
-        ("dns_queries_per_s", 0.0, "more than 0"),
-        ("dns_queries_per_s", float("nan"), "more than 0"),
+        (settings, key, value, rule)
+        for settings, keys in WRONG.items()
+        for key, (values, rule) in keys.items()
+        for value in values
     ],
 )
-def test_a_wrong_value_is_named(key: str, value: object, rule: str) -> None:
+def test_a_wrong_value_is_named(settings: type[Any], key: str, value: object, rule: str) -> None:
     """With what is allowed."""
     with pytest.raises(SettingError, match=rule) as caught:
-        DnsSettings(**{key: value})  # type: ignore[arg-type] # the point of it
+        settings(**{key: value})
     assert caught.value.key == key
+
+
+@pytest.mark.parametrize("host", ["localhost:9871", "[::1]", "http://h", "a b", "h/", "h:"])
+def test_a_host_to_register_has_no_port(host: str) -> None:
+    """It would be registered as http://[localhost:9871]:9870/."""
+    with pytest.raises(SettingError, match=r"registry_host.*without port and brackets"):
+        RegistrationSettings(registry_host=host)
+
+
+def test_a_wrong_account_is_refused_where_it_matters() -> None:
+    """An open registry looks at none."""
+    RegistrySettings(registry_system_accounts=("x",))
+    with pytest.raises(SettingError, match="registry_system_accounts"):
+        RegistrySettings(registry_secure=True, registry_system_accounts=("x",))
+    with pytest.raises(SettingError, match="registry_realm must be given"):
+        RegistrySettings(registry_secure=True)

@@ -1,4 +1,4 @@
-"""What Prometheus is told to scrape."""
+"""What Prometheus is to scrape."""
 
 import pytest
 

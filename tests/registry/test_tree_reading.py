@@ -1,6 +1,7 @@
 """Searches and lists of a subtree."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,6 @@ from nncache.coordination.acl import AclEntry, Right
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.zookeeper import Create, Delete
 from nncache.registry import tree_reading
-from nncache.registry.access import AccessPolicy
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import (
     InvalidPathnameError,
@@ -22,14 +22,20 @@ from nncache.registry.errors import (
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import SLICE_BYTES, at_once
 from nncache.registry.paths import MAX_ELEMENTS, TOO_DEEP
-from nncache.registry.record import ServiceRecord, Unreadable, uri_endpoint
+from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord, Unreadable, uri_endpoint
 from nncache.registry.record_json import MAX_READ_BYTES, encode_record, parse_record
 from nncache.registry.tree_reading import read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.registry.samples import WEBHDFS, fake_registry
+from tests.registry.samples import WEBHDFS, fake_registry, registry_over
 
 HBASE = ServiceRecord(external=(uri_endpoint("org.apache.hbase", "REST", "http://h/"),))
 BROKEN = b'{"type":"JSONServiceRecord","x":"org.apache.hbase"'
+OF_HBASE = ["/users/joe/hbase/demo1", "/users/joe/hbase-demo"]
+
+
+def paths_of(found: Sequence[RegistryEntry | EntryStatus | Unreadable]) -> list[str]:
+    """Return the paths of what was found."""
+    return [each.path for each in found]
 
 
 @pytest.fixture
@@ -48,19 +54,9 @@ async def registry() -> Registry:
 async def test_everything_below_a_path_in_the_order_of_paths(registry: Registry) -> None:
     """Records, entries without one, and what cannot be read."""
     reading = await read_tree(registry, "/")
-    assert [entry.path for entry in reading.entries] == [
-        "/services/hdfs",
-        "/users/joe/hbase/demo1",
-        "/users/joe/hbase-demo",
-    ]
-    assert [status.path for status in reading.bare] == [
-        "/",
-        "/services",
-        "/users",
-        "/users/joe",
-        "/users/joe/hbase",
-    ]
-    assert [broken.path for broken in reading.unreadable] == ["/services/x"]
+    assert paths_of(reading.entries) == ["/services/hdfs", *OF_HBASE]
+    assert paths_of(reading.bare) == ["/", "/services", "/users", "/users/joe", "/users/joe/hbase"]
+    assert paths_of(reading.unreadable) == ["/services/x"]
     assert reading.records["/users"] is None
     assert reading.records["/services/hdfs"] == WEBHDFS
     below = await read_tree(registry, "/users/joe/hbase/")
@@ -70,26 +66,24 @@ async def test_everything_below_a_path_in_the_order_of_paths(registry: Registry)
 async def test_a_search_finds_records_alone(registry: Registry) -> None:
     """What is broken and might match is named."""
     reading = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hbase"))
-    assert [entry.path for entry in reading.entries] == ["/users/joe/hbase/demo1", "/users/joe/hbase-demo"]
-    assert reading.bare == ()
-    assert [broken.path for broken in reading.unreadable] == ["/services/x"]
+    assert (paths_of(reading.entries), reading.bare) == (OF_HBASE, ())
+    assert paths_of(reading.unreadable) == ["/services/x"]
     other = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hadoop.webhdfs"))
-    assert ([entry.path for entry in other.entries], other.unreadable) == (["/services/hdfs"], ())
+    assert (paths_of(other.entries), other.unreadable) == (["/services/hdfs"], ())
 
 
 async def test_pages_follow_each_other(registry: Registry) -> None:
     """By the last path, which need not be there any more."""
 
     async def page(**which: Any) -> list[str]:
-        return [entry.path for entry in (await read_tree(registry, "/", **which)).entries]
+        return paths_of((await read_tree(registry, "/", **which)).entries)
 
     assert await page(limit=1) == ["/services/hdfs"]
     assert await page(after="/services/hdfs", limit=1) == ["/users/joe/hbase/demo1"]
-    assert await page(after="/users/joe/hbase/a") == ["/users/joe/hbase/demo1", "/users/joe/hbase-demo"]
+    assert await page(after="/users/joe/hbase/a") == OF_HBASE
     assert await page(after="/users/joe/hbase-demo") == []
     assert len(await page()) == 3
-    search = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hbase"), limit=1)
-    assert [entry.path for entry in search.entries] == ["/users/joe/hbase/demo1"]
+    assert await page(query=EndpointQuery("api", "org.apache.hbase"), limit=1) == OF_HBASE[:1]
 
 
 async def test_what_is_beyond_a_page_costs_nothing(registry: Registry) -> None:
@@ -136,13 +130,10 @@ async def test_a_path_that_is_not_there_is_an_error(registry: Registry) -> None:
 
 async def test_what_may_not_be_read_is_named_or_an_error() -> None:
     """Children that may not be listed are named; data that may not be read end the reading."""
-    server = FakeZooKeeper(asyncio.get_running_loop().time)
-    registry = Registry(server.session(), "/registry", AccessPolicy())
+    registry = fake_registry()
     await registry.make_root()
-    await registry.bind("/services/hdfs", WEBHDFS)
-    session = registry.zookeeper
     none = (AclEntry("sasl", "yarn", Right.READ),)
-    await session.set_acl("/registry/services", none, 0)
+    await registry.zookeeper.set_acl("/registry/services", none, 0)
     with pytest.raises(RegistryIOError, match="ACL refuses"):
         await read_tree(registry, "/")
 
@@ -157,11 +148,7 @@ class Cut(FakeSession):
 
 async def test_a_lost_connection_is_one_error() -> None:
     """However many calls were under way."""
-    server = FakeZooKeeper(asyncio.get_running_loop().time)
-    session = Cut(server)
-    session.connect(77)
-    registry = Registry(session, "/registry", AccessPolicy())
-    await registry.make_root()
+    registry = await registry_over(Cut(FakeZooKeeper(asyncio.get_running_loop().time)))
     with pytest.raises(RegistryIOError, match="could not be read"):
         await read_tree(registry, "/")
 
@@ -178,14 +165,10 @@ class Vanishing(FakeSession):
 
 async def test_what_goes_meanwhile_is_passed_over() -> None:
     """It was there, and nothing is below it."""
-    server = FakeZooKeeper(asyncio.get_running_loop().time)
-    session = Vanishing(server)
-    session.connect(77)
-    registry = Registry(session, "/registry", AccessPolicy())
-    await registry.make_root()
+    registry = await registry_over(Vanishing(FakeZooKeeper(asyncio.get_running_loop().time)))
     await registry.mknode("/users/joe")
     reading = await read_tree(registry, "/")
-    assert [status.path for status in reading.bare] == ["/", "/services", "/users"]
+    assert paths_of(reading.bare) == ["/", "/services", "/users"]
 
 
 async def chain(registry: Registry, levels: int) -> str:
@@ -220,7 +203,7 @@ async def test_a_large_record_is_not_parsed(registry: Registry) -> None:
     with pytest.raises(InvalidRecordError, match="it is not read"):
         await registry.resolve("/services/large")
     search = await read_tree(registry, "/services", EndpointQuery("api", "org.apache.hadoop.webhdfs"))
-    assert "/services/large" not in [broken.path for broken in search.unreadable]
+    assert "/services/large" not in paths_of(search.unreadable)
 
 
 async def test_a_reading_holds_no_more_than_it_may(registry: Registry) -> None:

@@ -29,13 +29,16 @@ from tests.zookeepers import ZooKeeperServer
 class View:
     """What a follower of a subtree knows."""
 
-    def __init__(self, session: Session, root: str, path: str) -> None:
+    def __init__(self, registry: Registry, path: str) -> None:
+        assert isinstance(registry.zookeeper, Session)
         self.records: dict[str, ServiceRecord | None] = {}
         self.reported: list[Change] = []
-        self._changes = TreeWatch(session, root, path).changes()
+        self._registry = registry
+        self._path = path
+        self._changes = TreeWatch(registry.zookeeper, registry.root, path).changes()
 
     async def until_current(self) -> None:
-        """Follow it until everything that was read has been told."""
+        """Follow it until everything that was read has been reported."""
         async with asyncio.timeout(HANG_S):
             async for change in self._changes:
                 self.reported.append(change)
@@ -47,13 +50,13 @@ class View:
                     case Current():
                         return
 
-    async def until_it_is(self, registry: Registry, path: str) -> None:
-        """Follow it until it is what is there."""
+    async def until_it_is_all(self, by: Registry | None = None) -> None:
+        """Follow it until it is what is there, as another client may read it."""
         async with asyncio.timeout(HANG_S):
             while True:
                 await self.until_current()
                 try:
-                    wanted = dict((await read_tree(registry, path)).records)
+                    wanted = dict((await read_tree(by or self._registry, self._path)).records)
                 except PathNotFoundError:
                     wanted = {}
                 if self.records == wanted:
@@ -63,8 +66,7 @@ class View:
 @pytest.fixture
 async def view(registry: Registry) -> View:
     """Return a view of all of it, which is current."""
-    assert isinstance(registry.zookeeper, Session)
-    made = View(registry.zookeeper, registry.root, "/")
+    made = View(registry, "/")
     await made.until_current()
     return made
 
@@ -73,8 +75,7 @@ async def test_what_is_there_comes_first(registry: Registry) -> None:
     """With records and without, and broken ones with what is wrong; then Current."""
     await registry.bind("/services/hdfs", WEBHDFS)
     await registry.zookeeper.commit([Create(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"')])
-    assert isinstance(registry.zookeeper, Session)
-    view = View(registry.zookeeper, registry.root, "/services")
+    view = View(registry, "/services")
     await view.until_current()
     assert view.records == {"/services": None, "/services/hdfs": WEBHDFS, "/services/x": None}
     broken = next(
@@ -88,15 +89,15 @@ async def test_each_kind_of_change_is_told(registry: Registry, view: View) -> No
     """Made, bound, overwritten, deleted; entries below among them."""
     other = replace(WEBHDFS, description="another")
     await registry.bind("/services/hdfs", WEBHDFS)
-    await view.until_it_is(registry, "/")
+    await view.until_it_is_all()
     await registry.bind("/services/hdfs", other, overwrite=True)
-    await view.until_it_is(registry, "/")
+    await view.until_it_is_all()
     assert view.records["/services/hdfs"] == other
     await registry.mknode("/services/hdfs/components/c1", create_parents=True)
-    await view.until_it_is(registry, "/")
+    await view.until_it_is_all()
     view.reported.clear()
     await registry.delete("/services/hdfs", recursive=True)
-    await view.until_it_is(registry, "/")
+    await view.until_it_is_all()
     removed = [change.path for change in view.reported if isinstance(change, Removed)]
     assert sorted(removed) == ["/services/hdfs", "/services/hdfs/components", "/services/hdfs/components/c1"]
     assert not any(isinstance(change, WatchGap) for change in view.reported)
@@ -104,29 +105,28 @@ async def test_each_kind_of_change_is_told(registry: Registry, view: View) -> No
 
 async def test_a_subtree_may_come_later_and_go(registry: Registry) -> None:
     """Nothing is below a path that is not there."""
-    assert isinstance(registry.zookeeper, Session)
-    view = View(registry.zookeeper, registry.root, "/users/joe")
+    view = View(registry, "/users/joe")
     await view.until_current()
     assert view.records == {}
     await registry.mknode("/users/joe/hbase", create_parents=True)
-    await view.until_it_is(registry, "/users/joe")
+    await view.until_it_is_all()
     assert set(view.records) == {"/users/joe", "/users/joe/hbase"}
     await registry.delete("/users/joe", recursive=True)
-    await view.until_it_is(registry, "/users/joe")
+    await view.until_it_is_all()
     await registry.mknode("/users/joe")
-    await view.until_it_is(registry, "/users/joe")
+    await view.until_it_is_all()
 
 
 async def test_a_lost_session_is_a_gap(registry: Registry, cluster: Cluster) -> None:
     """Said before what has changed meanwhile."""
     assert cluster.zookeeper is not None
     async with connected(cluster.zookeeper.address) as session:
-        view = View(session, registry.root, "/")
+        view = View(Registry(session, registry.root, AccessPolicy()), "/")
         await view.until_current()
         await expire(cluster.zookeeper.address, session)
         await registry.bind("/services/hdfs", WEBHDFS)
         view.reported.clear()
-        await view.until_it_is(registry, "/")
+        await view.until_it_is_all(registry)
     assert isinstance(view.reported[0], WatchGap)
     assert "/services/hdfs" in view.records
 
@@ -134,7 +134,7 @@ async def test_a_lost_session_is_a_gap(registry: Registry, cluster: Cluster) -> 
 async def test_a_gap_in_which_nothing_changed_ends_with_current(
     registry: Registry, view: View, cluster: Cluster
 ) -> None:
-    """So that who was told of it knows that there is nothing more to come."""
+    """A follower that saw the gap learns that nothing more follows."""
     assert cluster.zookeeper is not None
     assert isinstance(registry.zookeeper, Session)
     view.reported.clear()
@@ -151,7 +151,7 @@ async def test_drawn_changes_by_several_clients(registry: Registry, view: View, 
         async with asyncio.TaskGroup() as tasks:
             for seed, session in enumerate(others):
                 tasks.create_task(change(Registry(session, registry.root, AccessPolicy()), seed))
-        await view.until_it_is(registry, "/")
+        await view.until_it_is_all()
     assert not any(isinstance(change, WatchGap) for change in view.reported)
 
 
@@ -177,7 +177,7 @@ async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperS
         registry = Registry(session, "/registry", AccessPolicy())
         await registry.make_root()
         await registry.bind("/services/hdfs", WEBHDFS)
-        view = View(session, registry.root, "/")
+        view = View(registry, "/")
         await view.until_current()
         zookeeper_server.kill()
         zookeeper_server.start_again()
@@ -185,75 +185,20 @@ async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperS
             by_another = Registry(other, registry.root, AccessPolicy())
             await by_another.delete("/services/hdfs")
             view.reported.clear()
-            await view.until_it_is(by_another, "/")
+            await view.until_it_is_all(by_another)
     assert any(isinstance(change, WatchGap) for change in view.reported)
     assert set(view.records) == {"/", paths.USERS, paths.SERVICES}
 
 
-class Scripted:
-    """A session in which an entry is deleted, and made again as soon as it was seen to be gone."""
-
-    connection_id = 1
-
-    def __init__(self) -> None:
-        self.zxid = 1  # of the entry /services/x; 0: it is not there
-        self.made_again = asyncio.Event()
-        self.made_again.set()
-        self._watchers: dict[str, Watcher] = {}
-
-    def delete(self) -> None:
-        """Delete it; both watches fire."""
-        self.zxid = 0
-        self.made_again.clear()
-        for fire in [self._watchers.pop("/r/services/x"), self._watchers.pop("/r/services names")]:
-            fire()
-
-    async def wait_connected(self, timeout_s: float) -> None:
-        """It is."""
-
-    async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode; the entry is made again once it was seen to be gone."""
-        is_entry = path == "/r/services/x"
-        if is_entry and not self.zxid:
-            self.zxid = 2
-            self.made_again.set()
-            raise NoNodeError(path)
-        if watcher is not None:
-            self._watchers[path] = watcher
-        zxid = self.zxid if is_entry else 1
-        return Znode(path=path, data=b"", version=0, created_zxid=zxid, children=0, owner_session=0)
-
-    async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
-        """Return the names, as they are when the entry is there."""
-        await self.made_again.wait()
-        if watcher is not None:
-            self._watchers[f"{path} names"] = watcher
-        return ("x",) if path == "/r/services" else ()
-
-    async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """It is."""
-        return True
-
-
-async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
-    """It was gone when it was read, and there again when its parent's list was."""
-    session = Scripted()
-    changes = TreeWatch(session, "/r", "/services").changes()
-    async with asyncio.timeout(HANG_S):
-        first = [await anext(changes) for _ in range(3)]
-        assert first[2] == Current()
-        session.delete()
-        reported: list[Change] = []
-        while not reported or reported[-1] != Current():
-            reported.append(await anext(changes))
-    assert Removed("/services/x") in reported
-    assert [change.status.path for change in reported if isinstance(change, Present)] == ["/services/x"]
-
-
 class Flat:
-    """A session with a tree that a test changes at once, as other clients do; it has no delay."""
+    """A session with a tree that a test changes at once, as other clients do; it has no delay.
+
+    Attributes:
+        made_again: the path of an entry that another client makes again when it was just seen to be gone.
+    """
 
     connection_id = 1
+    made_again = ""
 
     def __init__(self) -> None:
         self.below: dict[str, set[str]] = {"/r": set()}  # by path of ZooKeeper
@@ -289,6 +234,8 @@ class Flat:
         """Return a znode."""
         self.reads += 1
         if path not in self.below:
+            if path == self.made_again:
+                self.make(path)
             raise NoNodeError(path)
         if watcher is not None:
             self._watchers[path] = watcher
@@ -308,13 +255,27 @@ class Flat:
         return path in self.below
 
 
-async def told_until_current(changes: AsyncIterator[Change]) -> list[Change]:
-    """Return the changes until all have been told."""
+async def reported_until_current(changes: AsyncIterator[Change]) -> list[Change]:
+    """Return the changes up to Current."""
     reported: list[Change] = []
     async with asyncio.timeout(HANG_S):
         while not reported or reported[-1] != Current():
             reported.append(await anext(changes))
     return reported
+
+
+async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
+    """It was gone when it was read, and there again when its parent's list was."""
+    session = Flat()
+    for path in ("/r/services", "/r/services/x"):
+        session.make(path)
+    session.made_again = "/r/services/x"
+    changes = TreeWatch(session, "/r", "/services").changes()
+    await reported_until_current(changes)
+    session.remove("/r/services/x")
+    reported = await reported_until_current(changes)
+    assert Removed("/services/x") in reported
+    assert [change.status.path for change in reported if isinstance(change, Present)] == ["/services/x"]
 
 
 async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +297,7 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
                 session.make(f"{top}/e{number}")
         watch = TreeWatch(session, "/r", "/")
         changes = watch.changes()
-        assert len(await told_until_current(changes)) == 2 * many + 4
+        assert len(await reported_until_current(changes)) == 2 * many + 4
         session.remove("/r/gone")
         steps.clear()
         session.reads = 0
@@ -351,7 +312,7 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(other(is_over))
-            reported = await told_until_current(changes)
+            reported = await reported_until_current(changes)
             is_over.set()
         assert sum(isinstance(change, Removed) for change in reported) == many + 1
         assert watch.watched == many + 2
@@ -368,7 +329,7 @@ async def test_what_is_too_deep_is_not_followed() -> None:
         path += "/c"
         session.make(path)
     watch = TreeWatch(session, "/r", "/")
-    reported = await told_until_current(watch.changes())
+    reported = await reported_until_current(watch.changes())
     present = {each.status.path: each.fault for each in reported if isinstance(each, Present)}
     assert len(present) == watch.watched == session.reads == paths.MAX_ELEMENTS + 1
     assert {path: fault for path, fault in present.items() if fault} == {

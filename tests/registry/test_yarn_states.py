@@ -56,11 +56,7 @@ def container(**fields: object) -> RmReply:
 
 
 def verdict(
-    policy: str,
-    yarn_id: str,
-    answers: dict[str, RmAnswer],
-    terms: Terms = TERMS,
-    manager: Manager = MANAGER,
+    policy: str, yarn_id: str, answers: dict[str, RmAnswer], terms: Terms = TERMS, manager: Manager = MANAGER
 ) -> Verdict | PageNeeded:
     """Judge with these answers."""
     return judge(policy, yarn_id, manager, answers, terms)
@@ -75,11 +71,7 @@ def undecided(found: object) -> str:
 @pytest.mark.parametrize(
     ("policy", "yarn_id", "part"),
     [
-        (
-            "permanent-ish",
-            APPLICATION,
-            "yarn:persistence is 'permanent-ish', which must be one of permanent, appl",
-        ),
+        ("permanent-ish", APPLICATION, "'permanent-ish', which must be one of permanent, appl"),
         ("application", "", "yarn:id is ''"),
         ("application", CONTAINER, "no id that goes with yarn:persistence application"),
         ("application", f"{APPLICATION}/../x", "no id"),

@@ -38,25 +38,10 @@ _ANSWER_TIMEOUT_S: Final = 20.0
 
 
 class Yarn(Running):
-    """For as long as the `with` block lasts. It also ends when this process does (see `nncache.testbed.guard`).
-
-    Attributes:
-        urls: of the ResourceManagers' web pages, by their ids.
-        managers: their processes; what they know is in a store that they share.
-        node: the process of the NodeManager; None with a KDC.
-        endless: a command for a container: it ends a second after this YARN, whatever has ended that.
-    """
+    """For as long as the `with` block lasts. It also ends when this process does (see `nncache.testbed.guard`)."""
 
     def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION, kdc: Kdc | None = None) -> None:
-        """Lay it out without starting it; the `with` block does.
-
-        Args:
-            hadoop_version: of YARN.
-            kdc: the web pages want a ticket of it (SPNEGO), and then nothing can run here; None: they believe anybody.
-
-        Raises:
-            TestbedError: Java, Maven or the jars are missing, or no port is free.
-        """
+        """Lay it out; the `with` block starts it. With a KDC the pages want a ticket (SPNEGO), and nothing can run."""
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)
@@ -70,6 +55,7 @@ class Yarn(Running):
                 settings |= _with_spnego(self._place.data, kdc)
             write_yarn_configuration(self._place.conf_dir, settings)
             undo.pop_all()
+        # For a container: it ends a second after this YARN, whatever has ended that.
         self.endless = f"while [ -e {self._place.conf_dir} ]; do sleep 1; done"
         names = ("rm1", "rm2")
         self.urls = {
@@ -83,11 +69,7 @@ class Yarn(Running):
         self.node = None if kdc else self._place.server(node, _NM, is_up=self._has_node, jvm=SMALL_JVM)
 
     def start(self) -> None:
-        """Start all, rm1 active, and wait until the NodeManager has registered.
-
-        Raises:
-            StartError: one of them ended, or does not serve in time.
-        """
+        """Start all, rm1 active, and wait until the NodeManager has registered. Raises StartError."""
         for manager in self.managers.values():
             manager.launch()
         await_all(list(self.managers.values()))
@@ -96,11 +78,7 @@ class Yarn(Running):
             self.node.start()
 
     def activate(self, name: str) -> None:
-        """Make one of them active, which both must not be.
-
-        Raises:
-            StartError: it did not become active.
-        """
+        """Make one of them active, which both must not be. Raises StartError."""
         words = ("-transitionToActive", "--forceactive", name)  # the other one need not answer
         command = self._place.runtime.command(
             _RM_ADMIN, *words, configuration=self._place.conf_dir, jvm=_id(name)

@@ -111,9 +111,7 @@ def test_a_reader_that_does_not_read_costs_lines_and_no_time(
             line = b"x" * 999 + b"\n"
             for _ in range(1_000):
                 writer.write(line)
-            assert (
-                writer.lost >= 1_000 - 2 * 100 - 65
-            )  # what waits, what is being written, what the pipe holds
+            assert writer.lost >= 1_000 - 2 * 100 - 65  # what waits, is being written, and is in the pipe
             lost = writer.lost
             os.set_blocking(end, True)
             read = b""

@@ -162,12 +162,6 @@ def test_what_operators_do_is_in_it(tmp_path: Path) -> None:
     ]
 
 
-def test_no_log_is_kept_unless_it_is_asked_for() -> None:
-    """And if so, of every hit."""
-    settings = RequestLogSettings()
-    assert (settings.access_log, settings.audit_log, settings.access_log_sample) == ("", "", 1)
-
-
 @pytest.mark.parametrize("sample", [0, -1])
 def test_a_sample_is_one_of_some(sample: int) -> None:
     """One of none would be nothing."""

@@ -35,7 +35,8 @@ from nncache.invalidation.publisher.estimate import Estimate
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.registry.reaping import Reaped, Reaping, Stays
+from nncache.registry.purge_plan import KeptEntry
+from nncache.registry.reaping import Reaped, Reaping
 from nncache.registry.record import Endpoint, EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.tree_watch import Current, Present, Removed, WatchGap
 from nncache.settings.commands import SettingsOfExplain
@@ -184,7 +185,7 @@ def _registry_shapes() -> Iterator[tuple[str, str, str]]:
     )
     reaping = Reaping(
         gone=(Reaped("/users/joe/web/a", "application_1408631738011_0028 is FINISHED"),),
-        kept=(Stays("/users/joe/web/b", "application_1408631738011_0029 is RUNNING", runs=True),),
+        kept=(KeptEntry("/users/joe/web/b", "application_1408631738011_0029 is RUNNING", runs=True),),
     )
     yield (
         "registry reaper",

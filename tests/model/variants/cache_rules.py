@@ -150,8 +150,8 @@ CACHE_RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="A filter that is gone costs what was kept for it: while it is gone nobody tells of its changes.",
         module=_CACHE,
-        old="if not self._filters.go_on_in(filters):",
-        new="if self._filters is filters:",
+        old="if not self.glob_of.items() <= globs.items():",
+        new="if self.glob_of is globs:",
         channel="zookeeper",
     ),
     Variant(
