@@ -3,7 +3,7 @@
 Source: org.apache.hadoop.hdfs.DFSUtil, DFSUtilClient and HAUtil, 3.5.0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
@@ -45,6 +45,9 @@ class Values(Protocol):
 
     def names(self, name: str) -> tuple[str, ...]:
         """Return the parts of a comma-separated value."""
+
+    def all_names(self) -> Collection[str]:
+        """Return the names of all values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
+
+from nncache.hadoop.configured_namenodes import Values
 
 PREFIX: Final = "hadoop.proxyuser."
 
@@ -21,16 +23,6 @@ _PROVIDER: Final = "hadoop.security.impersonation.provider.class"
 _DEFAULT_PROVIDER: Final = "org.apache.hadoop.security.authorize.DefaultImpersonationProvider"
 
 Address: TypeAlias = IPv4Address | IPv6Address
-
-
-class Values(Protocol):
-    """`nncache.hadoop.configuration.Configuration`."""
-
-    def get(self, name: str) -> str | None:
-        """Return a value."""
-
-    def all_names(self) -> Collection[str]:
-        """Return the names of all values."""
 
 
 @dataclass(frozen=True, slots=True)

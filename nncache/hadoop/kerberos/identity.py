@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, NoReturn
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos import gss, memory_cache
+from nncache.hadoop.kerberos import gss, krb5_library
 from nncache.hadoop.kerberos.gss import GssContext, KerberosTicket, Mechanism
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
@@ -175,8 +175,8 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
         source = Source(
             get=partial(_from_keytab, principal, settings.keytab),
             state=partial(secret_file.state_of, settings.keytab),
-            new_cache=memory_cache.new_cache,
-            destroy=memory_cache.destroy,
+            new_cache=krb5_library.new_cache,
+            destroy=krb5_library.destroy,
         )
         tickets = KeytabTickets(str(principal), source, threads, clock)
     else:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss
-from nncache.hadoop.kerberos.default_realm import default_realm
+from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.net import secret_file
 

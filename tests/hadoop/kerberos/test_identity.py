@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos import default_realm as module
-from nncache.hadoop.kerberos.default_realm import default_realm
+from nncache.hadoop.kerberos import krb5_library as module
 from nncache.hadoop.kerberos.gss import GssContext, Mechanism
 from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity, Negotiation, identity_of
+from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads

@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos import memory_cache
+from nncache.hadoop.kerberos import krb5_library
 from nncache.hadoop.kerberos.gss import KerberosTicket, ticket_from_cache, ticket_from_keytab
-from nncache.hadoop.kerberos.memory_cache import destroy, new_cache
+from nncache.hadoop.kerberos.krb5_library import destroy, new_cache
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import (
@@ -315,4 +315,4 @@ def test_without_libkrb5_nothing_is_destroyed(monkeypatch: pytest.MonkeyPatch) -
         raise OSError("not found")
 
     monkeypatch.setattr(ctypes, "CDLL", fail)
-    assert not destroy(memory_cache.new_cache())
+    assert not destroy(krb5_library.new_cache())
