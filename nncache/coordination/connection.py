@@ -126,11 +126,7 @@ class ZooKeeperConnection:
             _log.warning("%scould not close the session with %s in time", self._label, self.name)
 
     def client(self) -> Client:
-        """Return the client, which is connected.
-
-        Raises:
-            ConnectionLostError: there is no connection.
-        """
+        """Return the client, which is connected. Raises ConnectionLostError: there is no connection."""
         if self._client is None or not self.is_connected:
             raise ConnectionLostError(self.complaint)
         return self._client

@@ -139,10 +139,7 @@ class Client:
             client_id=resume,
             handler=self._handler,
             connection_retry=KazooRetry(
-                max_tries=-1,
-                delay=RETRY_FIRST_S,
-                max_delay=RETRY_MOST_S,
-                sleep_func=self._handler.sleep_func,
+                max_tries=-1, delay=RETRY_FIRST_S, max_delay=RETRY_MOST_S, sleep_func=self._handler.sleep_func
             ),
             logger=KazooLog(lambda text: self._handler.post(self._tell, Attempted(text))),
         )

@@ -53,11 +53,7 @@ class Session:
     ) -> None:
         """Prepare a session; `log_name` tells in the log whose it is, and each connection logs in with `login`."""
         self._connection = ZooKeeperConnection(
-            settings,
-            clock,
-            log_name=log_name,
-            on_connected=self._on_connected,
-            login=login,
+            settings, clock, log_name=log_name, on_connected=self._on_connected, login=login
         )
         self._watches = ZnodeWatches(self)
         self._counters = SessionStats()

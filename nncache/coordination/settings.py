@@ -19,8 +19,7 @@ class ZooKeeperSettings:
     """
 
     zookeeper: tuple[str, ...] = field(
-        default=(),
-        metadata={"help": "Addresses of the ZooKeeper servers, host:port each."},
+        default=(), metadata={"help": "Addresses of the ZooKeeper servers, host:port each."}
     )
     zookeeper_root: str = field(
         default="/HDFSInotifyRoot",
@@ -76,8 +75,7 @@ class ZooKeeperSettings:
         },
     )
     zookeeper_password_file: str = field(
-        default="",
-        metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."},
+        default="", metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."}
     )
 
     @property

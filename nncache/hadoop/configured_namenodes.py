@@ -52,17 +52,13 @@ class Values(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredNameNodes:
-    """The NameNodes of a nameservice, "host:port" each, both lists in the same order; "" for no principal.
-
-    Attributes:
-        tls: `http` are HTTPS addresses.
-    """
+    """The NameNodes of a nameservice, "host:port" each, both lists in the same order; "" for no principal."""
 
     nameservice: str
     http: tuple[str, ...]
     rpc: tuple[str, ...]
     principal: str = ""
-    tls: bool = False
+    tls: bool = False  # `http` are HTTPS addresses
 
 
 def configured_nameservice(values: Values) -> str:
@@ -170,11 +166,7 @@ def _web(values: Values, suffix: _Suffix, rpc: str, *, is_tls: bool) -> str:
 
 
 def _with_port(key: str, address: str, port: int) -> str:
-    """Return host:port, with this port if there is none.
-
-    Raises:
-        SettingError: it is no address.
-    """
+    """Return host:port, with this port if there is none. Raises SettingError: it is no address."""
     if port and ":" not in address.rpartition("]")[2]:
         address = f"{address}:{port}"
     try:

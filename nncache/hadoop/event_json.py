@@ -31,6 +31,7 @@ def decode_event(value: Mapping[str, object]) -> Event:
         EventJsonError: see the class.
     """
     try:
-        return msgspec.convert(value, Event)
+        event: Event = msgspec.convert(value, Event)
     except msgspec.ValidationError as exc:
         raise EventJsonError(f"not an event: {exc}") from exc
+    return event

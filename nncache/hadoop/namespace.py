@@ -32,9 +32,8 @@ class NamespaceCheck:
         self._http = http
         self._rpc = rpc
         self._over_http: Namespace | None = None  # as last said; None: the present process has not said
-        self._over_rpc: Namespace | None = (
-            None  # as last said, by any connection, while HTTP says what it says
-        )
+        # As last said, by any connection, while HTTP says what it says.
+        self._over_rpc: Namespace | None = None
 
     @property
     def over_http(self) -> Namespace | None:

@@ -132,10 +132,7 @@ _XATTRS = {"type": "METADATA", "path": "/a", "metadataType": "XATTRS"}
             _ACLS | {"acls": [{"scope": "ACCESS", "type": "USER", "name": "", "permission": "rw"}]},
             r"\$\.acls\[0\]\.permission",
         ),
-        (
-            _XATTRS | {"xAttrs": [{"nameSpace": "RAW", "name": "n", "value": "é"}]},
-            r"\$\.xAttrs\[0\]\.value",
-        ),
+        (_XATTRS | {"xAttrs": [{"nameSpace": "RAW", "name": "n", "value": "é"}]}, r"\$\.xAttrs\[0\]\.value"),
     ],
 )
 def test_what_is_no_event_is_refused_whole(value: dict[str, object], where: str) -> None:

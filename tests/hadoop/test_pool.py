@@ -10,9 +10,7 @@ import pytest
 
 from nncache.hadoop.election_view import HaState, NameNode
 from nncache.hadoop.errors import MalformedReplyError, NoActiveNameNodeError, WrongAddressError
-from nncache.hadoop.jmx import (
-    JOURNAL_QUERY,
-)
+from nncache.hadoop.jmx import JOURNAL_QUERY
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace

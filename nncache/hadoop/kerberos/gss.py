@@ -43,15 +43,10 @@ class Mechanism(Enum):
 
 @dataclass(frozen=True, slots=True)
 class KerberosTicket:
-    """What was got for a principal.
+    """What was got for a principal."""
 
-    Attributes:
-        credentials: gssapi's own object; contexts begin with it.
-        lifetime_s: seconds for which it is still valid; 0 when it is not.
-    """
-
-    credentials: object
-    lifetime_s: float
+    credentials: object  # gssapi's own object; contexts begin with it
+    lifetime_s: float  # seconds for which it is still valid; 0 when it is not
 
 
 def see_installed() -> None:
@@ -75,11 +70,7 @@ def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> Kerbero
 
 
 def ticket_from_cache(principal: Principal | None, cache: str) -> KerberosTicket:
-    """Return the ticket that lies in a credential cache.
-
-    Raises:
-        KerberosError: There is none; says what to do.
-    """
+    """Return the ticket that lies in a credential cache. Raises KerberosError: there is none; says what to do."""
     return _ticket(principal, {"ccache": cache})
 
 
@@ -96,17 +87,11 @@ def _ticket(principal: Principal | None, store: dict[str, str]) -> KerberosTicke
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Who has shown a valid ticket for this service.
+    """Who has shown a valid ticket for this service."""
 
-    Attributes:
-        initiator: their principal, with its realm.
-        service: the principal for which the ticket is.
-        reply: the token that shows the client who the service is.
-    """
-
-    initiator: str
-    service: str
-    reply: bytes
+    initiator: str  # their principal, with its realm
+    service: str  # the principal for which the ticket is
+    reply: bytes  # the token that shows the client who the service is
 
 
 @dataclass(frozen=True, slots=True)

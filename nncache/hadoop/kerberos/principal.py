@@ -16,17 +16,11 @@ _PRINCIPAL: Final = re.compile(r"([^/@\s]+)(?:/([^/@\s]+))?(?:@([^/@\s]+))?")
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`service/host@REALM`; host and realm may be absent.
+    """`service/host@REALM`; host and realm may be absent."""
 
-    Attributes:
-        service: the first component, for a service such as `nn`, for a person their name.
-        host: the second component; "" for none.
-        realm: "" means the realm of the host, or the default one.
-    """
-
-    service: str
-    host: str = ""
-    realm: str = ""
+    service: str  # the first component, for a service such as `nn`, for a person their name
+    host: str = ""  # the second component; "" for none
+    realm: str = ""  # "" means the realm of the host, or the default one
 
     def __str__(self) -> str:
         host = f"/{self.host}" if self.host else ""
@@ -35,11 +29,7 @@ class Principal:
 
 
 def parse_principal(text: str) -> Principal:
-    """Read the name of a principal.
-
-    Raises:
-        ValueError: It is invalid; says what is allowed.
-    """
+    """Read the name of a principal. Raises ValueError: it is invalid; says what is allowed."""
     match = _PRINCIPAL.fullmatch(text)
     if match is None:
         raise ValueError("must be a Kerberos principal such as nncache/_HOST@EXAMPLE.COM")

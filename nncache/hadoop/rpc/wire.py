@@ -88,11 +88,7 @@ class Wire(asyncio.Protocol):
         return self._heard_at
 
     async def wait_ready(self) -> None:
-        """Return when calls may be sent.
-
-        Raises:
-            RpcError: The server refuses, or the connection was lost first.
-        """
+        """Return when calls may be sent. Raises RpcError: the server refuses, or the connection was lost first."""
         await asyncio.shield(self._ready)
         if not self._ready.result():
             raise self._why_ended()

@@ -5,13 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nncache.hadoop.errors import (
-    FramingError,
-    KerberosError,
-    RpcError,
-    RpcLoginError,
-    RpcUnavailableError,
-)
+from nncache.hadoop.errors import FramingError, KerberosError, RpcError, RpcLoginError, RpcUnavailableError
 from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
 from nncache.hadoop.rpc.messages import Reply, Succeeded, encode_call, parse_message
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
@@ -46,12 +40,7 @@ async def connect(
         if tokens is not None:
             chosen = SaslHandshake(address, CLIENT_ID, PROTOCOL, tokens.context)
         return Wire(
-            address,
-            CLIENT_ID,
-            chosen,
-            max_frame_bytes=1000,
-            ping_interval_s=ping_interval_s,
-            tokens=tokens,
+            address, CLIENT_ID, chosen, max_frame_bytes=1000, ping_interval_s=ping_interval_s, tokens=tokens
         )
 
     _, wire = await asyncio.get_running_loop().create_connection(new_wire, host, port)
