@@ -20,7 +20,7 @@ from nncache.hadoop.remote_exception import RemoteException, Verdict
 from nncache.hadoop.rpc.framing import MAX_FRAME_BYTES
 from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
 from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
-from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.sasl import SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.net.addresses import split_address
@@ -275,7 +275,7 @@ class RpcConnection:
         """
         try:
             reply = await self._call_over(
-                wire, VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse
+                wire, VERSION_REQUEST, client.VersionRequest(), client.VersionResponse
             )
             namespace = namespace_of(reply)
             check.admit(namespace)
@@ -317,6 +317,6 @@ class RpcConnection:
         )
 
 
-def namespace_of(reply: namenode.VersionResponse) -> Namespace:
+def namespace_of(reply: client.VersionResponse) -> Namespace:
     """Return the namespace that a reply to `VERSION_REQUEST` names."""
     return Namespace(reply.info.storage_info.cluster_id, reply.info.block_pool_id)
