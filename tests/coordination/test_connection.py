@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,6 +14,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.testbed.ports import PortLease
 from tests.coordination.scripted_zookeeper import Mood, ScriptedZooKeeper
+from tests.hadoop.kerberos.waiting import until
 
 LONG_S = 10.0
 TIMEOUT_S = 30.0
@@ -64,13 +65,6 @@ async def fake_cluster() -> AsyncIterator[FakeCluster]:
         await fake_cluster.connect()
         yield fake_cluster
         await fake_cluster.connection.close()
-
-
-async def until(true: Callable[[], bool]) -> None:
-    """Wait for it to become true."""
-    async with asyncio.timeout(LONG_S):
-        while not true():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.005)
 
 
 async def ask(connection: ZooKeeperConnection) -> None:
