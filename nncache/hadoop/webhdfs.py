@@ -89,11 +89,11 @@ class WebHdfs:
         self._transport = WebHdfsTransport((base_url, *others), timeout_s, identity, web)
 
     async def __aenter__(self) -> Self:
-        await self._transport.open()
+        await self._transport.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._transport.close()
+        await self._transport.__aexit__()
 
     def url(self, op: str, path: str, **parameters: str) -> str:
         """Return the URL of a call, as this user."""
