@@ -92,9 +92,6 @@ class Ancestors(Sequence[str]):
             return Ancestors(self._path, self._ends[index])
         return self._path[: self._ends[index]] or ROOT
 
-    def __repr__(self) -> str:
-        return f"Ancestors({list(self)})"
-
 
 def ancestors(path: str) -> Ancestors:
     """Give every proper ancestor of a canonical path, the nearest first, the root last; none for the root."""

@@ -221,13 +221,6 @@ async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, 
     made(KerberosSettings(ticket_cache=f"{prefix}/no/cache"))
 
 
-def test_nothing_is_no_identity() -> None:
-    """And it is the default; what the NameNodes are may be known all the same, from hdfs-site.xml."""
-    assert not KerberosSettings(namenode_principal="nn/_HOST@R").has_identity
-    assert KerberosSettings(principal="a/_HOST@R", keytab="/k").has_identity
-    assert KerberosSettings(ticket_cache="FILE:/t").has_identity
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
