@@ -4,6 +4,7 @@ import http.client
 import json
 import ssl
 import time
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.readiness import signed_cookie
+from tests.cluster import make_directory, webhdfs
 
 Header = tuple[str, str]
 PREFIX = "/webhdfs/v1"
@@ -59,6 +61,16 @@ def ask_over_tls(address: str, question: Question, context: ssl.SSLContext) -> R
 def namenode_of(cluster: Cluster) -> str:
     """Return the NameNode's HTTP address."""
     return cluster.namenodes[0].http
+
+
+def kept_path(cluster: Cluster) -> str:
+    """Make a directory that only alice may reach, in one that is hers; what lies there is kept by the proxies."""
+    place = f"/kept/{uuid.uuid4().hex[:12]}"
+    make_directory(cluster, "/kept")
+    make_directory(cluster, place, permission="700")
+    webhdfs(cluster, "PUT", f"{place}/d", "MKDIRS")
+    webhdfs(cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    return f"{place}/d"
 
 
 def cookie_of(cluster: Cluster, user: str, *, lives_s: float = 3600.0, namenode: int = 0) -> str:

@@ -30,6 +30,14 @@ def kdc(secured_cluster: Cluster) -> Iterator[Kdc]:
         yield secured_cluster.kdc
 
 
+@pytest.fixture(scope="module")
+def kdc_of_module(secured_cluster: Cluster) -> Iterator[Kdc]:
+    """The same, for as long as the tests of a module run."""
+    assert secured_cluster.kdc is not None
+    with clients_of(secured_cluster.kdc):
+        yield secured_cluster.kdc
+
+
 @pytest.fixture(scope="session")
 def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
     """A proxy on each channel that keeps what GLOBS match; they read the edits with a keytab."""

@@ -20,11 +20,11 @@ from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.errors import StartError
 from nncache.testbed.spec import REALM
-from tests.cluster import make_directory, settle, webhdfs
+from tests.cluster import make_directory, settle
 from tests.kerberos import need_curl, need_gssapi, negotiate
 from tests.patience import HANG_S
 from tests.proxied_cluster import differences
-from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, namenode_of, until_hit
+from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, kept_path, namenode_of, until_hit
 from tests.secured.service import identity_flags, keytab_of, without
 from tests.secured.terminating import Terminating, cookie_by_ticket, secrets_file, termination_flags
 
@@ -43,14 +43,10 @@ def path(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
 
 def prepared(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
     """Return a directory that only alice may reach; what lies in it is kept, and nothing is in doubt about it."""
-    place = f"/kept/{uuid.uuid4().hex[:12]}"
-    make_directory(secured_cluster, "/kept")
-    make_directory(secured_cluster, place, permission="700")
-    webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
-    webhdfs(secured_cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    place = kept_path(secured_cluster)
     settle(secured_cluster, proxy)  # a late event would forget what is kept
-    until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)))
-    return f"{place}/d"
+    until_hit(proxy, Question(place, headers=(("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)))
+    return place
 
 
 @pytest.fixture(params=["direct", "zookeeper"])

@@ -35,14 +35,9 @@ class Initiator:
     """One context with one server; its steps run in a thread. `nncache.hadoop.rpc.wire` and SPNEGO use it."""
 
     def __init__(self, context: GssContext, threads: KdcThreads, due: float) -> None:
-        self._context = context
+        self.context = context  # protects data once it is complete
         self._threads = threads
         self._due = due  # loop time by which the KDC must have answered
-
-    @property
-    def context(self) -> GssContext:
-        """The context itself, to protect data with once it is complete."""
-        return self._context
 
     def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
         """Return a future of the next token; it fails with KerberosError."""
@@ -58,7 +53,7 @@ class Initiator:
 
     def _step(self, server: Principal, challenge: bytes | None, timeout_s: float) -> "asyncio.Future[bytes]":
         return self._threads.call(
-            partial(self._context.step, server, challenge),
+            partial(self.context.step, server, challenge),
             timeout_s=timeout_s,
             what=f"no Kerberos context with {server}",
         )

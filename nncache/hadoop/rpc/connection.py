@@ -97,8 +97,8 @@ class RpcConnection:
         self._wire: Wire | None = None  # the newest; perhaps not usable any more
         self._namespace: Namespace | None = None  # what that wire's server said; None without a check
         self._connecting = asyncio.Lock()  # held by the one who connects
-        self._connection_id = 0
-        self._attempts = 0  # to connect, with those that failed
+        self.connection_id = 0  # counts the connections that were made
+        self.attempts = 0  # counts those to connect, with those that failed
         self._failed_attempt = 0  # the newest attempt that failed, by its number
         self._failure = ""  # how it failed; not the error itself, whose traceback leads back here
         self._failure_kind: type[RpcUnavailableError] = RpcUnavailableError
@@ -106,19 +106,9 @@ class RpcConnection:
         self._is_closed = False
 
     @property
-    def connection_id(self) -> int:
-        """Counts the connections that were made; 0 before the first."""
-        return self._connection_id
-
-    @property
-    def attempts(self) -> int:
-        """Counts the attempts to connect, with those that failed."""
-        return self._attempts
-
-    @property
     def is_login_failing(self) -> bool:
         """Whether the last attempt to connect failed because of who asks, or is asked."""
-        return self._failed_attempt == self._attempts and issubclass(self._failure_kind, RpcLoginError)
+        return self._failed_attempt == self.attempts and issubclass(self._failure_kind, RpcLoginError)
 
     async def call(
         self, method: Method, request: Message, result: type[MessageT], timeout_s: float
@@ -206,7 +196,7 @@ class RpcConnection:
     async def _usable_wire(self) -> Wire:
         if (wire := self._admitted_wire()) is not None:
             return wire
-        attempts_before = self._attempts
+        attempts_before = self.attempts
         async with self._connecting:
             if (wire := self._admitted_wire()) is not None:
                 return wire
@@ -233,7 +223,7 @@ class RpcConnection:
     async def _open_wire(self) -> Wire:
         if self._is_closed:
             raise RpcUnavailableError(f"{self.address}: this client is closed", is_sent=False)
-        self._attempts += 1
+        self.attempts += 1
         host, port = split_address(self.address)
         loop = asyncio.get_running_loop()
         initiator = await self._initiator()
@@ -243,7 +233,7 @@ class RpcConnection:
             raise self._failed(
                 RpcUnavailableError(f"{self.address}: cannot connect: {exc}", is_sent=False)
             ) from exc
-        self._connection_id += 1
+        self.connection_id += 1
         try:
             await wire.wait_ready()
             if self._check is not None:
@@ -289,7 +279,7 @@ class RpcConnection:
 
     def _failed(self, failure: RpcUnavailableError) -> RpcUnavailableError:
         """Keep how an attempt failed for those who wait for it."""
-        self._failed_attempt = self._attempts
+        self._failed_attempt = self.attempts
         self._failure = str(failure)
         self._failure_kind = type(failure)
         return failure

@@ -75,17 +75,12 @@ class Wire(asyncio.Protocol):
         self._lost: asyncio.Future[None] = self._loop.create_future()  # the transport is gone
         self._end: RpcError | None = None  # why no call can be sent any more; never raised itself (I4)
         self._is_retired = False
-        self._heard_at = self._loop.time()  # when bytes last arrived
+        self.heard_at = self._loop.time()  # loop time at which bytes last arrived, or the wire was made
 
     @property
     def is_usable(self) -> bool:
         """Whether a new call may be sent."""
         return self._end is None and not self._is_retired
-
-    @property
-    def heard_at(self) -> float:
-        """Loop time at which bytes last arrived, or the wire was made."""
-        return self._heard_at
 
     async def wait_ready(self) -> None:
         """Return when calls may be sent. Raises RpcError: the server refuses, or the connection was lost first."""
@@ -145,7 +140,7 @@ class Wire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Settle the calls whose replies are complete."""
-        self._heard_at = self._loop.time()
+        self.heard_at = self._loop.time()
         self._splitter.receive(data)
         self._take_frames()
 

@@ -15,14 +15,11 @@ SASL = -33 % 2**32
 
 @dataclass(slots=True)
 class SaslServer:
-    """What it offers, and what it has seen.
-
-    Attributes:
-        cut: how what one reply consists of is cut into pieces, each under a protection of its own.
-    """
+    """What it offers, and what it has seen."""
 
     mask: int = 4
     cut: Callable[[bytes], list[bytes]] = lambda frames: [frames]
+    """How what one reply consists of is cut into pieces, each under a protection of its own."""
     body: bytes = client.GetFileInfoResponse().SerializeToString()  # of each reply
     address: str = ""
     calls: list[int] = field(default_factory=list)
