@@ -30,7 +30,6 @@ ON_THE_CLUSTER = (
     "tests/hadoop/kerberos/",  # a KDC starts at once
     "tests/hadoop/rpc/test_namenode.py",
     "tests/hadoop/rpc/test_namespace_calls.py",
-    "tests/hadoop/rpc/test_wire.py",
     "tests/hadoop/test_jmx.py",
     "tests/hadoop/test_webhdfs.py",
     "tests/invalidation/filters/test_hdfs_bulk.py",
