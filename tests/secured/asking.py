@@ -63,14 +63,20 @@ def namenode_of(cluster: Cluster) -> str:
     return cluster.namenodes[0].http
 
 
-def kept_path(cluster: Cluster) -> str:
-    """Make a directory that only alice may reach, in one that is hers; what lies there is kept by the proxies."""
+def kept_place(cluster: Cluster, permission: str = "700") -> str:
+    """Make a directory of alice's, and of the group in which bob is as well; what lies in it is kept by the proxies."""
     place = f"/kept/{uuid.uuid4().hex[:12]}"
     make_directory(cluster, "/kept")
-    make_directory(cluster, place, permission="700")
-    webhdfs(cluster, "PUT", f"{place}/d", "MKDIRS")
+    make_directory(cluster, place, permission=permission)
     webhdfs(cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
-    return f"{place}/d"
+    return place
+
+
+def kept_path(cluster: Cluster) -> str:
+    """Make a directory in one that only alice may reach."""
+    path = f"{kept_place(cluster)}/d"
+    webhdfs(cluster, "PUT", path, "MKDIRS")
+    return path
 
 
 def cookie_of(cluster: Cluster, user: str, *, lives_s: float = 3600.0, namenode: int = 0) -> str:
