@@ -60,8 +60,7 @@ class ZooKeeperConnection:
     ) -> None:
         """Prepare one; with a `login` each client logs in with it.
 
-        Raises:
-            SettingError: a file for TLS cannot be used.
+        Raises SettingError: a file for TLS cannot be used.
         """
         self.timeout_s = settings.zookeeper_session_timeout_s
         self.name = f"ZooKeeper at {', '.join(settings.zookeeper)}"

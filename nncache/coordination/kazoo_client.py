@@ -158,8 +158,7 @@ class Client:
         The reply is None if the connection was lost under it; mostly kazoo gets to say so itself (ConnectionLoss).
         A future that is cancelled drops the reply.
 
-        Raises:
-            ConnectionLostError: there is no connection; nothing was sent.
+        Raises ConnectionLostError: there is no connection; nothing was sent.
         """
         await self._slots.acquire()
         if not (self._is_connected and self._kazoo.connected):

@@ -114,8 +114,7 @@ class Session:
     async def children(self, path: str, watcher: Watcher | None = None) -> tuple[str, ...]:
         """Return the names of the children, in no order; with a watcher, set a watch on them.
 
-        Raises:
-            NoNodeError, NotAllowedError: and no watch is set.
+        Raises NoNodeError, NotAllowedError: and no watch is set.
         """
         return tuple(await self._call(path, lambda kazoo: kazoo.get_children_async(path, watcher)))
 

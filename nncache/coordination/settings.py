@@ -14,8 +14,7 @@ _ROOT = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 class ZooKeeperSettings:
     """One ZooKeeper ensemble, and the place in its tree.
 
-    Raises:
-        SettingError: a value is outside what its key allows.
+    Raises SettingError: a value is outside what its key allows.
     """
 
     zookeeper: tuple[str, ...] = field(

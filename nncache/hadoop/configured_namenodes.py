@@ -64,8 +64,7 @@ class ConfiguredNameNodes:
 def configured_nameservice(values: Values) -> str:
     """Return the nameservice that the clients of this configuration use.
 
-    Raises:
-        SettingError: it says several, and not which.
+    Raises SettingError: it says several, and not which.
     """
     nameservices = values.names("dfs.nameservices")
     if not nameservices:
@@ -89,8 +88,7 @@ def configured_namenodes(
 
     With `tls` their HTTPS addresses are wanted, with False those of plain HTTP; None: HTTPS where there is no other.
 
-    Raises:
-        SettingError: the configuration does not say, or says that they do not serve what is wanted.
+    Raises SettingError: the configuration does not say, or says that they do not serve what is wanted.
     """
     is_tls = _with_tls(values, wanted=tls)
     known = values.names("dfs.nameservices")

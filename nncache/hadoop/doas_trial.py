@@ -49,8 +49,7 @@ class Trial:
 async def try_doas(session: aiohttp.ClientSession, address: str, web: NameNodeWeb) -> Trial | None:
     """Try it with a session that logs in; None: the NameNode does not say.
 
-    Raises:
-        aiohttp.ClientError, OSError: it does not answer; KerberosError: there is no login.
+    Raises aiohttp.ClientError, OSError: it does not answer; KerberosError: there is no login.
     """
     base = web.url(address)
     own = _home_of(await _got(session, base + _HOME, web))

@@ -27,8 +27,7 @@ def encode_event(event: Event) -> dict[str, Any]:
 def decode_event(value: Mapping[str, object]) -> Event:
     """Read what `encode_event` gave. Unknown keys are ignored, unknown kinds are not.
 
-    Raises:
-        EventJsonError: see the class.
+    Raises EventJsonError: see the class.
     """
     try:
         event: Event = msgspec.convert(value, Event)

@@ -63,8 +63,7 @@ _MISSING_END: Final = '"}}'
 def parse_file_status(body: bytes) -> FileStatus:
     """Read the body of a 200 reply to GETFILESTATUS. Unknown keys are ignored.
 
-    Raises:
-        MalformedReplyError: it is not a file status.
+    Raises MalformedReplyError: it is not a file status.
     """
     try:
         return _DECODER.decode(body).status

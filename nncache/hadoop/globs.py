@@ -111,8 +111,7 @@ class GlobSet:
 
         Growing costs what the others cost. What was asked of the set before is worked out again.
 
-        Raises:
-            GlobError: a text is no glob; nothing was changed.
+        Raises GlobError: a text is no glob; nothing was changed.
         """
         if not self._globs.items() <= globs.items():
             return GlobSet(globs, max_steps=self._max_steps)

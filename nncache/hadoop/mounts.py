@@ -29,8 +29,7 @@ class MountTable:
     def __init__(self, mounts: Mapping[str, str]) -> None:
         """Take canonical mount points, each with the name of its namespace.
 
-        Raises:
-            SettingError: they are none, or do not fit together; says what would be right.
+        Raises SettingError: they are none, or do not fit together; says what would be right.
         """
         if not mounts:
             raise SettingError(

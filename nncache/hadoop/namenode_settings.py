@@ -108,8 +108,7 @@ class NameNodeSettings:
 class NameNodeTlsSettings:
     """Whether the NameNodes' web servers are asked over HTTPS, and whose certificates are believed.
 
-    Raises:
-        SettingError: The keys do not fit together.
+    Raises SettingError: the keys do not fit together.
     """
 
     namenode_tls: bool = field(
@@ -138,8 +137,7 @@ class NameNodeTlsSettings:
 class WebHdfsSettings:
     """The NameNodes of one nameservice for a command that asks them over WebHDFS alone, as one user.
 
-    Raises:
-        SettingError: The first value that cannot work.
+    Raises SettingError: the first value that cannot work.
     """
 
     namenode_http: tuple[str, ...] = field(default=("127.0.0.1:9870",), metadata=_ABOUT_HTTP)

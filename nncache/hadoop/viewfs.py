@@ -22,8 +22,7 @@ _INSTEAD: Final = "; else write [mounts] into the settings file"
 def viewfs_mounts(values: Values) -> dict[str, str]:
     """Return the nameservices of the mount table of `fs.defaultFS`, by mount point; none if that is no ViewFs.
 
-    Raises:
-        SettingError: the table has a link that a proxy cannot follow; names its property, and what to do.
+    Raises SettingError: the table has a link that a proxy cannot follow; names its property, and what to do.
     """
     default = urlsplit(values.get("fs.defaultFS") or "")
     if default.scheme != "viewfs":

@@ -57,8 +57,7 @@ def see_installed() -> None:
 def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> KerberosTicket:
     """Get a ticket with the key in a keytab, and keep it in this credential cache. Asks the KDC.
 
-    Raises:
-        KerberosError: There is none; says what to do.
+    Raises KerberosError: there is none; says what to do.
     """
     try:
         return _ticket(principal, {"client_keytab": keytab, "ccache": cache})
@@ -106,8 +105,7 @@ def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
 
     A token that needs a second step, or has come before, is refused. `Accepted.service` is still to be looked at.
 
-    Raises:
-        KerberosError: gssapi is not installed.
+    Raises KerberosError: gssapi is not installed.
     """
     gssapi = _gssapi()
     error = gssapi.exceptions.GSSError
@@ -126,8 +124,7 @@ def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
 def see_key(service: Principal, keytab: str) -> None:
     """Return if the keytab holds a key of this principal. Asks no KDC.
 
-    Raises:
-        KerberosError: It does not, or it is no keytab.
+    Raises KerberosError: it does not, or it is no keytab.
     """
     gssapi = _gssapi()
     try:
@@ -153,8 +150,7 @@ class GssContext:
     def step(self, server: Principal, challenge: bytes | None) -> bytes:
         """Return the next token for this server; empty where it needs none. `challenge` is what it said last.
 
-        Raises:
-            KerberosError: The KDC gives no ticket for the server, or the server's token is not right.
+        Raises KerberosError: the KDC gives no ticket for the server, or the server's token is not right.
         """
         gssapi = _gssapi()
         with _explained(f"no Kerberos context with {server}"):
@@ -188,8 +184,7 @@ class GssContext:
     def unwrap(self, data: bytes, *, is_encrypted: bool) -> bytes:
         """Return what the server has wrapped.
 
-        Raises:
-            KerberosError: It is not from that server, or out of order, or not encrypted where it must be.
+        Raises KerberosError: it is not from that server, or out of order, or not encrypted where it must be.
         """
         with _explained("the Kerberos context does not accept what the server sent"):
             unwrapped = self._context.unwrap(data)

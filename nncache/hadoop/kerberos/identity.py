@@ -71,8 +71,7 @@ class Negotiation:
     async def see_proven(self, fields: Iterable[str]) -> None:
         """Return if one of these WWW-Authenticate fields holds the server's own token.
 
-        Raises:
-            KerberosError: None does, or it was not made with the key of that server.
+        Raises KerberosError: none does, or it was not made with the key of that server.
         """
         tokens = [field.strip() for field in fields]
         tokens = [field for field in tokens if field.lower().startswith(_NEGOTIATE.lower())]
@@ -113,8 +112,7 @@ class KerberosIdentity:
     async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Initiator:
         """Return what begins a context with some server. The KDC has `timeout_s` for all that it is asked.
 
-        Raises:
-            KerberosError: There is no valid ticket.
+        Raises KerberosError: there is no valid ticket.
         """
         due = asyncio.get_running_loop().time() + timeout_s
         ticket = await self._tickets.get(timeout_s)
@@ -123,8 +121,7 @@ class KerberosIdentity:
     async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
         """Begin a login at the web server on this host, which must prove its name.
 
-        Raises:
-            KerberosError: There is no ticket for that server.
+        Raises KerberosError: there is no ticket for that server.
         """
         initiator = await self.initiator(Mechanism.SPNEGO, timeout_s)
         server = Principal("HTTP", host.strip("[]").lower())
@@ -150,8 +147,7 @@ class KerberosIdentity:
 def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> KerberosIdentity | None:
     """Return the identity that the settings name; None where they name none.
 
-    Raises:
-        SettingError: The keytab cannot be used, or gssapi is not installed.
+    Raises SettingError: the keytab cannot be used, or gssapi is not installed.
     """
     if not settings.has_identity:
         return None

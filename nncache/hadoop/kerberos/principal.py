@@ -51,8 +51,7 @@ def expected_server(configured: Principal | None, address_host: str, said: Princ
     stands for the host of the same name in any domain. An IP address names no host: there the server's word for it
     counts, and the configured service and realm.
 
-    Raises:
-        ValueError: The server is another one than was configured.
+    Raises ValueError: the server is another one than was configured.
     """
     if configured is None:
         return said

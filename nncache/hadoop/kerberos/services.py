@@ -15,8 +15,7 @@ THE_KEYS = "the keys of spnego_principal, a keytab"
 def services_of(texts: Iterable[str]) -> tuple[Principal, ...]:
     """Return principals in full, with `_HOST` and the realm filled in.
 
-    Raises:
-        KerberosError: krb5.conf names no default realm.
+    Raises KerberosError: krb5.conf names no default realm.
     """
     realm, host = default_realm(), socket.getfqdn()
     named = (on_host(parse_principal(text), host) for text in texts)

@@ -260,8 +260,7 @@ class RpcConnection:
     async def _compared(self, wire: Wire, check: NamespaceCheck) -> Namespace:
         """Return which namespace is at the other end of a new wire, once the check has admitted it.
 
-        Raises:
-            RpcUnavailableError: It has not, or the server does not say.
+        Raises RpcUnavailableError: it has not, or the server does not say.
         """
         try:
             reply = await self._call_over(

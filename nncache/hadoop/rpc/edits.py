@@ -42,8 +42,7 @@ _XATTR_NAMESPACES: Final = dict(enumerate(XAttrNamespace))
 def decode_edits(reply: pb.EventsList) -> EditsPage:
     """Return the events of a page.
 
-    Raises:
-        MalformedReplyError: Some event cannot be read, or is of a kind that is not known here.
+    Raises MalformedReplyError: some event cannot be read, or is of a kind that is not known here.
     """
     try:
         batches = tuple(

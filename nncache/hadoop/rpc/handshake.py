@@ -56,8 +56,7 @@ class Handshake(Protocol):
     def receive(self, frame: bytes) -> bytes | TokenRequest:
         """Take a frame of the server and return the frames that answer it, or what is needed for that.
 
-        Raises:
-            RpcError: The server refuses, or says what cannot be understood.
+        Raises RpcError: the server refuses, or says what cannot be understood.
         """
 
     def answer(self, token: bytes) -> bytes:

@@ -117,8 +117,7 @@ def _refused(header: pb.RpcResponseHeader) -> Refused:
 def parse_message(kind: type[MessageT], encoded: bytes) -> MessageT:
     """Read a serialised message of this kind.
 
-    Raises:
-        FramingError: These bytes are no such message, or a field that it must have is not there.
+    Raises FramingError: these bytes are no such message, or a field that it must have is not there.
     """
     message = kind()
     try:

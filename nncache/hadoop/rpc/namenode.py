@@ -75,8 +75,7 @@ class NameNodeRpc:
     async def confirm_namespace(self) -> None:
         """See to it that there is a connection to the namespace that the HTTP address serves.
 
-        Raises:
-            WrongAddressError: The RPC address leads to another one.
+        Raises WrongAddressError: the RPC address leads to another one.
         """
         await self._connection.confirm_namespace(self._timeout_s)
 
@@ -113,8 +112,7 @@ class NameNodeRpc:
     async def is_file_closed(self, path: str) -> bool:
         """Tell whether no client has this file open for writing; leaves its access time alone.
 
-        Raises:
-            RemoteCallError: Also with verdict FILE_NOT_FOUND, for a directory as well as for a missing path.
+        Raises RemoteCallError: also with verdict FILE_NOT_FOUND, for a directory as well as for a missing path.
         """
         reply = await self._call(
             _IS_FILE_CLOSED, client.IsFileClosedRequest(src=path), client.IsFileClosedResponse

@@ -160,8 +160,7 @@ class NamespaceCalls:
 def status_of(status: client.HdfsFileStatus) -> FileStatus:
     """Return a status in the form of WebHDFS; without the optional keys, which are not read here.
 
-    Raises:
-        MalformedReplyError: it holds an unknown type, or a name that is not UTF-8.
+    Raises MalformedReplyError: it holds an unknown type, or a name that is not UTF-8.
     """
     try:
         return FileStatus(

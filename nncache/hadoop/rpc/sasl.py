@@ -220,8 +220,7 @@ class ContextProtection:
     def wrap(self, frames: bytes) -> bytes:
         """Return the frame that carries these frames.
 
-        Raises:
-            RpcLoginError: The context does not protect them, such as when it has expired.
+        Raises RpcLoginError: the context does not protect them, such as when it has expired.
         """
         try:
             token = self._context.wrap(frames, encrypts=self._encrypts)
