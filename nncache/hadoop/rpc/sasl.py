@@ -14,10 +14,11 @@ Sans-I/O. Source: org.apache.hadoop.security.{SaslRpcClient,SaslRpcServer} and o
 """
 
 from enum import Enum, IntFlag
-from typing import Final, Protocol
+from typing import Final
 
 from nncache.hadoop.errors import FramingError, KerberosError, OtherServerError, RpcLoginError
 from nncache.hadoop.kerberos.advice import with_advice
+from nncache.hadoop.kerberos.gss import GssContext
 from nncache.hadoop.kerberos.principal import Principal, expected_server
 from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Protection, SimpleHandshake, TokenRequest
 from nncache.hadoop.rpc.messages import Refused, encode_context, encode_sasl, parse_sasl
@@ -36,22 +37,6 @@ class Qop(IntFlag):
     AUTHENTICATION = 1
     INTEGRITY = 2
     PRIVACY = 4
-
-
-class GssContext(Protocol):
-    """`nncache.hadoop.kerberos.gss.GssContext` has this shape. Nothing here asks the KDC."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether both sides have shown who they are."""
-
-    def wrap(self, data: bytes, *, encrypts: bool) -> bytes:
-        """Return the data under the context. Raises KerberosError."""
-        ...
-
-    def unwrap(self, data: bytes, *, is_encrypted: bool) -> bytes:
-        """Return what the server has wrapped. Raises KerberosError."""
-        ...
 
 
 class _State(Enum):

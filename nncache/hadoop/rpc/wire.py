@@ -6,7 +6,7 @@ a thread, frames that arrive lie in the splitter.
 """
 
 import asyncio
-from typing import Protocol, cast
+from typing import cast
 
 from nncache.hadoop.errors import (
     FramingError,
@@ -16,7 +16,7 @@ from nncache.hadoop.errors import (
     RpcLoginError,
     RpcUnavailableError,
 )
-from nncache.hadoop.kerberos.principal import Principal
+from nncache.hadoop.kerberos.identity import Initiator
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
 from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Handshake, TokenRequest
 from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
@@ -25,14 +25,6 @@ from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 SIMPLE_ADVICE = (
     "a secured cluster wants Kerberos: give this service an identity with --principal and --keytab"
 )
-
-
-class TokenSource(Protocol):
-    """`nncache.hadoop.kerberos.identity.Initiator` has this shape."""
-
-    def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
-        """Return a future of the next token for this server; it fails with KerberosError."""
-        ...
 
 
 class Wire(asyncio.Protocol):
@@ -54,7 +46,7 @@ class Wire(asyncio.Protocol):
         *,
         max_frame_bytes: int,
         ping_interval_s: float,
-        tokens: TokenSource | None = None,
+        tokens: Initiator | None = None,
     ) -> None:
         """Carry calls; `tokens` answers what the handshake asks of Kerberos."""
         self._loop = asyncio.get_running_loop()
