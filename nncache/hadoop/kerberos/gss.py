@@ -7,12 +7,12 @@ a new one is made for each new ticket; `step` may return after a refusal, and ra
 """
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.advice import with_advice
@@ -205,17 +205,6 @@ def _mechanism(gssapi: ModuleType, mechanism: Mechanism) -> object:
     return gssapi.OID.from_int_seq(_SPNEGO)
 
 
-class _GssError(Protocol):
-    """gssapi.exceptions.GSSError."""
-
-    maj_code: int
-    min_code: int
-
-    def get_all_statuses(self, code: int, is_maj: bool) -> Sequence[str]:  # noqa: FBT001 - gssapi's own
-        """Return the texts of a code."""
-        ...
-
-
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
     """Have an error of GSS-API say what could not be done and what to do."""
@@ -227,7 +216,7 @@ def _explained(what: str) -> Iterator[None]:
         raise kind(f"{what}: {with_advice(said)}") from None
 
 
-def _said(exc: _GssError) -> str:
+def _said(exc: Any) -> str:  # noqa: ANN401 - gssapi.exceptions.GSSError, which has no types
     """Return the mechanism's words; the general ones say "Unspecified GSS failure" to nearly everything."""
     silence = {"Success", "Unknown error"}
     words = [text for text in exc.get_all_statuses(exc.min_code, is_maj=False) if text not in silence]

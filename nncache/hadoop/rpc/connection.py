@@ -18,10 +18,10 @@ from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import RemoteException, Verdict
 from nncache.hadoop.rpc.framing import MAX_FRAME_BYTES
-from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
+from nncache.hadoop.rpc.handshake import SimpleHandshake
 from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
-from nncache.hadoop.rpc.sasl import SaslHandshake
+from nncache.hadoop.rpc.sasl import Handshake, SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.net.addresses import split_address
 from nncache.net.answer_timeout import answer_timeout

@@ -18,9 +18,10 @@ from nncache.hadoop.errors import (
 )
 from nncache.hadoop.kerberos.identity import Initiator
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
-from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Handshake, TokenRequest
+from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, TokenRequest
 from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.rpc.sasl import Handshake
 
 SIMPLE_ADVICE = (
     "a secured cluster wants Kerberos: give this service an identity with --principal and --keytab"

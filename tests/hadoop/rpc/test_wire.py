@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from nncache.hadoop.errors import FramingError, KerberosError, RpcError, RpcLoginError, RpcUnavailableError
-from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
+from nncache.hadoop.rpc.handshake import SimpleHandshake
 from nncache.hadoop.rpc.messages import Reply, Succeeded, encode_call
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
-from nncache.hadoop.rpc.sasl import SaslHandshake
+from nncache.hadoop.rpc.sasl import Handshake, SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.net.addresses import split_address
 from tests.hadoop.kerberos.waiting import until
