@@ -30,9 +30,14 @@ from tests.secured.asking import Question, ask, cookie_of
 from tests.secured.service import NAMENODES, SERVICE, identity_flags, keytab_of, without
 
 
+@pytest.fixture(autouse=True)
+def gssapi() -> None:
+    """Each of these tests needs it."""
+    need_gssapi()
+
+
 def identity(kdc: Kdc, principal: str = "nncache/localhost", keytab: str = "nncache") -> KerberosIdentity:
     """Return an identity of one of the cluster's principals."""
-    need_gssapi()
     settings = KerberosSettings(
         principal=f"{principal}@{REALM}", keytab=keytab_of(kdc, keytab), namenode_principal=NAMENODES
     )
@@ -168,7 +173,6 @@ def log_says(daemon: Proxy | Publisher, text: str) -> Callable[[], bool]:
 
 def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc: Kdc) -> None:
     """It starts with a silent KDC, forwards meanwhile, says what to do, and opens its gate when the KDC is back."""
-    need_gssapi()
     kdc.process.pause()
     try:
         with Proxy(*identity_flags(secured_cluster, kdc), "--glob", "/no/*") as proxy:
@@ -185,7 +189,6 @@ def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc:
 
 def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kdc: Kdc) -> None:
     """An open connection goes on; a new one has no ticket: calls are forwarded until the KDC is back."""
-    need_gssapi()
     kdc.add("nncache/short")
     kdc._kadmin('modprinc -maxlife "6 seconds" nncache/short')  # noqa: SLF001 - of this test alone
     kdc.keytab("short", "nncache/short")
@@ -218,7 +221,6 @@ def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kd
 
 def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The KDC has another key: the log says so, calls are forwarded, and the new keytab opens the gate."""
-    need_gssapi()
     kdc.add("rolled/localhost")
     kdc.keytab("rolled", "rolled/localhost")
     kdc.change_key("rolled/localhost")
@@ -236,7 +238,6 @@ def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kd
 
 def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: Kdc) -> None:
     """Named with what to do; it recovers when the principal is made."""
-    need_gssapi()
     kdc.add("late/localhost")
     kdc.keytab("late", "late/localhost")
     kdc._kadmin("delprinc -force late/localhost")  # noqa: SLF001 - of this test alone
@@ -252,7 +253,6 @@ def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: K
 
 async def test_an_expired_ticket_is_logged_and_a_new_one_used(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The cache is another program's, such as k5start's."""
-    need_gssapi()
     cache = kdc.kinit("alice", lifetime_s=1, ccache=kdc.directory / "tickets" / "short")
     made = identity_of(KerberosSettings(ticket_cache=f"FILE:{cache}"), time.monotonic)
     assert made is not None
@@ -267,7 +267,6 @@ async def test_an_expired_ticket_is_logged_and_a_new_one_used(secured_cluster: C
 
 def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The publisher reads filters over WebHDFS and edits over RPC, as its principal."""
-    need_gssapi()
     assert secured_cluster.zookeeper is not None
     where = (
         "--zookeeper",
@@ -285,7 +284,6 @@ def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kd
 
 def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
     """With the mode to set."""
-    need_gssapi()
     file = kdc.keytab("open", "alice")
     os.chmod(file, 0o640)  # noqa: PTH101 - the mode that is wrong
     settings = KerberosSettings(principal=f"alice@{REALM}", keytab=str(file))
@@ -296,7 +294,6 @@ def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
 
 def test_filters_are_made_on_the_command_line(secured_cluster: Cluster, kdc: Kdc) -> None:
     """As the principal, who is their owner; without a ticket HDFS is not even asked."""
-    need_gssapi()
     http, where = node_of(secured_cluster).http, ("--filters-path", "/filters/commanded")
     given = ("--namenode-http", http, *where)
     mine = ("--principal", SERVICE, "--keytab", keytab_of(kdc, "nncache"))
