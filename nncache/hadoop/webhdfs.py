@@ -165,10 +165,6 @@ class WebHdfs:
         """Write to the end of a file (APPEND, in two steps) and close it."""
         await self._redirected("POST", "APPEND", path, data)
 
-    async def truncate(self, path: str, length: int) -> bool:
-        """Cut a file to this length; False while the last block is still being cut."""
-        return _truth(await self._call("POST", "TRUNCATE", path, newlength=str(length)))
-
     async def delete(self, path: str, *, recursive: bool = False) -> bool:
         """Delete a path; False if there is none."""
         return _truth(await self._call("DELETE", "DELETE", path, recursive=str(recursive).lower()))
