@@ -31,6 +31,6 @@ def decode_event(value: Mapping[str, object]) -> Event:
     """
     try:
         event: Event = msgspec.convert(value, Event)
-    except msgspec.ValidationError as exc:
+    except (msgspec.ValidationError, UnicodeEncodeError) as exc:  # the second: of a key that is no UTF-8
         raise EventJsonError(f"not an event: {exc}") from exc
     return event

@@ -119,6 +119,7 @@ _XATTRS = {"type": "METADATA", "path": "/a", "metadataType": "XATTRS"}
         ({"type": "unlink", "path": "/a"}, "'unlink'"),
         ({"type": ["UNLINK"], "path": "/a"}, r"\$\.type"),
         ({"type": "UNLINK"}, "`path`"),
+        ({"type": "UNLINK", "path": "/a", "\ud800": 1}, "surrogates"),
         ({"type": "UNLINK", "path": None}, r"\$\.path"),
         ({"type": "UNLINK", "path": "/a", "timestamp": "7"}, r"\$\.timestamp"),
         ({"type": "UNLINK", "path": "/a", "timestamp": 1 << 63}, r"\$\.timestamp"),
