@@ -29,9 +29,7 @@ ON_THE_CLUSTER = (
     "tests/clients/",
     "tests/hadoop/kerberos/",  # a KDC starts at once
     "tests/hadoop/rpc/test_namenode.py",
-    "tests/hadoop/rpc/test_namespace_edits.py",
-    "tests/hadoop/rpc/test_namespace_reads.py",
-    "tests/hadoop/rpc/test_wire.py",
+    "tests/hadoop/rpc/test_namespace_calls.py",
     "tests/hadoop/test_jmx.py",
     "tests/hadoop/test_webhdfs.py",
     "tests/invalidation/filters/test_hdfs_bulk.py",

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from nncache.hadoop.rpc.namespace_edits import NamespaceEdits
+from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.hadoop.webhdfs import WebHdfs
 
 DEPTH: Final = 20
@@ -40,7 +40,7 @@ def main(
     async def run() -> None:
         async with WebHdfs(f"http://{http}", user) as hdfs:
             address, check = await hdfs.rpc_side()
-            edits = NamespaceEdits(address, user, check, timeout_s=TIMEOUT_S)
+            edits = NamespaceCalls(address, user, check, timeout_s=TIMEOUT_S)
             await edits.connect()
 
             async def note(number: int) -> None:

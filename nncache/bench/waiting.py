@@ -42,7 +42,7 @@ from nncache.bench.servers.counters import AGE_S, beans, file_calls, use_of
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.wrk import let_open
-from nncache.hadoop.rpc.namespace_edits import NamespaceEdits
+from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.testbed import Cluster
 
 MAX_P99_S: Final = 1.0
@@ -313,7 +313,7 @@ async def make(hadoop: Cluster, series: Series) -> list[float]:
     acked = [0.0] * series.paths
     async with hdfs_of(hadoop) as hdfs:
         address, check = await hdfs.rpc_side()
-    edits = NamespaceEdits(address, hadoop.superuser, check, timeout_s=_RPC_TIMEOUT_S)
+    edits = NamespaceCalls(address, hadoop.superuser, check, timeout_s=_RPC_TIMEOUT_S)
     try:
         await edits.connect()
 

@@ -37,17 +37,11 @@ _LETTERS: Final[Mapping[str, Right]] = {
 
 @dataclass(frozen=True, slots=True)
 class AclEntry:
-    """What one identity may do with a znode; nothing of it holds for the znode's children.
+    """What one identity may do with a znode; nothing of it holds for the znode's children."""
 
-    Attributes:
-        scheme: `sasl`, `x509`, `digest`, `ip`, `world`; `auth` when a znode is made: all identities of its maker.
-        id: within the scheme, such as `alice@EXAMPLE.COM`.
-        rights: what it allows; DELETE and CREATE are about the znode's children.
-    """
-
-    scheme: str
-    id: str
-    rights: Right
+    scheme: str  # `sasl`, `x509`, `digest`, `ip`, `world`; `auth` when a znode is made: all identities of its maker
+    id: str  # within the scheme, such as `alice@EXAMPLE.COM`
+    rights: Right  # what it allows; DELETE and CREATE are about the znode's children
 
     def __str__(self) -> str:
         letters = "".join(letter for letter, right in _LETTERS.items() if right in self.rights)
@@ -69,11 +63,7 @@ OF_ITS_MAKER: Final[Acl] = (AclEntry("auth", "", ALL),)
 
 
 def parse_acl_entry(text: str) -> AclEntry:
-    """Read one entry.
-
-    Raises:
-        ValueError: It is invalid; says what is allowed.
-    """
+    """Read one entry. Raises ValueError: it is invalid; says what is allowed."""
     scheme, _, rest = text.partition(":")
     id_, _, letters = rest.rpartition(":")
     if not scheme or not id_ or not letters or not set(letters) <= _LETTERS.keys():

@@ -60,8 +60,7 @@ class ZooKeeperConnection:
     ) -> None:
         """Prepare one; with a `login` each client logs in with it.
 
-        Raises:
-            SettingError: a file for TLS cannot be used.
+        Raises SettingError: a file for TLS cannot be used.
         """
         self.timeout_s = settings.zookeeper_session_timeout_s
         self.name = f"ZooKeeper at {', '.join(settings.zookeeper)}"
@@ -126,11 +125,7 @@ class ZooKeeperConnection:
             _log.warning("%scould not close the session with %s in time", self._label, self.name)
 
     def client(self) -> Client:
-        """Return the client, which is connected.
-
-        Raises:
-            ConnectionLostError: there is no connection.
-        """
+        """Return the client, which is connected. Raises ConnectionLostError: there is no connection."""
         if self._client is None or not self.is_connected:
             raise ConnectionLostError(self.complaint)
         return self._client

@@ -3,6 +3,8 @@
 Named after org.apache.zookeeper.KeeperException (ZooKeeper 3.8).
 """
 
+from typing import ClassVar
+
 
 class CoordinationError(Exception):
     """Root of this room's errors. Caught only where a stream's or a publisher's run is supervised."""
@@ -19,45 +21,41 @@ class UnknownCallError(ConnectionLostError):
 class ZnodeError(CoordinationError):
     """The tree is not as the call supposed it; nothing was changed. `path` names the znode."""
 
-    def __init__(self, path: str, what: str) -> None:
-        super().__init__(f"{path}: {what}")
+    what: ClassVar[str]  # of a kind that always says the same
+
+    def __init__(self, path: str, what: str | None = None) -> None:
+        super().__init__(f"{path}: {self.what if what is None else what}")
         self.path = path
 
 
 class NoNodeError(ZnodeError):
     """The znode, or for a creation its parent, is not there."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path, "there is no such znode")
+    what = "there is no such znode"
 
 
 class NodeExistsError(ZnodeError):
     """The znode to be created is there already."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path, "the znode is there already")
+    what = "the znode is there already"
 
 
 class BadVersionError(ZnodeError):
     """Another client has written the znode in between."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path, "the znode was written by another client in between")
+    what = "the znode was written by another client in between"
 
 
 class NotEmptyError(ZnodeError):
     """The znode to be deleted has children."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path, "the znode has children")
+    what = "the znode has children"
 
 
 class NotAllowedError(ZnodeError):
     """ZooKeeper's ACL refuses it to this client; only an administrator can help."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            path,
-            "ZooKeeper's ACL refuses it to this client: see zookeeper_sasl here, and at the publisher zookeeper_acl "
-            "and, for a subscriber, the filter's list",
-        )
+    what = (
+        "ZooKeeper's ACL refuses it to this client: see zookeeper_sasl here, and at the publisher zookeeper_acl "
+        "and, for a subscriber, the filter's list"
+    )

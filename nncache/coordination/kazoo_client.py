@@ -139,10 +139,7 @@ class Client:
             client_id=resume,
             handler=self._handler,
             connection_retry=KazooRetry(
-                max_tries=-1,
-                delay=RETRY_FIRST_S,
-                max_delay=RETRY_MOST_S,
-                sleep_func=self._handler.sleep_func,
+                max_tries=-1, delay=RETRY_FIRST_S, max_delay=RETRY_MOST_S, sleep_func=self._handler.sleep_func
             ),
             logger=KazooLog(lambda text: self._handler.post(self._tell, Attempted(text))),
         )
@@ -161,8 +158,7 @@ class Client:
         The reply is None if the connection was lost under it; mostly kazoo gets to say so itself (ConnectionLoss).
         A future that is cancelled drops the reply.
 
-        Raises:
-            ConnectionLostError: there is no connection; nothing was sent.
+        Raises ConnectionLostError: there is no connection; nothing was sent.
         """
         await self._slots.acquire()
         if not (self._is_connected and self._kazoo.connected):

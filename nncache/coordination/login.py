@@ -31,12 +31,8 @@ class Login(Protocol):
 
 @dataclass(slots=True)
 class Attempt:
-    """The login of one client, in kazoo's thread.
+    """The login of one client, in kazoo's thread."""
 
-    Attributes:
-        on_success: called when the server has let it in, each time that the client connects.
-        failure: why it failed, as far as this side knows; else the server has just closed the connection.
-    """
-
-    on_success: Callable[[], None]
+    on_success: Callable[[], None]  # called when the server has let it in, each time that the client connects
+    # Why it failed, as far as this side knows; else the server has just closed the connection.
     failure: str = ""

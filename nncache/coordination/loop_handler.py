@@ -140,8 +140,7 @@ class LoopHandler:
     ) -> tuple[list[socket.socket], list[socket.socket], list[socket.socket]]:
         """Wait until one of the sockets is ready, as `select.select` does.
 
-        Raises:
-            KazooTimeoutError: `interrupt` was called.
+        Raises KazooTimeoutError: `interrupt` was called.
         """
         if self._is_in_handshake and timeout is not None:
             timeout = min(timeout, self._handshake_s)
@@ -174,8 +173,7 @@ class LoopHandler:
     ) -> socket.socket:
         """Connect to an address of numbers, whose host is called `hostname`; what else kazoo says is about its TLS.
 
-        Raises:
-            OSError: no connection.
+        Raises OSError: no connection.
         """
         self._is_in_handshake = False
         try:
@@ -221,8 +219,7 @@ class LoopHandler:
     def _secured(self, connection: socket.socket, tls: ZooKeeperTls, host: str) -> socket.socket:
         """Make the handshake of TLS with the server of that name.
 
-        Raises:
-            OSError: the server is silent; ssl.SSLError: or it is not believed.
+        Raises OSError: the server is silent; ssl.SSLError: or it is not believed.
         """
         where = f"{host}:{connection.getpeername()[1]}"
         deadline = time.monotonic() + TLS_S

@@ -48,11 +48,7 @@ class MultiRead:
         return bytes(parts + multiheader_struct.pack(-1, True, -1))  # noqa: FBT003 - the same
 
     def deserialize(self, data: bytes, offset: int) -> list[Reply]:
-        """Return the replies, in the order of the paths.
-
-        Raises:
-            ValueError: they are not as many as the paths.
-        """
+        """Return the replies, in the order of the paths. Raises ValueError: they are not as many as the paths."""
         replies: list[Reply] = []
         header, offset = MultiHeader.deserialize(data, offset)
         while not header.done:

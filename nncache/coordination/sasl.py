@@ -64,8 +64,7 @@ class KerberosLogin:
     def begin(self, server: Principal) -> tuple[Initiator, bytes]:
         """Return a context with this server and its first token; blocks, at most for KDC_ANSWER_S or so.
 
-        Raises:
-            KerberosError: There is no ticket for it.
+        Raises KerberosError: there is no ticket for it.
         """
         assert self._loop is not None  # options
         return asyncio.run_coroutine_threadsafe(self._begin(server), self._loop).result(2 * KDC_ANSWER_S)
@@ -156,8 +155,7 @@ class _Digest(DigestMD5Mechanism):  # type: ignore[misc] # pure-sasl ships no ty
 def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> Login | None:
     """Return the login that the settings name; None for none.
 
-    Raises:
-        SettingError: It cannot be: there is no identity, or a file of the password or for TLS cannot be used.
+    Raises SettingError: it cannot be: there is no identity, or a file of the password or for TLS cannot be used.
     """
     tls_of(settings)  # what the first connection would find is said at the start
     match settings.zookeeper_sasl:

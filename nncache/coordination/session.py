@@ -4,11 +4,11 @@ The real thing behind `coordination/zookeeper.py`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias
 
 from kazoo.client import KazooClient
 from kazoo.interfaces import IAsyncResult
@@ -29,9 +29,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.watches import Watcher, WatchHandle, ZnodeWatches
 from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
 
-_T = TypeVar("_T")
 _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
-_Pending: TypeAlias = "asyncio.Future[IAsyncResult | None]"
 
 
 class Session:
@@ -52,14 +50,10 @@ class Session:
         login: Login | None = None,
     ) -> None:
         """Prepare a session; `log_name` tells in the log whose it is, and each connection logs in with `login`."""
-        self._connection = ZooKeeperConnection(
-            settings,
-            clock,
-            log_name=log_name,
-            on_connected=self._on_connected,
-            login=login,
-        )
         self._watches = ZnodeWatches(self)
+        self._connection = ZooKeeperConnection(
+            settings, clock, log_name=log_name, on_connected=self._watches.reconnected, login=login
+        )
         self._counters = SessionStats()
         self._reads_many = True  # until a server, before ZooKeeper 3.6, has no such call
 
@@ -120,8 +114,7 @@ class Session:
     async def children(self, path: str, watcher: Watcher | None = None) -> tuple[str, ...]:
         """Return the names of the children, in no order; with a watcher, set a watch on them.
 
-        Raises:
-            NoNodeError, NotAllowedError: and no watch is set.
+        Raises NoNodeError, NotAllowedError: and no watch is set.
         """
         return tuple(await self._call(path, lambda kazoo: kazoo.get_children_async(path, watcher)))
 
@@ -164,7 +157,7 @@ class Session:
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
         """Return a znode; see WatchedReads."""
-        return translation.znode(path, await self._call(path, partial(_send_get, path, watcher=watcher)))
+        return translation.znode(path, await self._call(path, lambda kazoo: kazoo.get_async(path, watcher)))
 
     async def exists(self, path: str, watcher: Watcher | None) -> bool:
         """Tell whether a znode is there; see WatchedReads."""
@@ -180,16 +173,20 @@ class Session:
         """Make a call and return kazoo's value, in time."""
         self._counters.calls += 1
         try:
-            return self._value(path, await self._in_time(path, self._reply(send)))
+            return self._value(path, await self._reply(path, send))
         except ConnectionLostError:
             self._counters.calls_failed += 1
             raise
 
-    async def _reply(self, send: _Send) -> IAsyncResult | None:
-        return await (await self._begin(send))
-
-    async def _begin(self, send: _Send) -> _Pending:
-        return await self._connection.client().begin(send)
+    async def _reply(self, path: str, send: _Send) -> IAsyncResult | None:
+        timeout_s = self._connection.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await (await self._connection.client().begin(send))
+        except TimeoutError as exc:
+            raise ConnectionLostError(
+                f"{path}: no answer from {self._connection.name} in {timeout_s:g} s"
+            ) from exc
 
     async def _chunk(self, paths: Sequence[str]) -> list[Znode | None]:
         if not self._reads_many:
@@ -215,16 +212,6 @@ class Session:
         except NoNodeError:
             return None
 
-    async def _in_time(self, path: str, answer: Awaitable[_T]) -> _T:
-        timeout_s = self._connection.timeout_s
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await answer
-        except TimeoutError as exc:
-            raise ConnectionLostError(
-                f"{path}: no answer from {self._connection.name} in {timeout_s:g} s"
-            ) from exc
-
     def _value(self, path: str, reply: IAsyncResult | None) -> Any:  # noqa: ANN401 - kazoo has no types
         if reply is None:
             raise ConnectionLostError(
@@ -233,10 +220,3 @@ class Session:
         if reply.exception is not None:
             raise translation.failure(path, reply.exception) from reply.exception
         return reply.value
-
-    def _on_connected(self) -> None:
-        self._watches.reconnected()
-
-
-def _send_get(path: str, kazoo: KazooClient, watcher: Watcher | None = None) -> IAsyncResult:
-    return kazoo.get_async(path, watcher)

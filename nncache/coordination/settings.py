@@ -14,13 +14,11 @@ _ROOT = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 class ZooKeeperSettings:
     """One ZooKeeper ensemble, and the place in its tree.
 
-    Raises:
-        SettingError: a value is outside what its key allows.
+    Raises SettingError: a value is outside what its key allows.
     """
 
     zookeeper: tuple[str, ...] = field(
-        default=(),
-        metadata={"help": "Addresses of the ZooKeeper servers, host:port each."},
+        default=(), metadata={"help": "Addresses of the ZooKeeper servers, host:port each."}
     )
     zookeeper_root: str = field(
         default="/HDFSInotifyRoot",
@@ -76,8 +74,7 @@ class ZooKeeperSettings:
         },
     )
     zookeeper_password_file: str = field(
-        default="",
-        metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."},
+        default="", metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."}
     )
 
     @property

@@ -57,11 +57,7 @@ class ZooKeeperTls:
     """
 
     def __init__(self, settings: ZooKeeperSettings) -> None:
-        """Read the files.
-
-        Raises:
-            SettingError: one cannot be used; names it, and what it must hold.
-        """
+        """Read the files. Raises SettingError: one cannot be used; names it, and what it must hold."""
         self._settings = settings
         self._states = self._seen()
         self._context = _context(settings)
@@ -98,11 +94,7 @@ class ZooKeeperTls:
 
 
 def tls_of(settings: ZooKeeperSettings) -> ZooKeeperTls | None:
-    """Return how ZooKeeper is reached over TLS; None without.
-
-    Raises:
-        SettingError: as `ZooKeeperTls`.
-    """
+    """Return how ZooKeeper is reached over TLS; None without. Raises SettingError: as `ZooKeeperTls`."""
     return ZooKeeperTls(settings) if settings.zookeeper_tls else None
 
 

@@ -22,9 +22,9 @@ from nncache.hadoop.kerberos.auth_to_local import (
     AuthToLocal,
     BadRuleError,
 )
-from nncache.hadoop.kerberos.default_realm import default_realm
 from nncache.hadoop.kerberos.gss import Mechanism
 from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import parse_principal
 from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.kerberos.web_login import WebLogin

@@ -49,9 +49,8 @@ class Call:
     path: str | None  # canonical; None: not certain
     as_requested: str | None  # decoded, with its slashes as they came; None exactly when `path` is
     arguments: Mapping[str, tuple[str, ...]]  # names lower-cased and decoded; all values, in their order
-    is_certain: (
-        bool  # False: part of the query could not be read, so there may be more in it than `arguments`
-    )
+    # False: part of the query could not be read, so there may be more in it than `arguments`.
+    is_certain: bool
 
     @property
     def is_read(self) -> bool:

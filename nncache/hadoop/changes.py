@@ -34,11 +34,7 @@ from nncache.hadoop.events import (
     XAttrNamespace,
 )
 from nncache.hadoop.filestatus import FileType
-from nncache.hadoop.paths import (
-    ROOT,
-    InvalidPathError,
-    canonical,
-)
+from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
 
 # hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses; what else the NameNode
 # keeps in its own two namespaces is rare, and nothing is assumed of it.

@@ -58,8 +58,7 @@ class Configuration:
     def read(cls, files: Iterable[Path], environ: Mapping[str, str] | None = None) -> "Configuration":
         """Read files, the strongest last; those that are not there are left out, as Hadoop does.
 
-        Raises:
-            BadConfigurationError: one is no configuration, or includes what is not there.
+        Raises BadConfigurationError: one is no configuration, or includes what is not there.
         """
         values = dict[str, str]()
         final = set[str]()
@@ -79,8 +78,7 @@ class Configuration:
 
         A reference to nothing, or to itself, is left unchanged.
 
-        Raises:
-            SettingError: it refers on and on.
+        Raises SettingError: it refers on and on.
         """
         value = self._values.get(_RENAMED.get(name, name))
         return None if value is None else self._filled_in(name, value).strip()

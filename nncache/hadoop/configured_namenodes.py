@@ -3,7 +3,7 @@
 Source: org.apache.hadoop.hdfs.DFSUtil, DFSUtilClient and HAUtil, 3.5.0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
@@ -46,27 +46,25 @@ class Values(Protocol):
     def names(self, name: str) -> tuple[str, ...]:
         """Return the parts of a comma-separated value."""
 
+    def all_names(self) -> Collection[str]:
+        """Return the names of all values."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredNameNodes:
-    """The NameNodes of a nameservice, "host:port" each, both lists in the same order; "" for no principal.
-
-    Attributes:
-        tls: `http` are HTTPS addresses.
-    """
+    """The NameNodes of a nameservice, "host:port" each, both lists in the same order; "" for no principal."""
 
     nameservice: str
     http: tuple[str, ...]
     rpc: tuple[str, ...]
     principal: str = ""
-    tls: bool = False
+    tls: bool = False  # `http` are HTTPS addresses
 
 
 def configured_nameservice(values: Values) -> str:
     """Return the nameservice that the clients of this configuration use.
 
-    Raises:
-        SettingError: it says several, and not which.
+    Raises SettingError: it says several, and not which.
     """
     nameservices = values.names("dfs.nameservices")
     if not nameservices:
@@ -90,8 +88,7 @@ def configured_namenodes(
 
     With `tls` their HTTPS addresses are wanted, with False those of plain HTTP; None: HTTPS where there is no other.
 
-    Raises:
-        SettingError: the configuration does not say, or says that they do not serve what is wanted.
+    Raises SettingError: the configuration does not say, or says that they do not serve what is wanted.
     """
     is_tls = _with_tls(values, wanted=tls)
     known = values.names("dfs.nameservices")
@@ -167,11 +164,7 @@ def _web(values: Values, suffix: _Suffix, rpc: str, *, is_tls: bool) -> str:
 
 
 def _with_port(key: str, address: str, port: int) -> str:
-    """Return host:port, with this port if there is none.
-
-    Raises:
-        SettingError: it is no address.
-    """
+    """Return host:port, with this port if there is none. Raises SettingError: it is no address."""
     if port and ":" not in address.rpartition("]")[2]:
         address = f"{address}:{port}"
     try:

@@ -31,17 +31,11 @@ _VERSION: Final = 0  # of AbstractDelegationTokenIdentifier
 
 @dataclass(frozen=True, slots=True)
 class AuthCookie:
-    """The value of a `hadoop.auth` cookie.
+    """The value of a `hadoop.auth` cookie."""
 
-    Attributes:
-        user: the short name that it names (u).
-        kind: how that was authenticated (t): simple, kerberos and others.
-        ends_at_ms: when it ends by itself (e), in milliseconds of Unix time of the NameNode's clock.
-    """
-
-    user: str
-    kind: str
-    ends_at_ms: int
+    user: str  # the short name that it names (u)
+    kind: str  # how that was authenticated (t): simple, kerberos and others
+    ends_at_ms: int  # when it ends by itself (e), in milliseconds of Unix time of the NameNode's clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,18 +28,12 @@ class _Home(msgspec.Struct, frozen=True, rename="pascal"):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The outcome of the trial.
+    """The outcome of the trial."""
 
-    Attributes:
-        name: what the NameNode calls this service.
-        user: for whom it has tried to act.
-        refusal: why it may not, in the NameNode's words; "" if it may.
-        is_proof: a refusal is that of each user, or of each whom the rules name; else some user may be allowed.
-    """
-
-    name: str
-    user: str
-    refusal: str
+    name: str  # what the NameNode calls this service
+    user: str  # for whom it has tried to act
+    refusal: str  # why it may not, in the NameNode's words; "" if it may
+    # A refusal is that of each user, or of each whom the rules name; else some user may be allowed.
     is_proof: bool
 
     @property
@@ -55,8 +49,7 @@ class Trial:
 async def try_doas(session: aiohttp.ClientSession, address: str, web: NameNodeWeb) -> Trial | None:
     """Try it with a session that logs in; None: the NameNode does not say.
 
-    Raises:
-        aiohttp.ClientError, OSError: it does not answer; KerberosError: there is no login.
+    Raises aiohttp.ClientError, OSError: it does not answer; KerberosError: there is no login.
     """
     base = web.url(address)
     own = _home_of(await _got(session, base + _HOME, web))

@@ -42,21 +42,13 @@ _HARMLESS_XATTR_PREFIXES: Final = frozenset({"user", "trusted", "security"})
 
 @dataclass(frozen=True, slots=True)
 class ExistingPath:
-    """What was there before a call that makes or moves something.
+    """What was there before a call that makes or moves something."""
 
-    Attributes:
-        is_directory: the path is a directory, so nothing can be made in its place.
-        takes_in: the destination is a directory, so RENAME moves the path into it.
-        topmost_missing: the topmost ancestor that the call may have to make.
-        may_write: false if the caller of a two-step write has no right to carry it out now.
-        is_known: false where the NameNode gave no answer; all else says nothing then.
-    """
-
-    is_directory: bool = False
-    takes_in: bool = False
-    topmost_missing: str | None = None
-    may_write: bool = True
-    is_known: bool = True
+    is_directory: bool = False  # the path is a directory, so nothing can be made in its place
+    takes_in: bool = False  # the destination is a directory, so RENAME moves the path into it
+    topmost_missing: str | None = None  # the topmost ancestor that the call may have to make
+    may_write: bool = True  # false if the caller of a two-step write has no right to carry it out now
+    is_known: bool = True  # false where the NameNode gave no answer; all else says nothing then
 
     @property
     def can_be_made(self) -> bool:
@@ -69,15 +61,10 @@ UNTOUCHED: Final = ExistingPath()
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a forwarded call has made stale, as far as its reply tells.
+    """What a forwarded call has made stale, as far as its reply tells."""
 
-    Attributes:
-        changes: what is stale, each said once.
-        is_complete: false if the call may have changed more, which only the NameNode's events tell.
-    """
-
-    changes: tuple[Footprint, ...] = ()
-    is_complete: bool = True
+    changes: tuple[Footprint, ...] = ()  # what is stale, each said once
+    is_complete: bool = True  # false if the call may have changed more, which only the NameNode's events tell
 
 
 NO_EFFECT: Final = Effects()

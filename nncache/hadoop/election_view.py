@@ -163,10 +163,10 @@ class ElectionView:
         self._active: Active | None = None  # the active one now
         self._claimant: NameNode | None = None  # the one to be asked: active, or the latest that says it is
         self._latest: Active | None = None  # the one whom `_active` was last; None after a contradiction
-        self._term = 0  # the highest that was given out
+        self.term = 0  # the highest so far; 0 before the first
         self._confirmed_as_of: float | None = None
         self._last_probe: Probe | None = None
-        self._contradictions = 0
+        self.contradictions = 0  # probes in which a standby was ahead of the active NameNode
 
     @property
     def active(self) -> Active | None:
@@ -212,16 +212,6 @@ class ElectionView:
         while `active` does not say how far, and while another NameNode contradicts it.
         """
         return self._last_probe
-
-    @property
-    def contradictions(self) -> int:
-        """Probes in which a standby was ahead of the active NameNode."""
-        return self._contradictions
-
-    @property
-    def term(self) -> int:
-        """The highest term so far; 0 before the first."""
-        return self._term
 
     def is_reachable(self, namenode: NameNode) -> bool:
         """Whether it counts as reachable."""
@@ -302,14 +292,14 @@ class ElectionView:
         ((namenode, answer),) = claims
         latest = self._latest
         if latest is None or not _is_same_life(latest, namenode, answer):
-            self._term += 1
+            self.term += 1
             self._confirmed_as_of = None
             self._last_probe = None
             latest = self._latest = Active(
                 namenode=namenode,
                 started_ms=answer.started_ms,
                 transition_ms=answer.transition_ms,
-                term=self._term,
+                term=self.term,
                 namespace=answer.namespace,
             )
         elif latest.namespace is None and answer.namespace is not None:
@@ -329,7 +319,7 @@ class ElectionView:
         if journal.last_txid < self._seen[active.namenode].others_had:
             # Others follow the log of the active one, so another NameNode has written to it. A larger number that came
             # after the active one was asked says nothing: the log may have grown in between.
-            self._contradictions += 1
+            self.contradictions += 1
             return
         self._last_probe = Probe(
             as_of=as_of, txid=journal.last_txid, asked_at=journal.asked_at, term=active.term

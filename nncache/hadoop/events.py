@@ -1,150 +1,172 @@
 """HDFS inotify events, as values.
 
-Names follow `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0) and inotify.proto; enum values are the wire's own.
+Names follow `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0) and inotify.proto; `_KEYS` and the names of
+fields are those of the JSON (`event_json.py`). Enumerations are in the order of their numbers in inotify.proto.
 What Java's API gives as null is "", 0 or () here, as on the wire. Times are ms since the epoch, sizes bytes.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import TypeAlias
+from enum import Enum
+from typing import Annotated, Final, Literal, TypeAlias
+
+import msgspec
 
 from nncache.hadoop.filestatus import FileType
 
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
-class MetadataKind(IntEnum):
+Mode: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[0-7]{1,11}\Z")]
+"""Octal, as in WebHDFS: "644"; 32 bits at most."""
+
+Action: TypeAlias = Literal["---", "--x", "-w-", "-wx", "r--", "r-x", "rw-", "rwx"]
+"""FsAction, in the order of its numbers."""
+
+
+class MetadataKind(Enum):
     """Which part of the metadata a `MetadataUpdate` is about; the other fields of the event say nothing."""
 
-    TIMES = 0
-    REPLICATION = 1
-    OWNER = 2
-    PERMS = 3
-    ACLS = 4
-    XATTRS = 5
+    TIMES = "TIMES"
+    REPLICATION = "REPLICATION"
+    OWNER = "OWNER"
+    PERMS = "PERMS"
+    ACLS = "ACLS"
+    XATTRS = "XATTRS"
 
 
-class AclScope(IntEnum):
+class AclScope(Enum):
     """Whether an ACL entry counts for the path itself or is handed down to new children."""
 
-    ACCESS = 0
-    DEFAULT = 1
+    ACCESS = "ACCESS"
+    DEFAULT = "DEFAULT"
 
 
-class AclKind(IntEnum):
+class AclKind(Enum):
     """Whom an ACL entry is about."""
 
-    USER = 0
-    GROUP = 1
-    MASK = 2
-    OTHER = 3
+    USER = "USER"
+    GROUP = "GROUP"
+    MASK = "MASK"
+    OTHER = "OTHER"
 
 
-class XAttrNamespace(IntEnum):
+class XAttrNamespace(Enum):
     """Who an extended attribute belongs to."""
 
-    USER = 0
-    TRUSTED = 1
-    SECURITY = 2
-    SYSTEM = 3
-    RAW = 4
+    USER = "USER"
+    TRUSTED = "TRUSTED"
+    SECURITY = "SECURITY"
+    SYSTEM = "SYSTEM"
+    RAW = "RAW"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileAclEntry:
+class FileAclEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of an ACL."""
 
     scope: AclScope
-    kind: AclKind
+    kind: AclKind = msgspec.field(name="type")
     name: str  # "" for the owning user or group, mask and other
-    permissions: int  # 0..7, as in a mode
+    permissions: Action = msgspec.field(name="permission")
 
 
-@dataclass(frozen=True, slots=True)
-class XAttr:
+class XAttr(msgspec.Struct, frozen=True, omit_defaults=True):
     """One extended attribute; its name comes without the namespace."""
 
-    namespace: XAttrNamespace
+    namespace: XAttrNamespace = msgspec.field(name="nameSpace")
     name: str
     value: bytes = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Create:
+_KEYS: Final = {
+    "owner": "ownerName",
+    "group": "groupName",
+    "permission": "perms",
+    "file_size": "fileSize",
+    "new_block": "newBlock",
+    "source": "srcPath",
+    "destination": "dstPath",
+    "symlink_target": "symlinkTarget",
+    "default_block_size": "defaultBlockSize",
+    "erasure_coded": "erasureCoded",
+    "xattrs": "xAttrs",
+    "xattrs_removed": "xAttrsRemoved",
+}
+
+
+class _Event(msgspec.Struct, frozen=True, omit_defaults=True, rename=_KEYS):
+    """How each event is spelled in JSON."""
+
+
+class Create(_Event, frozen=True, kw_only=True, tag="CREATE"):
     """A file, directory or symlink appeared, or a file was replaced; a FILE is open until its `Close`.
 
     The event carries no file id and no ACL; `overwrite` is the flag of the call, set also when nothing was replaced.
     """
 
-    kind: FileType
+    kind: FileType = msgspec.field(name="iNodeType")
     path: str
-    ctime: int = 0
+    ctime: Number = 0
     owner: str = ""
     group: str = ""
-    permission: int = 0
-    replication: int = 0
+    permission: Mode = "0"
+    replication: Number = 0
     symlink_target: str = ""
     overwrite: bool = False
-    default_block_size: int = 0
+    default_block_size: Number = 0
     erasure_coded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(_Event, frozen=True, tag="CLOSE"):
     """A file is complete; `file_size` is -1 for the target of a concat."""
 
     path: str
-    file_size: int = -1
-    timestamp: int = 0
+    file_size: Number = -1
+    timestamp: Number = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(_Event, frozen=True, tag="APPEND"):
     """A file was opened again for writing; its length moves without further events until its `Close`."""
 
     path: str
     new_block: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(_Event, frozen=True, tag="RENAME"):
     """A path moved with all below it. `destination` is the final path, also for "into a directory"."""
 
     source: str
     destination: str
-    timestamp: int = 0
+    timestamp: Number = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataUpdate:
+class MetadataUpdate(_Event, frozen=True, kw_only=True, tag="METADATA"):
     """Metadata of a path was set; only the fields of `kind` say anything."""
 
     path: str
-    kind: MetadataKind
-    mtime: int = 0  # TIMES; -1 = not changed
-    atime: int = 0  # TIMES; -1 = not changed
-    replication: int = 0  # REPLICATION
+    kind: MetadataKind = msgspec.field(name="metadataType")
+    mtime: Number = 0  # TIMES; -1 = not changed
+    atime: Number = 0  # TIMES; -1 = not changed
+    replication: Number = 0  # REPLICATION
     owner: str = ""  # OWNER; "" = not changed
     group: str = ""  # OWNER; "" = not changed
-    permission: int = 0  # PERMS
+    permission: Mode = "0"  # PERMS
     acls: tuple[FileAclEntry, ...] = ()  # ACLS: the full new list
     xattrs: tuple[XAttr, ...] = ()  # XATTRS
     xattrs_removed: bool = False  # XATTRS
 
 
-@dataclass(frozen=True, slots=True)
-class Unlink:
+class Unlink(_Event, frozen=True, tag="UNLINK"):
     """A path is gone with all below it; an open file below gets no `Close`."""
 
     path: str
-    timestamp: int = 0
+    timestamp: Number = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Truncate:
+class Truncate(_Event, frozen=True, tag="TRUNCATE"):
     """A file was cut to `file_size`; inside a block its status follows only when recovery ends with a `Close`."""
 
     path: str
-    file_size: int = 0
-    timestamp: int = 0
+    file_size: Number = 0
+    timestamp: Number = 0
 
 
 Event: TypeAlias = Create | Close | Append | Rename | MetadataUpdate | Unlink | Truncate

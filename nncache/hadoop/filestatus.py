@@ -19,18 +19,6 @@ class FileType(Enum):
     SYMLINK = "SYMLINK"
 
 
-class ErasureCodingPolicy(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """The erasure coding policy of a file or directory (`ecPolicyObj`)."""
-
-    name: str
-    cell_size: int  # bytes
-    num_data_units: int
-    num_parity_units: int
-    codec_name: str
-    id: int
-    extra_options: dict[str, str] = msgspec.field(default_factory=dict)
-
-
 class FileStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """One file status, as WebHDFS sends it. A reply carries the optional keys only when they say something."""
 
@@ -51,7 +39,6 @@ class FileStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     enc_bit: bool = False
     ec_bit: bool = False
     ec_policy: str | None = None
-    ec_policy_obj: ErasureCodingPolicy | None = None
     snapshot_enabled: bool = False
     symlink: str | None = None
 
@@ -76,8 +63,7 @@ _MISSING_END: Final = '"}}'
 def parse_file_status(body: bytes) -> FileStatus:
     """Read the body of a 200 reply to GETFILESTATUS. Unknown keys are ignored.
 
-    Raises:
-        MalformedReplyError: it is not a file status.
+    Raises MalformedReplyError: it is not a file status.
     """
     try:
         return _DECODER.decode(body).status

@@ -112,8 +112,7 @@ _Flat: TypeAlias = tuple[tuple[Token | _Slash, int], ...]
 def parse_glob(glob: str) -> tuple[tuple[Component, ...], ...]:
     """Return the flat globs that one glob expands to, each as its components; () is the root's.
 
-    Raises:
-        GlobError: see the class.
+    Raises GlobError: see the class.
     """
     reader = _Reader(glob)
     sequence = reader.sequence(depth=0)
@@ -296,8 +295,7 @@ def first_wildcard_level(glob: str) -> int | None:
     `*`, `?` and sets are wildcards. Braces are as many globs as they have alternatives: the one whose wildcard stands
     highest counts.
 
-    Raises:
-        GlobError: it is invalid.
+    Raises GlobError: it is invalid.
     """
     levels = (
         level
@@ -319,8 +317,7 @@ def _is_plain(component: Component) -> bool:
 def pitfall(glob: str) -> str:
     """Return what a glob that can be read does not do, though it looks like it; "" if there is nothing.
 
-    Raises:
-        GlobError: it is invalid.
+    Raises GlobError: it is invalid.
     """
     if any(_is_doubled(component) for components in parse_glob(glob) for component in components):
         return (

@@ -20,7 +20,7 @@ from nncache.hadoop.glob_syntax import (
     parse_glob,
 )
 
-__all__ = ["Glob", "GlobError", "GlobSet", "GlobSetStats", "compile_glob"]
+__all__ = ["Glob", "GlobError", "GlobSet", "compile_glob"]
 
 DEFAULT_MAX_STEPS: Final = 100_000
 """Remembered steps of a set's automaton; about 100 bytes each."""
@@ -45,16 +45,6 @@ def compile_glob(glob: str) -> Glob:
         GlobError: where and why it is invalid, or is one that Hadoop would misread (see `nncache.hadoop.glob_syntax`).
     """
     return Glob(glob, parse_glob(glob))
-
-
-@dataclass(frozen=True, slots=True)
-class GlobSetStats:
-    """How much a set has worked so far."""
-
-    remembered_steps: int  # entries of the automaton now
-    worked_out_steps: int  # entries made, ever
-    visited_nodes: int  # nodes looked at while making them, ever
-    forgotten: int  # times that the automaton was forgotten because it was full
 
 
 class _Node:
@@ -101,10 +91,10 @@ class GlobSet:
     def __init__(self, globs: Mapping[str, str | Glob], *, max_steps: int = DEFAULT_MAX_STEPS) -> None:
         """Build the set from globs by name; a text is read first and may raise GlobError."""
         self._max_steps = max_steps
-        self._worked_out = 0
-        self._visited = 0
-        self._forgotten = 0
-        self._remembered = 0
+        self.remembered_steps = 0  # entries of the automaton now
+        self.worked_out_steps = 0  # entries made, ever
+        self.visited_nodes = 0  # nodes looked at while making them, ever
+        self.forgotten = 0  # times that the automaton was forgotten because it was full
         self._root_names: frozenset[str] = frozenset()  # the globs that match "/"
         self._first = _Node()  # before the first "/"
         self._globs = dict(globs)
@@ -121,8 +111,7 @@ class GlobSet:
 
         Growing costs what the others cost. What was asked of the set before is worked out again.
 
-        Raises:
-            GlobError: a text is no glob; nothing was changed.
+        Raises GlobError: a text is no glob; nothing was changed.
         """
         if not self._globs.items() <= globs.items():
             return GlobSet(globs, max_steps=self._max_steps)
@@ -182,10 +171,6 @@ class GlobSet:
             length = start = end
         return path[:length] or "/"
 
-    def stats(self) -> GlobSetStats:
-        """Give the work done so far."""
-        return GlobSetStats(self._remembered, self._worked_out, self._visited, self._forgotten)
-
     def _walk(self, path: str, state: _State | None = None) -> _State:
         """Go on from a state, or from the start; nothing leads away from the dead state."""
         state = state or self._start
@@ -209,11 +194,11 @@ class GlobSet:
         return state
 
     def _step(self, state: _State, char: str) -> _State:
-        if self._remembered >= self._max_steps:
+        if self.remembered_steps >= self._max_steps:
             self._forget()
-        self._remembered += 1
-        self._worked_out += 1
-        self._visited += len(state.nodes)
+        self.remembered_steps += 1
+        self.worked_out_steps += 1
+        self.visited_nodes += len(state.nodes)
         is_any = char not in "/\n"
         reached: list[_Node] = []
         for node in state.nodes:
@@ -242,13 +227,13 @@ class GlobSet:
     def _forget(self) -> None:
         """Restart the automaton. A walk under way goes on from the state it holds."""
         self._restart()
-        self._forgotten += 1
+        self.forgotten += 1
 
     def _restart(self) -> None:
         for state in self._states.values():
             state.steps.clear()
         self._states = {self._start.nodes: self._start, self._dead.nodes: self._dead}
-        self._remembered = 0
+        self.remembered_steps = 0
         self._asked_last, self._names_last = "/", self._root_names
 
     def _add(self, name: str, glob: Glob) -> None:

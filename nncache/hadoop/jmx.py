@@ -5,14 +5,12 @@ NameNodeMXBean} of Hadoop 3.4.1 and 3.5.0. The attributes used here are computed
 the metrics beans (such as FSNamesystem) are up to ten seconds old and prove nothing.
 """
 
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import msgspec
 
-from nncache.hadoop.election_view import HaState, Journal, ProbeReply
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.errors import MalformedReplyError
-from nncache.hadoop.namespace import Namespace
 
 STATUS_QUERY: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 """State and time of the last transition, in one reply."""
@@ -37,140 +35,76 @@ CLUSTER_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::Clus
 _STATES: Final = {state.name.lower(): state for state in HaState}
 
 
-class _Status(msgspec.Struct, frozen=True, rename="pascal"):
-    state: str
-    last_transition_ms: int = msgspec.field(name="LastHATransitionTime")
-
-
-class _Place(msgspec.Struct, frozen=True):
-    rpc_address: str = msgspec.field(name="HostAndPort")
-
-
-class _Started(msgspec.Struct, frozen=True):
-    started_ms: int = msgspec.field(name="NNStartedTimeInMillis")
-
-
-class _BlockPool(msgspec.Struct, frozen=True):
-    block_pool: str = msgspec.field(name="BlockPoolId")
-
-
-class _Cluster(msgspec.Struct, frozen=True):
-    cluster_id: str = msgspec.field(name="ClusterId")
-
-
-class _Journal(msgspec.Struct, frozen=True):
-    text: str = msgspec.field(name="JournalTransactionInfo")  # JSON within the JSON
-
-
 class _Transactions(msgspec.Struct, frozen=True):
     last_txid: str = msgspec.field(name="LastAppliedOrWrittenTxId")
 
 
 class _Beans(msgspec.Struct, frozen=True):
-    beans: list[msgspec.Raw]
+    beans: tuple[dict[str, msgspec.Raw]]  # one
 
 
-_BeanT = TypeVar("_BeanT", bound=msgspec.Struct)
+_ValueT = TypeVar("_ValueT", int, str)
+
+# Each `parse_...` reads the reply to one of these questions, and raises MalformedReplyError if it says something else.
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The HA state of a NameNode, and since when it has it."""
+def parse_status(body: bytes) -> tuple[HaState, int]:
+    """Read the reply to STATUS_QUERY: the state, and since when, in ms by the NameNode's clock; 0 without HA.
 
-    state: HaState
-    transition_ms: int  # by the NameNode's clock; 0 without HA
-
-    def answer(
-        self, started_ms: int, namespace: Namespace | None = None, journal: Journal | None = None
-    ) -> ProbeReply:
-        """Put it together with what else the same process said."""
-        return ProbeReply(
-            state=self.state,
-            started_ms=started_ms,
-            transition_ms=self.transition_ms,
-            namespace=namespace,
-            journal=journal,
-        )
-
-
-def parse_status(body: bytes) -> Status:
-    """Read the reply to STATUS_QUERY.
-
-    Raises:
-        MalformedReplyError: It says something else; a NameNode that is still starting has no such bean yet.
+    A NameNode that is still starting has no such bean yet.
     """
-    bean = _parse_bean(body, _Status)
-    state = _STATES.get(bean.state)
+    word = _attribute(body, "State", str)
+    state = _STATES.get(word)
     if state is None:
-        raise MalformedReplyError(f"JMX shows a state that is not known: {bean.state!r}")
-    return Status(state, bean.last_transition_ms)
+        raise MalformedReplyError(f"JMX shows a state that is not known: {word!r}")
+    return state, _attribute(body, "LastHATransitionTime", int)
 
 
 def parse_rpc_address(body: bytes) -> str:
-    """Read from the reply to STATUS_QUERY where clients reach the NameNode over RPC: host:port, as it says itself.
-
-    Raises:
-        MalformedReplyError: It says something else.
-    """
-    address = _parse_bean(body, _Place).rpc_address
-    if not address:
-        raise MalformedReplyError("JMX shows no RPC address")
-    return address
+    """Read from the reply to STATUS_QUERY where clients reach the NameNode over RPC: host:port, as it says itself."""
+    return _text(body, "HostAndPort", "RPC address")
 
 
 def parse_started_ms(body: bytes) -> int:
-    """Read the reply to STARTED_QUERY: ms since 1970 by the NameNode's clock.
-
-    Raises:
-        MalformedReplyError: It says something else.
-    """
-    return _parse_bean(body, _Started).started_ms
+    """Read the reply to STARTED_QUERY: ms since 1970 by the NameNode's clock."""
+    return _attribute(body, "NNStartedTimeInMillis", int)
 
 
 def parse_block_pool(body: bytes) -> str:
-    """Read the reply to BLOCK_POOL_QUERY: such as "BP-1182375612-127.0.0.1-1795298171446".
-
-    Raises:
-        MalformedReplyError: It says something else.
-    """
-    block_pool = _parse_bean(body, _BlockPool).block_pool
-    if not block_pool:
-        raise MalformedReplyError("JMX shows no block pool yet")
-    return block_pool
+    """Read the reply to BLOCK_POOL_QUERY: such as "BP-1182375612-127.0.0.1-1795298171446"."""
+    return _text(body, "BlockPoolId", "block pool")
 
 
 def parse_cluster_id(body: bytes) -> str:
-    """Read the reply to CLUSTER_QUERY: such as "CID-4d7d46ab-158f-46e8-a16b-30382852d068".
-
-    Raises:
-        MalformedReplyError: It says something else.
-    """
-    cluster_id = _parse_bean(body, _Cluster).cluster_id
-    if not cluster_id:
-        raise MalformedReplyError("JMX shows no cluster id yet")
-    return cluster_id
+    """Read the reply to CLUSTER_QUERY: such as "CID-4d7d46ab-158f-46e8-a16b-30382852d068"."""
+    return _text(body, "ClusterId", "cluster id")
 
 
 def parse_last_txid(body: bytes) -> int:
-    """Read the reply to JOURNAL_QUERY.
-
-    Raises:
-        MalformedReplyError: It says something else.
-    """
-    text = _parse_bean(body, _Journal).text
+    """Read the reply to JOURNAL_QUERY: JSON within the JSON."""
+    text = _attribute(body, "JournalTransactionInfo", str)
     try:
         return int(msgspec.json.decode(text, type=_Transactions).last_txid)
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:
         raise MalformedReplyError(f"JMX shows no last transaction id: {text[:200]!r}") from exc
 
 
-def _parse_bean(body: bytes, kind: type[_BeanT]) -> _BeanT:
+def _text(body: bytes, name: str, what: str) -> str:
+    text = _attribute(body, name, str)
+    if not text:
+        raise MalformedReplyError(f"JMX shows no {what} yet")
+    return text
+
+
+def _attribute(body: bytes, name: str, kind: type[_ValueT]) -> _ValueT:
+    """Return an attribute of the only bean."""
     try:
         (bean,) = msgspec.json.decode(body, type=_Beans).beans
-        return msgspec.json.decode(bean, type=kind)
+        return msgspec.json.decode(bean[name], type=kind)
     except (
         msgspec.DecodeError,
-        ValueError,  # also when there is no bean, or more than one
+        ValueError,  # of what is not UTF-8
+        KeyError,
         RecursionError,  # of msgspec, for what is nested a thousand deep
     ) as exc:
         raise MalformedReplyError(f"not the JMX bean that was asked for: {body[:200]!r}") from exc

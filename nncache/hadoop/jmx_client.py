@@ -108,10 +108,15 @@ class JmxClient:
                 if self._wants_guard and self._guarded.get(namenode) != started_ms:
                     await see_guarded(self._session, namenode.http, self._web)
                     self._guarded[namenode] = started_ms
-                status = parse_status(await self._get(namenode, STATUS_QUERY))
+                state, transition_ms = parse_status(await self._get(namenode, STATUS_QUERY))
         except TimeoutError as exc:
             raise self._is_silent(namenode) from exc
-        answer = status.answer(started_ms, self._known_namespace(namenode, started_ms))
+        answer = ProbeReply(
+            state=state,
+            started_ms=started_ms,
+            transition_ms=transition_ms,
+            namespace=self._known_namespace(namenode, started_ms),
+        )
         try:
             async with AnswerTimeout(deadline.due):
                 journal = await self._ask_journal(namenode)

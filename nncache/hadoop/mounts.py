@@ -29,8 +29,7 @@ class MountTable:
     def __init__(self, mounts: Mapping[str, str]) -> None:
         """Take canonical mount points, each with the name of its namespace.
 
-        Raises:
-            SettingError: they are none, or do not fit together; says what would be right.
+        Raises SettingError: they are none, or do not fit together; says what would be right.
         """
         if not mounts:
             raise SettingError(
@@ -38,10 +37,10 @@ class MountTable:
             )
         for point in mounts:
             _see_point(point)
-        self._mounts = dict(mounts)
+        self.points = dict(mounts)  # all mount points, each with its namespace
         self._internal = frozenset(above for point in mounts for above in ancestors(point))
         self._most_levels = max(map(depth, mounts))
-        for point, namespace in self._mounts.items():
+        for point, namespace in self.points.items():
             if point != ROOT and point in self._internal:
                 inner = next(each for each in mounts if each.startswith(f"{point}/"))
                 raise SettingError(
@@ -52,14 +51,9 @@ class MountTable:
                 )
 
     @property
-    def points(self) -> Mapping[str, str]:
-        """All mount points, each with its namespace."""
-        return self._mounts
-
-    @property
     def fallback(self) -> str | None:
         """The namespace mounted at the root, which also answers what is about no path; None: there is none."""
-        return self._mounts.get(ROOT)
+        return self.points.get(ROOT)
 
     def find(self, path: str) -> str | None:
         """Return the namespace that holds a canonical path; None where nothing is mounted.
@@ -73,9 +67,9 @@ class MountTable:
         for _ in range(self._most_levels):
             end = path.find(ROOT, end + 1)
             if end < 0:
-                namespace = self._mounts.get(path)
+                namespace = self.points.get(path)
                 return self.fallback if namespace is None else namespace
-            namespace = self._mounts.get(path[:end])
+            namespace = self.points.get(path[:end])
             if namespace is not None:
                 return namespace
         return self.fallback
@@ -86,13 +80,13 @@ class MountTable:
 
     def is_fixed(self, path: str) -> bool:
         """Whether a canonical path is a mount point or above one: the table needs it, so no call may take it away."""
-        return path in self._internal or path in self._mounts
+        return path in self._internal or path in self.points
 
     def within(self, path: str) -> tuple[str, ...]:
         """Return the namespaces that hold a canonical path or something below it, each once."""
         own = self.find(path)
         start = path.rstrip(ROOT) + ROOT
-        below = (namespace for point, namespace in self._mounts.items() if point.startswith(start))
+        below = (namespace for point, namespace in self.points.items() if point.startswith(start))
         return tuple(dict.fromkeys((*(() if own is None else (own,)), *below)))
 
 

@@ -73,8 +73,7 @@ class NameNodeSettings:
         },
     )
     namenode_probe_interval_s: float = field(
-        default=1.0,
-        metadata={"help": "Seconds between two probes of each NameNode's HA state."},
+        default=1.0, metadata={"help": "Seconds between two probes of each NameNode's HA state."}
     )
     namenode_probe_timeout_s: float = field(
         default=1.0,
@@ -87,11 +86,7 @@ class NameNodeSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work.
-
-        Raises:
-            SettingError: The first value that cannot work.
-        """
+        """Refuse what cannot work. Raises SettingError: the first value that cannot work."""
         _check_nameservice(self.nameservice)
         _check_addresses("namenode_http", self.namenode_http)
         _check_addresses("namenode_rpc", self.namenode_rpc)
@@ -113,8 +108,7 @@ class NameNodeSettings:
 class NameNodeTlsSettings:
     """Whether the NameNodes' web servers are asked over HTTPS, and whose certificates are believed.
 
-    Raises:
-        SettingError: The keys do not fit together.
+    Raises SettingError: the keys do not fit together.
     """
 
     namenode_tls: bool = field(
@@ -130,7 +124,7 @@ class NameNodeTlsSettings:
         metadata={
             "help": "PEM file of the certificate authorities that are believed about NameNodes, and about DataNodes to "
             "which they send this service. A file that changes is read again, without a restart or a signal. "
-            "Empty: those of the operating system.",
+            "Empty: those of the operating system."
         },
     )
 
@@ -143,14 +137,12 @@ class NameNodeTlsSettings:
 class WebHdfsSettings:
     """The NameNodes of one nameservice for a command that asks them over WebHDFS alone, as one user.
 
-    Raises:
-        SettingError: The first value that cannot work.
+    Raises SettingError: the first value that cannot work.
     """
 
     namenode_http: tuple[str, ...] = field(default=("127.0.0.1:9870",), metadata=_ABOUT_HTTP)
     user: str = field(
-        default_factory=_own_user,
-        metadata={"help": "HDFS user to act as.", "default": _OWN_USER},
+        default_factory=_own_user, metadata={"help": "HDFS user to act as.", "default": _OWN_USER}
     )
 
     def __post_init__(self) -> None:
@@ -160,11 +152,7 @@ class WebHdfsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserSettings:
-    """The user for a command whose NameNodes come from other settings.
-
-    Raises:
-        SettingError: It is no user's name.
-    """
+    """The user for a command whose NameNodes come from other settings. Raises SettingError: it is no user's name."""
 
     user: str = field(
         default_factory=_own_user, metadata={"help": "HDFS user to act as.", "default": _OWN_USER}
@@ -176,11 +164,7 @@ class UserSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameserviceSettings:
-    """Which nameservice, for a command that asks none of its NameNodes.
-
-    Raises:
-        SettingError: It is no such name.
-    """
+    """Which nameservice, for a command that asks none of its NameNodes. Raises SettingError: it is no such name."""
 
     nameservice: str = field(default="default", metadata=_ABOUT_NAMESERVICE)
 

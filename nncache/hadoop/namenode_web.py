@@ -26,11 +26,7 @@ class NameNodeWeb:
     """
 
     def __init__(self, settings: NameNodeTlsSettings = _STAND_IN) -> None:
-        """Read the authorities.
-
-        Raises:
-            SettingError: Their file cannot be used; names it, and what it must hold.
-        """
+        """Read the authorities. Raises SettingError: their file cannot be used; names it, and what it must hold."""
         self._ca = settings.namenode_ca
         self._state = state_of(self._ca)  # of the file that was read last
         self._context = client_context(_KEY, self._ca) if settings.namenode_tls else None

@@ -31,36 +31,25 @@ class NamespaceCheck:
     def __init__(self, http: str, rpc: str) -> None:
         self._http = http
         self._rpc = rpc
-        self._over_http: Namespace | None = None  # as last said; None: the present process has not said
-        self._over_rpc: Namespace | None = (
-            None  # as last said, by any connection, while HTTP says what it says
-        )
-
-    @property
-    def over_http(self) -> Namespace | None:
-        """What the HTTP address said last; None while it has not."""
-        return self._over_http
-
-    @property
-    def over_rpc(self) -> Namespace | None:
-        """What the RPC address said last, on any connection; None before the first since HTTP says what it says."""
-        return self._over_rpc
+        self.over_http: Namespace | None = None  # as last said; None: the present process has not said
+        # As last said, by any connection, while HTTP says what it says.
+        self.over_rpc: Namespace | None = None
 
     @property
     def trouble(self) -> str:
         """What is wrong and what to do about it; "" while nothing is known to be wrong."""
-        if self._over_http is None or self._over_rpc is None or self._over_rpc == self._over_http:
+        if self.over_http is None or self.over_rpc is None or self.over_rpc == self.over_http:
             return ""
         return (
-            f"the RPC address {self._rpc} serves namespace {self._over_rpc}, but the HTTP address {self._http} serves "
-            f"{self._over_http}: name both addresses of the same NameNode in --namenode-rpc and --namenode-http"
+            f"the RPC address {self._rpc} serves namespace {self.over_rpc}, but the HTTP address {self._http} serves "
+            f"{self.over_http}: name both addresses of the same NameNode in --namenode-rpc and --namenode-http"
         )
 
     def said_over_http(self, namespace: Namespace | None) -> None:
         """Take what the HTTP address says; None: it does not say."""
-        if namespace != self._over_http:
-            self._over_rpc = None  # a process that was formatted has not said anything yet
-        self._over_http = namespace
+        if namespace != self.over_http:
+            self.over_rpc = None  # a process that was formatted has not said anything yet
+        self.over_http = namespace
 
     def admit(self, said: Namespace) -> None:
         """Take what an RPC connection says.
@@ -69,8 +58,8 @@ class NamespaceCheck:
             WrongAddressError: The HTTP address serves another namespace.
             RpcUnavailableError: The HTTP address has not said which namespace it serves.
         """
-        self._over_rpc = said
-        if self._over_http is None:
+        self.over_rpc = said
+        if self.over_http is None:
             raise RpcUnavailableError(
                 f"{self._rpc} is not asked: {self._http} has not said which namespace it serves",
                 is_sent=False,
@@ -80,4 +69,4 @@ class NamespaceCheck:
 
     def is_same(self, said: Namespace) -> bool:
         """Whether a connection that said this may still be used."""
-        return said == self._over_http
+        return said == self.over_http

@@ -31,9 +31,8 @@ class Operation:
     method: str
     effect: Effect = Effect.NOTHING
     makes_ancestors: bool = False  # may create missing directories above the path
-    two_step: bool = (
-        False  # the change itself is made at a DataNode's behest, past the proxy, after a redirect
-    )
+    # The change itself is made at a DataNode's behest, past the proxy, after a redirect.
+    two_step: bool = False
 
 
 def _rows(method: str, effect: Effect, *names: str) -> tuple[Operation, ...]:

@@ -46,8 +46,7 @@ def canonical(path: str) -> str:
 
     `.` and `..` are names like any other, as for the NameNode, which never resolves them.
 
-    Raises:
-        InvalidPathError: the path is empty, relative, or contains a NUL.
+    Raises InvalidPathError: the path is empty, relative, or contains a NUL.
     """
     if not path.startswith(ROOT):
         raise InvalidPathError(f"not an absolute path: {path!r}")
@@ -91,9 +90,6 @@ class Ancestors(Sequence[str]):
         if isinstance(index, slice):
             return Ancestors(self._path, self._ends[index])
         return self._path[: self._ends[index]] or ROOT
-
-    def __repr__(self) -> str:
-        return f"Ancestors({list(self)})"
 
 
 def ancestors(path: str) -> Ancestors:
@@ -145,8 +141,7 @@ def decode_target_path(raw: str | bytes) -> str:
     Gives the path as requested: decoded, its slashes as they came (a 404 quotes it so); `canonical()` of it is the key.
     "" is the root; "+" is a plus; "%2F" is a separator. A `str` may carry undecodable bytes as surrogate escapes.
 
-    Raises:
-        InvalidPathError: the spelling is refused by some release, or read differently by two.
+    Raises InvalidPathError: the spelling is refused by some release, or read differently by two.
     """
     if isinstance(raw, str) and _UNESCAPED.fullmatch(raw):  # nearly always
         return raw
@@ -159,8 +154,7 @@ def decode_target_path(raw: str | bytes) -> str:
 def decode_loosely(raw: str | bytes) -> str:
     """Read a path as `decode_target_path` does, but take any unencoded character for itself.
 
-    Raises:
-        InvalidPathError: relative, a bad escape, a NUL, or not UTF-8.
+    Raises InvalidPathError: relative, a bad escape, a NUL, or not UTF-8.
     """
     spelled = _as_bytes(raw)
     # The first slash ends the service's own prefix: 3.5.0 reads `/webhdfs/v1%2Fw` as the path `/2Fw`.
@@ -175,8 +169,7 @@ def decode_loosely(raw: str | bytes) -> str:
 def percent_decode(raw: str | bytes) -> str:
     """Decode percent escapes and UTF-8, strictly.
 
-    Raises:
-        InvalidPathError: a "%" without two hexadecimal digits, or bytes that are not UTF-8.
+    Raises InvalidPathError: a "%" without two hexadecimal digits, or bytes that are not UTF-8.
     """
     if isinstance(raw, str) and raw.isascii() and "%" not in raw:  # nearly always
         return raw

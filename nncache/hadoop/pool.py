@@ -149,8 +149,7 @@ class NameNodePool:
     async def wait_active(self, timeout_s: float) -> Active:
         """Return the active NameNode as soon as there is one.
 
-        Raises:
-            NoActiveNameNodeError: There was none in that time.
+        Raises NoActiveNameNodeError: there was none in that time.
         """
         try:
             async with asyncio.timeout(timeout_s):
@@ -170,8 +169,7 @@ class NameNodePool:
         Asked over JMX, which needs no superuser. It is active, in this order, before it says how far its log has
         come; so whatever was written before this was called is in that log.
 
-        Raises:
-            HadoopError: It cannot say, or is not active.
+        Raises HadoopError: it cannot say, or is not active.
         """
         if self._jmx is None:
             raise NoActiveNameNodeError("the NameNodes are not being watched")
@@ -199,8 +197,7 @@ class NameNodePool:
     def rpc_as(self, namenode: NameNode, user: RpcUser) -> AbstractAsyncContextManager[NameNodeRpc]:
         """Lend a connection to this NameNode as another user; there are few, and idle ones are closed.
 
-        Raises:
-            TooManyCallersError: on entering, all are in use.
+        Raises TooManyCallersError: on entering, all are in use.
         """
         return self._callers.borrow(namenode.rpc, user, self._checks[namenode])
 

@@ -10,7 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
+
+from nncache.hadoop.configured_namenodes import Values
 
 PREFIX: Final = "hadoop.proxyuser."
 
@@ -23,31 +25,14 @@ _DEFAULT_PROVIDER: Final = "org.apache.hadoop.security.authorize.DefaultImperson
 Address: TypeAlias = IPv4Address | IPv6Address
 
 
-class Values(Protocol):
-    """`nncache.hadoop.configuration.Configuration`."""
-
-    def get(self, name: str) -> str | None:
-        """Return a value."""
-
-    def all_names(self) -> Collection[str]:
-        """Return the names of all values."""
-
-
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Machines.
+    """Machines."""
 
-    Attributes:
-        is_any: all of them.
-        addresses: by their addresses.
-        networks: by a network that they are in.
-        names: by a name, which is still to be resolved.
-    """
-
-    is_any: bool = False
-    addresses: frozenset[Address] = frozenset()
-    networks: tuple[IPv4Network, ...] = ()
-    names: tuple[str, ...] = ()
+    is_any: bool = False  # all of them
+    addresses: frozenset[Address] = frozenset()  # by their addresses
+    networks: tuple[IPv4Network, ...] = ()  # by a network that they are in
+    names: tuple[str, ...] = ()  # by a name, which is still to be resolved
 
     def include(self, address: Address, resolved: Collection[Address]) -> bool:
         """Whether a machine is among them; `resolved` are the addresses of the names."""
@@ -58,17 +43,11 @@ class Hosts:
 
 @dataclass(frozen=True, slots=True)
 class ProxyUser:
-    """What one user may do for others.
+    """What one user may do for others."""
 
-    Attributes:
-        acts_for_all: for everybody.
-        users: for whom, by short name.
-        hosts: from where.
-    """
-
-    acts_for_all: bool = False
-    users: frozenset[str] = frozenset()
-    hosts: Hosts = field(default_factory=Hosts)
+    acts_for_all: bool = False  # for everybody
+    users: frozenset[str] = frozenset()  # for whom, by short name
+    hosts: Hosts = field(default_factory=Hosts)  # from where
 
     def acts_for(self, user: str) -> bool:
         """Whether it may act for this user, from the right machine."""
@@ -122,11 +101,7 @@ def _network(text: str) -> Iterable[IPv4Network]:
 
 
 def address_of(text: str) -> Address:
-    """Read an address; an IPv4 address that is written as one of IPv6 is the same.
-
-    Raises:
-        ValueError: it is invalid.
-    """
+    """Read an address; an IPv4 address that is written as one of IPv6 is the same. Raises ValueError: it is invalid."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped

@@ -4,10 +4,10 @@ Source: org.apache.hadoop.fs.viewfs.InodeTree, Constants and ConfigUtil, 3.5.0. 
 one tree, so that a link must lead to the path at which it is mounted (docs/decisions/0024).
 """
 
-from collections.abc import Collection
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
+from nncache.hadoop.configured_namenodes import Values
 from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
 from nncache.net.setting_error import SettingError
 
@@ -19,24 +19,10 @@ _NO_LINK: Final = "homedir"
 _INSTEAD: Final = "; else write [mounts] into the settings file"
 
 
-class Values(Protocol):
-    """`nncache.hadoop.configuration.Configuration`."""
-
-    def get(self, name: str) -> str | None:
-        """Return a value."""
-
-    def names(self, name: str) -> tuple[str, ...]:
-        """Return the parts of a comma-separated value."""
-
-    def all_names(self) -> Collection[str]:
-        """Return the names of all values."""
-
-
 def viewfs_mounts(values: Values) -> dict[str, str]:
     """Return the nameservices of the mount table of `fs.defaultFS`, by mount point; none if that is no ViewFs.
 
-    Raises:
-        SettingError: the table has a link that a proxy cannot follow; names its property, and what to do.
+    Raises SettingError: the table has a link that a proxy cannot follow; names its property, and what to do.
     """
     default = urlsplit(values.get("fs.defaultFS") or "")
     if default.scheme != "viewfs":

@@ -89,11 +89,11 @@ class WebHdfs:
         self._transport = WebHdfsTransport((base_url, *others), timeout_s, identity, web)
 
     async def __aenter__(self) -> Self:
-        await self._transport.open()
+        await self._transport.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._transport.close()
+        await self._transport.__aexit__()
 
     def url(self, op: str, path: str, **parameters: str) -> str:
         """Return the URL of a call, as this user."""
@@ -164,10 +164,6 @@ class WebHdfs:
     async def append(self, path: str, data: Data) -> None:
         """Write to the end of a file (APPEND, in two steps) and close it."""
         await self._redirected("POST", "APPEND", path, data)
-
-    async def truncate(self, path: str, length: int) -> bool:
-        """Cut a file to this length; False while the last block is still being cut."""
-        return _truth(await self._call("POST", "TRUNCATE", path, newlength=str(length)))
 
     async def delete(self, path: str, *, recursive: bool = False) -> bool:
         """Delete a path; False if there is none."""

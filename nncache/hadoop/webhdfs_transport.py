@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 import aiohttp
 from yarl import URL
@@ -34,7 +34,7 @@ _KINDS: Final = {Verdict.STANDBY: FailureKind.STANDBY, Verdict.RETRIABLE: Failur
 
 
 class WebHdfsTransport:
-    """Connections to one NameNode, or to several of which one is the active one.
+    """Connections to one NameNode, or to several of which one is the active one, while it is entered.
 
     A call goes first to the NameNode that answered last, and to another only where `nncache.hadoop.retry` allows it.
     For what it raises see `nncache.hadoop.webhdfs.WebHdfs`.
@@ -59,18 +59,17 @@ class WebHdfsTransport:
         self._bases = tuple(base.rstrip("/") for base in bases)
         self._base = self._bases[0]  # of the NameNode that answered last
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
-        self._kept: aiohttp.ClientSession  # keeps connections; set by `open`
+        self._kept: aiohttp.ClientSession  # keeps connections; set when it is entered
         self._fresh: (
             aiohttp.ClientSession
         )  # a connection each, as aiohttp repeats a PUT on a kept one that died
 
-    async def open(self) -> None:
-        """Make ready; `close` must follow."""
+    async def __aenter__(self) -> Self:
         self._kept = self._session(force_close=False)
         self._fresh = self._session(force_close=True)
+        return self
 
-    async def close(self) -> None:
-        """Close all connections."""
+    async def __aexit__(self, *_: object) -> None:
         await self._kept.close()
         await self._fresh.close()
 

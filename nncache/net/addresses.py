@@ -6,8 +6,7 @@ MAX_PORT = 65535
 def split_address(address: str) -> tuple[str, int]:
     """Take "host:port" or "[IPv6]:port" apart.
 
-    Raises:
-        ValueError: It is neither; the message says what is missing.
+    Raises ValueError: it is neither; the message says what is missing.
     """
     scheme, is_url, rest = address.partition("://")
     if is_url:

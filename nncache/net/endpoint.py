@@ -18,11 +18,7 @@ class ListenAddress:
 
 
 def parse_endpoint(key: str, value: str) -> ListenAddress:
-    """Read `host:port`; port 0 lets the system choose.
-
-    Raises:
-        SettingError: the value has another form.
-    """
+    """Read `host:port`; port 0 lets the system choose. Raises SettingError: the value has another form."""
     host, colon, port = value.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     name = host[1:-1] if bracketed else host

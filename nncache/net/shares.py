@@ -15,9 +15,8 @@ from nncache.net.token_bucket import TokenBucket
 GREED: Final = 7
 """A gateway in front of all clients gets 7/8 of everything; two of them get 7/15 each."""
 
-_IPV6_HOST_BITS: Final = (
-    64  # within one network a host has as many addresses as it likes (RFC 4291, section 2.5.4)
-)
+# Within one network a host has as many addresses as it likes (RFC 4291, section 2.5.4).
+_IPV6_HOST_BITS: Final = 64
 
 
 class Shares:

@@ -10,8 +10,7 @@ def client_context(key: str, ca: str) -> ssl.SSLContext:
 
     Without a file those of the operating system are believed. `key` is the setting that names it.
 
-    Raises:
-        SettingError: the file cannot be used.
+    Raises SettingError: the file cannot be used.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # checks host names
     context.minimum_version = ssl.TLSVersion.TLSv1_2

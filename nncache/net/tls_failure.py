@@ -19,25 +19,15 @@ _BAD_CERTIFICATE: Final = frozenset({"SSLV3_ALERT_BAD_CERTIFICATE", "SSLV3_ALERT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsWords:
-    """What a kind of server is called, and where its operator sets what.
+    """What a kind of server is called, and where its operator sets what."""
 
-    Attributes:
-        server: what is asked.
-        addresses: the setting that names it.
-        authorities: the setting that names whom to believe.
-        plain: what to do if it speaks no TLS.
-        old: what to do if it has no TLS 1.2.
-        wants_certificate: what to do if it wants a client's certificate, or another one.
-        keystore: where its certificate is.
-    """
-
-    server: str
-    addresses: str
-    authorities: str
-    plain: str
-    old: str
-    wants_certificate: str
-    keystore: str
+    server: str  # what is asked
+    addresses: str  # the setting that names it
+    authorities: str  # the setting that names whom to believe
+    plain: str  # what to do if it speaks no TLS
+    old: str  # what to do if it has no TLS 1.2
+    wants_certificate: str  # what to do if it wants a client's certificate, or another one
+    keystore: str  # where its certificate is
 
 
 OF_NAMENODES: Final = TlsWords(

@@ -33,7 +33,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
         (Missing("transactions 1 to 2 are missing", 1, 2), "-- gap: transactions 1 to 2 are missing"),
         (Away("no publisher"), "-- outage: no publisher"),
         (
-            Happened(42, Create(kind=FileType.FILE, path="/joe/a", owner="joe", permission=0o644)),
+            Happened(42, Create(kind=FileType.FILE, path="/joe/a", owner="joe", permission="644")),
             "        42 CREATE   /joe/a  iNodeType=FILE  ownerName=joe  perms=644",
         ),
         (Happened(43, Close("/joe/a", 7)), "        43 CLOSE    /joe/a  fileSize=7"),
@@ -45,7 +45,9 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
                 MetadataUpdate(
                     path="/joe/b",
                     kind=MetadataKind.ACLS,
-                    acls=(FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="ann", permissions=4),),
+                    acls=(
+                        FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="ann", permissions="r--"),
+                    ),
                 ),
             ),
             "12345678901 METADATA /joe/b  metadataType=ACLS  acls=" + ACL,

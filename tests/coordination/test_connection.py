@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,6 +14,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.testbed.ports import PortLease
 from tests.coordination.scripted_zookeeper import Mood, ScriptedZooKeeper
+from tests.hadoop.kerberos.waiting import until
 
 LONG_S = 10.0
 TIMEOUT_S = 30.0
@@ -21,8 +22,8 @@ TIMEOUT_S = 30.0
 
 
 @dataclass
-class FakeCluster:
-    """A server, a connection with it, and the clock."""
+class Link:
+    """A scripted server, a connection with it, and the clock."""
 
     server: ScriptedZooKeeper
     now: float = 1000.0
@@ -56,21 +57,14 @@ class FakeCluster:
 
 
 @pytest.fixture
-async def fake_cluster() -> AsyncIterator[FakeCluster]:
+async def link() -> AsyncIterator[Link]:
     """Yield a connection that has been made."""
     async with ScriptedZooKeeper() as server:
-        fake_cluster = FakeCluster(server)
-        fake_cluster.connection.start()
-        await fake_cluster.connect()
-        yield fake_cluster
-        await fake_cluster.connection.close()
-
-
-async def until(true: Callable[[], bool]) -> None:
-    """Wait for it to become true."""
-    async with asyncio.timeout(LONG_S):
-        while not true():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.005)
+        link = Link(server)
+        link.connection.start()
+        await link.connect()
+        yield link
+        await link.connection.close()
 
 
 async def ask(connection: ZooKeeperConnection) -> None:
@@ -78,133 +72,123 @@ async def ask(connection: ZooKeeperConnection) -> None:
     await (await connection.client().begin(lambda kazoo: kazoo.get_async("/a")))
 
 
-async def test_a_connection_is_counted_and_named(fake_cluster: FakeCluster) -> None:
+async def test_a_connection_is_counted_and_named(link: Link) -> None:
     """Connections, sessions, and the session's id; who wants to know is told."""
-    connection = fake_cluster.connection
+    connection = link.connection
     assert (connection.connections, connection.sessions, connection.session_id) == (1, 1, 0xA1)
-    assert fake_cluster.connected == 1
+    assert link.connected == 1
     assert connection.is_connected
 
 
-async def test_a_session_is_taken_up_again(fake_cluster: FakeCluster) -> None:
+async def test_a_session_is_taken_up_again(link: Link) -> None:
     """As long as it may live; the server is told what was seen."""
-    await ask(fake_cluster.connection)
-    await fake_cluster.lose(Mood.GRANT)
-    await fake_cluster.connect()
-    assert (fake_cluster.connection.connections, fake_cluster.connection.sessions) == (2, 1)
-    assert fake_cluster.connection.session_id == 0xA1
-    assert (fake_cluster.server.greetings[-1].session_id, fake_cluster.server.greetings[-1].last_zxid) == (
-        0xA1,
-        7,
-    )
+    await ask(link.connection)
+    await link.lose(Mood.GRANT)
+    await link.connect()
+    assert (link.connection.connections, link.connection.sessions) == (2, 1)
+    assert link.connection.session_id == 0xA1
+    assert (link.server.greetings[-1].session_id, link.server.greetings[-1].last_zxid) == (0xA1, 7)
 
 
-async def test_an_expired_session_is_followed_by_another(fake_cluster: FakeCluster) -> None:
+async def test_an_expired_session_is_followed_by_another(link: Link) -> None:
     """At once, and without the past."""
-    await ask(fake_cluster.connection)
-    fake_cluster.server.sessions.clear()
-    await fake_cluster.lose(Mood.GRANT)
-    await fake_cluster.connect()
-    assert (fake_cluster.connection.sessions, fake_cluster.connection.sessions_given_up) == (2, 0)
-    assert fake_cluster.connection.session_id == 0xA2
-    assert (fake_cluster.server.greetings[-1].session_id, fake_cluster.server.greetings[-1].last_zxid) == (
-        0,
-        0,
-    )
+    await ask(link.connection)
+    link.server.sessions.clear()
+    await link.lose(Mood.GRANT)
+    await link.connect()
+    assert (link.connection.sessions, link.connection.sessions_given_up) == (2, 0)
+    assert link.connection.session_id == 0xA2
+    assert (link.server.greetings[-1].session_id, link.server.greetings[-1].last_zxid) == (0, 0)
 
 
-async def test_a_session_past_its_time_is_given_up(fake_cluster: FakeCluster) -> None:
+async def test_a_session_past_its_time_is_given_up(link: Link) -> None:
     """By our own clock, while nobody says that it has expired; the next client knows nothing of it."""
-    await ask(fake_cluster.connection)
-    await fake_cluster.lose(Mood.SILENT)
-    fake_cluster.now += TIMEOUT_S
+    await ask(link.connection)
+    await link.lose(Mood.SILENT)
+    link.now += TIMEOUT_S
     await asyncio.sleep(0.3)
-    assert fake_cluster.connection.session_id == 0xA1
-    fake_cluster.now += 1.0
-    await until(lambda: fake_cluster.connection.session_id == 0)
-    await until(lambda: fake_cluster.server.greetings[-1].session_id == 0)
-    assert fake_cluster.server.greetings[-1].last_zxid == 0
-    assert fake_cluster.connection.sessions_given_up == 1
-    fake_cluster.now += 10 * TIMEOUT_S
+    assert link.connection.session_id == 0xA1
+    link.now += 1.0
+    await until(lambda: link.connection.session_id == 0)
+    await until(lambda: link.server.greetings[-1].session_id == 0)
+    assert link.server.greetings[-1].last_zxid == 0
+    assert link.connection.sessions_given_up == 1
+    link.now += 10 * TIMEOUT_S
     await asyncio.sleep(0.3)
-    assert fake_cluster.connection.sessions_given_up == 1, "there is nothing more to give up"
+    assert link.connection.sessions_given_up == 1, "there is nothing more to give up"
 
 
-async def test_a_session_that_is_refused_is_given_up(fake_cluster: FakeCluster) -> None:
+async def test_a_session_that_is_refused_is_given_up(link: Link) -> None:
     """A server that was wiped hangs up on whoever has seen more than itself."""
-    await ask(fake_cluster.connection)
-    await fake_cluster.lose(Mood.HANG_UP)
-    began = fake_cluster.now
-    while fake_cluster.connection.sessions_given_up == 0:
-        fake_cluster.now += 0.5
-        await fake_cluster.greeted()
-    assert 2.0 <= fake_cluster.now - began < 4.0
-    fake_cluster.server.mood = Mood.GRANT
-    await fake_cluster.connect()
-    assert fake_cluster.connection.session_id == 0xA2
+    await ask(link.connection)
+    await link.lose(Mood.HANG_UP)
+    began = link.now
+    while link.connection.sessions_given_up == 0:
+        link.now += 0.5
+        await link.greeted()
+    assert 2.0 <= link.now - began < 4.0
+    link.server.mood = Mood.GRANT
+    await link.connect()
+    assert link.connection.session_id == 0xA2
 
 
-async def test_a_session_given_up_is_closed_at_the_next_connection(fake_cluster: FakeCluster) -> None:
+async def test_a_session_given_up_is_closed_at_the_next_connection(link: Link) -> None:
     """If the server still knows it, its ephemeral znodes need not wait for it to expire; only it is closed."""
-    await fake_cluster.lose(Mood.HANG_UP)
-    fake_cluster.now += TIMEOUT_S + 1.0
-    await until(lambda: fake_cluster.connection.session_id == 0)
-    fake_cluster.server.mood = Mood.GRANT
-    await fake_cluster.connect()
-    await until(lambda: fake_cluster.server.closed == [0xA1])
-    assert fake_cluster.connection.session_id == 0xA2
-    await ask(fake_cluster.connection)
+    await link.lose(Mood.HANG_UP)
+    link.now += TIMEOUT_S + 1.0
+    await until(lambda: link.connection.session_id == 0)
+    link.server.mood = Mood.GRANT
+    await link.connect()
+    await until(lambda: link.server.closed == [0xA1])
+    assert link.connection.session_id == 0xA2
+    await ask(link.connection)
 
 
-async def test_a_session_given_up_that_nobody_knows_is_left_alone(fake_cluster: FakeCluster) -> None:
+async def test_a_session_given_up_that_nobody_knows_is_left_alone(link: Link) -> None:
     """The attempt to close it leaves nothing behind, no other session either."""
-    fake_cluster.server.sessions.clear()
-    await fake_cluster.lose(Mood.HANG_UP)
-    fake_cluster.now += TIMEOUT_S + 1.0
-    await until(lambda: fake_cluster.connection.session_id == 0)
-    fake_cluster.server.mood = Mood.GRANT
-    await fake_cluster.connect()
+    link.server.sessions.clear()
+    await link.lose(Mood.HANG_UP)
+    link.now += TIMEOUT_S + 1.0
+    await until(lambda: link.connection.session_id == 0)
+    link.server.mood = Mood.GRANT
+    await link.connect()
     await until(lambda: sum(thread.name == "zookeeper" for thread in threading.enumerate()) == 1)
-    assert fake_cluster.server.sessions == {0xA2}
-    assert fake_cluster.connection.session_id == 0xA2
+    assert link.server.sessions == {0xA2}
+    assert link.connection.session_id == 0xA2
 
 
-async def test_a_client_that_fails_is_replaced(
-    fake_cluster: FakeCluster, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_client_that_fails_is_replaced(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """A server that answers nonsense ends kazoo's thread, for good; a moment later there is another."""
-    fake_cluster.server.mood = Mood.NONSENSE
+    link.server.mood = Mood.NONSENSE
     with contextlib.suppress(ConnectionLostError):
-        await ask(fake_cluster.connection)
-    await until(lambda: not fake_cluster.connection.is_connected)
+        await ask(link.connection)
+    await until(lambda: not link.connection.is_connected)
     with pytest.raises(ConnectionLostError, match="xids do not match"):
-        fake_cluster.connection.client()
+        link.connection.client()
     assert len(caplog.messages) == 1
     assert "RuntimeError: ('xids do not match" in caplog.messages[0]
-    fake_cluster.server.mood = Mood.GRANT
+    link.server.mood = Mood.GRANT
     await asyncio.sleep(0.3)
-    assert not fake_cluster.connection.is_connected
-    fake_cluster.now += 1.0
-    await fake_cluster.connect()
-    await until(lambda: fake_cluster.server.closed == [0xA1])
-    assert fake_cluster.connection.session_id == 0xA2
+    assert not link.connection.is_connected
+    link.now += 1.0
+    await link.connect()
+    await until(lambda: link.server.closed == [0xA1])
+    assert link.connection.session_id == 0xA2
 
 
-async def test_the_log_says_each_thing_once(
-    fake_cluster: FakeCluster, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_log_says_each_thing_once(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """Lost, given up, found: with the address; nothing for each attempt between."""
     with caplog.at_level(logging.INFO):
-        await fake_cluster.lose(Mood.HANG_UP)
-        await fake_cluster.greeted()
-        fake_cluster.now += TIMEOUT_S + 1.0
-        await until(lambda: fake_cluster.connection.session_id == 0)
-        fake_cluster.now += TIMEOUT_S
-        await fake_cluster.greeted()
-        await fake_cluster.greeted()
-        fake_cluster.server.mood = Mood.GRANT
-        await fake_cluster.connect()
-    where = f"ZooKeeper at {fake_cluster.server.address}"
+        await link.lose(Mood.HANG_UP)
+        await link.greeted()
+        link.now += TIMEOUT_S + 1.0
+        await until(lambda: link.connection.session_id == 0)
+        link.now += TIMEOUT_S
+        await link.greeted()
+        await link.greeted()
+        link.server.mood = Mood.GRANT
+        await link.connect()
+    where = f"ZooKeeper at {link.server.address}"
     assert [record.getMessage() for record in caplog.records if record.name != "asyncio"] == [
         f"test: lost the connection to {where}",
         f"test: abandoning session 0xa1 after 31.0 s: no connection to {where}: it is there, and grants no session",
@@ -212,14 +196,12 @@ async def test_the_log_says_each_thing_once(
     ]
 
 
-async def test_the_log_says_that_a_session_was_ended(
-    fake_cluster: FakeCluster, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_log_says_that_a_session_was_ended(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """By the server, which only then is heard of again."""
-    fake_cluster.server.sessions.clear()
-    await fake_cluster.lose(Mood.GRANT)
-    await fake_cluster.connect()
-    assert f"test: ZooKeeper at {fake_cluster.server.address} has ended session 0xa1" in caplog.messages
+    link.server.sessions.clear()
+    await link.lose(Mood.GRANT)
+    await link.connect()
+    assert f"test: ZooKeeper at {link.server.address} has ended session 0xa1" in caplog.messages
 
 
 async def test_a_host_without_an_address_is_named() -> None:
@@ -252,13 +234,13 @@ async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> No
     assert connection.complaint.endswith(": closed")
 
 
-async def test_after_the_end_nothing_is_heard(fake_cluster: FakeCluster) -> None:
+async def test_after_the_end_nothing_is_heard(link: Link) -> None:
     """No connection, no session; the session was closed, and no timer runs on."""
-    await fake_cluster.connection.close()
-    assert fake_cluster.server.closed == [0xA1]
-    assert not fake_cluster.connection.is_connected
-    assert fake_cluster.connection.session_id == 0
+    await link.connection.close()
+    assert link.server.closed == [0xA1]
+    assert not link.connection.is_connected
+    assert link.connection.session_id == 0
     with pytest.raises(ConnectionLostError, match="closed"):
-        fake_cluster.connection.client()
+        link.connection.client()
     await asyncio.sleep(0.3)
-    assert len(fake_cluster.server.greetings) == 1
+    assert len(link.server.greetings) == 1

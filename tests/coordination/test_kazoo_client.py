@@ -27,6 +27,7 @@ from nncache.coordination.kazoo_client import (
     Suspended,
 )
 from nncache.testbed.relay import Relay
+from tests.hadoop.kerberos.waiting import until
 from tests.patience import SLACK_S
 from tests.zookeepers import ZooKeeperServer
 
@@ -82,13 +83,6 @@ async def client(fixture: Fixture) -> AsyncIterator[Client]:
     yield client
     client.retire()
     await client.wait_closed()
-
-
-async def until(true: Callable[[], bool]) -> None:
-    """Wait for it to become true."""
-    async with asyncio.timeout(LONG_S):
-        while not true():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.005)
 
 
 async def call(client: Client, send: Callable[[KazooClient], IAsyncResult]) -> IAsyncResult | None:

@@ -42,8 +42,3 @@ def test_a_path_behind_an_address_is_sent_where_it_belongs(address: str, allowed
     with pytest.raises(SettingError) as raised:
         ZooKeeperSettings(zookeeper=(address,))
     assert raised.value.allowed == allowed
-
-
-def test_names_and_addresses_are_allowed() -> None:
-    """IPv6 in brackets."""
-    ZooKeeperSettings(zookeeper=("zk1:2181", "[::1]:2181"), zookeeper_root="/apps/inotify")

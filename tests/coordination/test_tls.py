@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from nncache.testbed.https import SERVER
 from nncache.testbed.spec import ZooKeeperSecurity
 from tests.cluster import HADOOP
 from tests.coordination.test_sasl import digest
+from tests.hadoop.kerberos.waiting import until
 from tests.patience import HANG_S
 from tests.tls import server_context
 from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
@@ -62,13 +63,6 @@ async def session(of: ZooKeeperSettings) -> AsyncIterator[Session]:
     """Enter a session."""
     async with Session(of, time.monotonic, log_name="test", login=login_of(of, None)) as entered:
         yield entered
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait until it is."""
-    async with asyncio.timeout(HANG_S):
-        while not is_so():  # noqa: ASYNC110 - nothing tells
-            await asyncio.sleep(0.01)
 
 
 async def distrusted(of: ZooKeeperSettings, caplog: pytest.LogCaptureFixture) -> str:

@@ -1,10 +1,13 @@
 """Any events that the wire can carry, for property tests."""
 
+from typing import get_args
+
 from hypothesis import strategies as st
 
 from nncache.hadoop.events import (
     AclKind,
     AclScope,
+    Action,
     Append,
     Close,
     Create,
@@ -24,14 +27,14 @@ from nncache.hadoop.filestatus import FileType
 texts = st.text(max_size=8)
 paths = texts.map("/".__add__) | texts
 numbers = st.sampled_from([-1, 0, 1]) | st.integers(-(1 << 63), (1 << 63) - 1)
-modes = st.sampled_from([0, 0o644, 0o1777]) | st.integers(0, (1 << 32) - 1)
+modes = (st.sampled_from([0, 0o644, 0o1777]) | st.integers(0, (1 << 32) - 1)).map("{:o}".format)
 
 acls = st.builds(
     FileAclEntry,
     scope=st.sampled_from(AclScope),
     kind=st.sampled_from(AclKind),
     name=texts,
-    permissions=st.integers(0, 7),
+    permissions=st.sampled_from(get_args(Action)),
 )
 xattrs = st.builds(XAttr, st.sampled_from(XAttrNamespace), texts, st.binary(max_size=8))
 

@@ -18,7 +18,17 @@ from nncache.hadoop.change import (
     Touched,
     Vanished,
 )
+from nncache.hadoop.events import MetadataKind, MetadataUpdate, XAttr, XAttrNamespace
 from nncache.hadoop.paths import ancestors, parent
+
+EC = XAttr(XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy")
+ZONE = XAttr(XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
+HARMLESS = XAttr(XAttrNamespace.USER, "hdfs.erasurecoding.policy")
+
+
+def metadata(kind: MetadataKind, *xattrs: XAttr) -> MetadataUpdate:
+    """Make the event for /d/p."""
+    return MetadataUpdate(path="/d/p", kind=kind, xattrs=xattrs)
 
 
 def shown(changes: Iterable[Footprint]) -> str:

@@ -9,7 +9,6 @@ from nncache.hadoop.events import (
     Create,
     Event,
     MetadataKind,
-    MetadataUpdate,
     Rename,
     Truncate,
     Unlink,
@@ -17,22 +16,8 @@ from nncache.hadoop.events import (
     XAttrNamespace,
 )
 from nncache.hadoop.filestatus import FileType
-from tests.hadoop.footprints import shown, stale
+from tests.hadoop.footprints import EC, HARMLESS, ZONE, metadata, shown, stale
 
-V1 = "/webhdfs/v1"
-
-
-# -- events ----------------------------------------------------------------------------------------------
-
-
-def metadata(kind: MetadataKind, *xattrs: XAttr) -> MetadataUpdate:
-    """Make the event for /d/p."""
-    return MetadataUpdate(path="/d/p", kind=kind, xattrs=xattrs)
-
-
-EC = XAttr(XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy")
-ZONE = XAttr(XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
-HARMLESS = XAttr(XAttrNamespace.USER, "hdfs.erasurecoding.policy")
 TRUSTED = XAttr(XAttrNamespace.TRUSTED, "a")
 SECURITY = XAttr(XAttrNamespace.SECURITY, "a")
 

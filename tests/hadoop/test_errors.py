@@ -1,27 +1,11 @@
 """The error tree of the room."""
 
 from nncache.hadoop.errors import (
-    HadoopError,
-    JmxUnavailableError,
-    MalformedReplyError,
     RemoteCallError,
     RemoteExceptionError,
     RpcAuthenticationError,
-    RpcError,
-    RpcUnavailableError,
-    TooManyCallersError,
-    WebHdfsError,
 )
 from nncache.hadoop.remote_exception import RemoteException, Verdict
-
-
-def test_the_tree_has_one_root() -> None:
-    """A supervised loop catches the root, and with it whatever Hadoop may bring."""
-    branches = (MalformedReplyError, JmxUnavailableError, RpcError, WebHdfsError)
-    assert all(issubclass(kind, HadoopError) for kind in branches)
-    over_rpc = (RpcUnavailableError, RemoteCallError, TooManyCallersError)
-    assert all(issubclass(kind, RpcError) for kind in over_rpc)
-    assert issubclass(RemoteExceptionError, WebHdfsError)
 
 
 def test_an_error_says_who_refused_whom_what_and_what_to_do() -> None:
@@ -36,9 +20,3 @@ def test_an_error_says_who_refused_whom_what_and_what_to_do() -> None:
     assert str(refused) == "GETFILESTATUS /w: 403 StandbyException: not here"
     assert (refused.status, refused.verdict) == (403, Verdict.STANDBY)
     assert "h:1" in str(RpcAuthenticationError("h:1", "no SIMPLE"))
-
-
-def test_an_unavailable_server_may_or_may_not_have_seen_the_call() -> None:
-    """Only what was not sent is safe to repeat."""
-    assert RpcUnavailableError("cut", is_sent=True).is_sent
-    assert not RpcUnavailableError("refused", is_sent=False).is_sent

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.election_view import HaState, Journal, ProbeReply
+from nncache.hadoop.election_view import HaState
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.events import Create
 from nncache.hadoop.jmx import (
@@ -21,7 +21,6 @@ from nncache.hadoop.jmx import (
     JOURNAL_QUERY,
     STARTED_QUERY,
     STATUS_QUERY,
-    Status,
     parse_block_pool,
     parse_cluster_id,
     parse_last_txid,
@@ -29,7 +28,6 @@ from nncache.hadoop.jmx import (
     parse_started_ms,
     parse_status,
 )
-from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
@@ -63,20 +61,15 @@ def reply(**attributes: object) -> bytes:
 def test_the_state_and_since_when(word: str, state: HaState) -> None:
     """The words of HAServiceProtocol.HAServiceState.toString."""
     body = reply(State=word, LastHATransitionTime=1795298171446, SecurityEnabled=False)
-    assert parse_status(body) == Status(state, 1795298171446)
-    assert parse_status(body).answer(17) == ProbeReply(
-        state=state, started_ms=17, transition_ms=1795298171446
-    )
-    journal, namespace = Journal(last_txid=5, asked_at=1.0), Namespace("CID-1", "BP-1")
-    answer = parse_status(body).answer(17, namespace, journal)
-    assert (answer.namespace, answer.journal) == (namespace, journal)
+    assert parse_status(body) == (state, 1795298171446)
 
 
-def test_the_start_the_namespace_and_the_last_transaction() -> None:
+def test_the_other_attributes_are_read() -> None:
     """The transaction ids stand as texts in a JSON text within the JSON."""
     assert parse_started_ms(reply(NNStartedTimeInMillis=1795306212253)) == 1795306212253
     assert parse_block_pool(reply(BlockPoolId="BP-1-127.0.0.1-2")) == "BP-1-127.0.0.1-2"
     assert parse_cluster_id(reply(ClusterId="CID-1")) == "CID-1"
+    assert parse_rpc_address(reply(HostAndPort="nn1:8020", State="active")) == "nn1:8020"
     inner = '{"MostRecentCheckpointTxId":"0","LastAppliedOrWrittenTxId":"12345"}'
     assert parse_last_txid(reply(JournalTransactionInfo=inner)) == 12345
 
@@ -100,6 +93,7 @@ def test_the_start_the_namespace_and_the_last_transaction() -> None:
         reply(BlockPoolId=""),
         reply(BlockPoolId=None),
         reply(ClusterId=""),
+        reply(HostAndPort=""),
         reply(JournalTransactionInfo="{"),
         reply(JournalTransactionInfo="{}"),
         reply(JournalTransactionInfo='{"LastAppliedOrWrittenTxId":"x"}'),
@@ -129,7 +123,7 @@ def ask(cluster: Cluster, query: str) -> bytes:
 
 def test_a_real_namenode_says_the_same_to_anybody(cluster: Cluster) -> None:
     """Without any user name; without HA it is active since ever."""
-    assert parse_status(ask(cluster, STATUS_QUERY)) == Status(HaState.ACTIVE, 0)
+    assert parse_status(ask(cluster, STATUS_QUERY)) == (HaState.ACTIVE, 0)
     started_ms = parse_started_ms(ask(cluster, STARTED_QUERY))
     assert parse_started_ms(ask(cluster, STARTED_QUERY + "&user.name=alice")) == started_ms
 
@@ -194,11 +188,3 @@ async def _creations(cluster: Cluster, from_txid: int) -> dict[str, int]:
     finally:
         await rpc.close()
     return made
-
-
-def test_the_rpc_address_is_read() -> None:
-    """A NameNode that is still starting has none."""
-    assert parse_rpc_address(b'{"beans": [{"HostAndPort": "nn1:8020", "State": "active"}]}') == "nn1:8020"
-    for body in (b'{"beans": [{"HostAndPort": ""}]}', b'{"beans": []}', b'{"beans": [{}]}'):
-        with pytest.raises(MalformedReplyError):
-            parse_rpc_address(body)

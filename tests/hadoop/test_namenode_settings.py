@@ -4,21 +4,8 @@ from typing import Any
 
 import pytest
 
-from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_settings import NameNodeSettings, NameserviceSettings, WebHdfsSettings
 from nncache.net.setting_error import SettingError
-
-
-def test_the_defaults_are_hadoops_own_ports_on_this_machine() -> None:
-    """A single NameNode needs no settings."""
-    settings = NameNodeSettings(user="hdfs")
-    assert settings.namenodes == (NameNode("127.0.0.1:9870", "127.0.0.1:8020"),)
-
-
-def test_the_two_lists_name_the_same_namenodes() -> None:
-    """The first of one belongs to the first of the other."""
-    settings = NameNodeSettings(user="hdfs", namenode_http=("a:1", "b:2"), namenode_rpc=("a:3", "b:4"))
-    assert settings.namenodes == (NameNode("a:1", "a:3"), NameNode("b:2", "b:4"))
 
 
 @pytest.mark.parametrize(
@@ -52,12 +39,6 @@ def test_without_a_user_the_operating_systems_is_taken(monkeypatch: pytest.Monke
     """As any Hadoop client does."""
     monkeypatch.setenv("LOGNAME", "hdfs")
     assert NameNodeSettings().user == "hdfs"
-
-
-def test_what_asks_over_webhdfs_alone_needs_no_other_addresses() -> None:
-    """Two NameNodes, one list."""
-    settings = WebHdfsSettings(user="hdfs", namenode_http=("a:1", "b:2"))
-    assert settings.namenode_http == ("a:1", "b:2")
 
 
 @pytest.mark.parametrize(

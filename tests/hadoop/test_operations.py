@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.hadoop.operations import OPERATIONS, Effect, Operation, operation
+from nncache.hadoop.operations import OPERATIONS, Operation, operation
 
 # GetOpParam$Op, PutOpParam$Op, PostOpParam$Op and DeleteOpParam$Op of 3.4.1 and of 3.5.0, without NULL: the same.
 ENUMS = {
@@ -25,10 +25,6 @@ def test_the_table_has_every_operation_of_hadoop_once(method: str) -> None:
     """Neither more nor less than Hadoop's own enums, each under its own method."""
     rows = [row.name for row in OPERATIONS if row.method == method]
     assert sorted(rows) == sorted(ENUMS[method].split())
-
-
-def test_the_table_has_no_other_method() -> None:
-    """WebHDFS has four methods."""
     assert {row.method for row in OPERATIONS} == set(ENUMS)
 
 
@@ -56,10 +52,3 @@ def test_head_is_a_get() -> None:
 def test_other_values_are_unknown(value: str) -> None:
     """A NameNode refuses these, blanks included; here they are unknown, hence assumed to be anything."""
     assert operation("PUT", value) is None
-
-
-def test_only_the_operations_with_a_second_step_have_one() -> None:
-    """CREATE and APPEND are carried out at a DataNode, past the proxy; three operations make missing ancestors."""
-    assert {row.name for row in OPERATIONS if row.two_step} == {"CREATE", "APPEND"}
-    assert {row.name for row in OPERATIONS if row.makes_ancestors} == {"CREATE", "MKDIRS", "CREATESYMLINK"}
-    assert {row.effect for row in OPERATIONS if row.method == "GET"} == {Effect.NOTHING, Effect.TOUCHES}

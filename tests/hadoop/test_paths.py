@@ -80,11 +80,6 @@ def test_the_root_has_no_parent_and_no_ancestor() -> None:
     assert tuple(ancestors("/a/b/c")[1:]) == ("/a", "/")
 
 
-def test_ancestors_say_what_they_are() -> None:
-    """In a failure one wants to see them."""
-    assert repr(ancestors("/a/b")) == "Ancestors(['/a', '/'])"
-
-
 @pytest.mark.parametrize(
     ("path", "expected"),
     [

@@ -10,9 +10,7 @@ import pytest
 
 from nncache.hadoop.election_view import HaState, NameNode
 from nncache.hadoop.errors import MalformedReplyError, NoActiveNameNodeError, WrongAddressError
-from nncache.hadoop.jmx import (
-    JOURNAL_QUERY,
-)
+from nncache.hadoop.jmx import JOURNAL_QUERY
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
@@ -21,7 +19,7 @@ from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.user import RpcUser
 from tests.hadoop.fake_jmx import NAMESPACE, FakeJmx, fake_jmx
 from tests.hadoop.rpc.fake_namenode import version
-from tests.hadoop.rpc.fake_server import Answer, Call, Result, fake_server
+from tests.hadoop.rpc.fake_server import Answer, Call, FakeServer, Result, fake_server
 from tests.patience import HANG_S
 
 
@@ -52,6 +50,33 @@ async def until(fake: FakeJmx, rule: Callable[[], bool]) -> None:
     async with asyncio.timeout(HANG_S):
         while not rule():
             await fake.until_asked()
+
+
+@asynccontextmanager
+async def pair(
+    *, last_txids: tuple[int, int] = (100, 100), interval_s: float = 0.02, timeout_s: float = 5.0
+) -> AsyncIterator[tuple[FakeJmx, FakeJmx, NameNodePool]]:
+    """Run a pool over an active NameNode and a standby, and give them once the active one is known."""
+    async with (
+        fake_jmx(FakeJmx(last_txid=last_txids[0])) as first,
+        fake_jmx(FakeJmx(state="standby", last_txid=last_txids[1])) as second,
+        watched(first, second, interval_s=interval_s, timeout_s=timeout_s) as pool,
+    ):
+        await pool.wait_active(5)
+        yield first, second, pool
+
+
+@asynccontextmanager
+async def over_rpc(
+    answer: Callable[[Call], Answer],
+) -> AsyncIterator[tuple[FakeServer, NameNode, NameNodePool]]:
+    """Run a pool over a NameNode with this RPC server, and give them once it is active; see that connections end."""
+    async with fake_server(answer) as server, fake_jmx() as only:
+        namenode = NameNode(only.namenode.http, server.address)
+        async with watched(FakeJmx(namenode=namenode)) as pool:
+            await pool.wait_active(5)
+            yield server, namenode, pool
+        await server.until(lambda: server.open == 0)
 
 
 async def test_a_single_namenode_is_found_and_confirmed() -> None:
@@ -96,12 +121,7 @@ async def test_an_unreadable_position_leaves_the_active_one_known() -> None:
 
 async def test_a_standby_that_is_ahead_stops_the_proof_and_is_counted() -> None:
     """Bounded: somebody else has written to a log that the active one does not know."""
-    async with (
-        fake_jmx(FakeJmx(last_txid=70)) as first,
-        fake_jmx(FakeJmx(state="standby", last_txid=71)) as second,
-        watched(first, second) as pool,
-    ):
-        await pool.wait_active(5)
+    async with pair(last_txids=(70, 71)) as (first, _, pool):
         await until(first, lambda: pool.stats().contradictions > 0)
         stood_at = pool.last_probe
         confirmed_as_of = pool.confirmed_as_of or 0
@@ -113,14 +133,7 @@ async def test_a_standby_that_is_ahead_stops_the_proof_and_is_counted() -> None:
 
 async def test_the_last_transaction_is_the_active_ones_to_say() -> None:
     """A standby's log may lack what was acknowledged long ago."""
-    async with (
-        fake_jmx(FakeJmx(last_txid=70)) as first,
-        fake_jmx(FakeJmx(state="standby", last_txid=60)) as second,
-        watched(first, second, interval_s=1000) as pool,
-    ):
-        with pytest.raises(NoActiveNameNodeError, match="not being watched"):
-            await pool.last_txid(first.namenode)
-        await pool.wait_active(5)
+    async with pair(last_txids=(70, 60), interval_s=1000) as (first, second, pool):
         first.last_txid = 80
         assert await pool.last_txid(first.namenode) == 80
         with pytest.raises(NoActiveNameNodeError, match=r"is standby$"):
@@ -140,6 +153,13 @@ async def test_the_active_one_of_several_is_found() -> None:
             stats = pool.stats()
             assert (stats.namenodes, stats.reachable, stats.has_active, stats.term) == (3, 2, 1, 1)
             assert stats.failed_probes >= 1
+
+
+async def test_a_pool_that_does_not_run_says_so() -> None:
+    """What it does not watch it does not know."""
+    pool = NameNodePool(NameNodeSettings(user="hdfs"), time.monotonic)
+    with pytest.raises(NoActiveNameNodeError, match="not being watched"):
+        await pool.last_txid(pool.namenodes[0])
 
 
 async def test_nobody_is_active() -> None:
@@ -176,12 +196,7 @@ async def test_who_says_nothing_is_not_active() -> None:
 
 async def test_an_end_is_seen_and_so_is_the_return() -> None:
     """A refused connection counts like silence; the process that comes back is another one."""
-    async with (
-        fake_jmx() as first,
-        fake_jmx(FakeJmx(state="standby")) as second,
-        watched(first, second) as pool,
-    ):
-        await pool.wait_active(5)
+    async with pair() as (first, second, pool):
         await first.end()
         await until(second, lambda: pool.active is None)
         first.started_ms = 7
@@ -191,12 +206,7 @@ async def test_an_end_is_seen_and_so_is_the_return() -> None:
 
 async def test_another_takes_over() -> None:
     """Killed, then another one says that it is active."""
-    async with (
-        fake_jmx() as first,
-        fake_jmx(FakeJmx(state="standby")) as second,
-        watched(first, second) as pool,
-    ):
-        await pool.wait_active(5)
+    async with pair() as (first, second, pool):
         await first.end()
         second.state, second.transition_ms = "active", 9
         await until(second, lambda: pool.active is not None and pool.active.namenode == second.namenode)
@@ -207,12 +217,7 @@ async def test_another_takes_over() -> None:
 
 async def test_two_that_say_active_close_everything() -> None:
     """None of them is, until one gives in; what follows is a new term."""
-    async with (
-        fake_jmx() as first,
-        fake_jmx(FakeJmx(state="standby")) as second,
-        watched(first, second) as pool,
-    ):
-        await pool.wait_active(5)
+    async with pair() as (_, second, pool):
         second.state = "active"
         await until(second, lambda: pool.active is None)
         assert pool.confirmed_as_of is None
@@ -222,12 +227,7 @@ async def test_two_that_say_active_close_everything() -> None:
 
 async def test_a_hung_standby_does_not_hold_up_the_rest() -> None:
     """Its probe runs into the deadline while the active one goes on being confirmed."""
-    async with (
-        fake_jmx() as first,
-        fake_jmx(FakeJmx(state="standby")) as second,
-        watched(first, second, timeout_s=0.2) as pool,
-    ):
-        await pool.wait_active(5)
+    async with pair(timeout_s=0.2) as (first, second, pool):
         second.is_hung = True
         await until(first, lambda: pool.stats().reachable == 1)
         confirmed_as_of = pool.confirmed_as_of or 0
@@ -238,12 +238,7 @@ async def test_a_hung_standby_does_not_hold_up_the_rest() -> None:
 
 async def test_a_suspicion_is_looked_into_at_once() -> None:
     """All are asked, long before it is their turn."""
-    async with (
-        fake_jmx() as first,
-        fake_jmx(FakeJmx(state="standby")) as second,
-        watched(first, second, interval_s=1000) as pool,
-    ):
-        await pool.wait_active(5)
+    async with pair(interval_s=1000) as (first, second, pool):
         second.state, first.state = "active", "standby"
         pool.suspect(first.namenode, "StandbyException")
         await until(second, lambda: pool.active is not None and pool.active.term == 2)
@@ -306,21 +301,18 @@ async def test_no_connection_leads_to_another_namespace_than_http() -> None:
     def elsewhere(call: Call) -> Answer:
         return version(Namespace("CID-2", "BP-2")) if call.method == "versionRequest" else closed(call)
 
-    async with fake_server(elsewhere) as server, fake_jmx() as only:
-        namenode = NameNode(only.namenode.http, server.address)
-        async with watched(FakeJmx(namenode=namenode)) as pool:
-            await pool.wait_active(5)
-            assert pool.wrong_namespace(namenode) == ""
-            with pytest.raises(WrongAddressError, match="BP-2 of cluster CID-2"):
-                await pool.rpc(namenode).is_file_closed("/f")
-            async with pool.rpc_as(namenode, RpcUser("alice")) as rpc:
-                with pytest.raises(WrongAddressError):
-                    await rpc.is_file_closed("/f")
-            assert "--namenode-rpc" in pool.wrong_namespace(namenode)
-            assert pool.namespace_check(namenode).over_http == NAMESPACE
-            server.answer = closed
-            assert await pool.rpc(namenode).is_file_closed("/f")
-            assert pool.wrong_namespace(namenode) == ""
+    async with over_rpc(elsewhere) as (server, namenode, pool):
+        assert pool.wrong_namespace(namenode) == ""
+        with pytest.raises(WrongAddressError, match="BP-2 of cluster CID-2"):
+            await pool.rpc(namenode).is_file_closed("/f")
+        async with pool.rpc_as(namenode, RpcUser("alice")) as rpc:
+            with pytest.raises(WrongAddressError):
+                await rpc.is_file_closed("/f")
+        assert "--namenode-rpc" in pool.wrong_namespace(namenode)
+        assert pool.namespace_check(namenode).over_http == NAMESPACE
+        server.answer = closed
+        assert await pool.rpc(namenode).is_file_closed("/f")
+        assert pool.wrong_namespace(namenode) == ""
         assert all(call.method == "versionRequest" for call in server.calls[:-1])
 
 
@@ -355,33 +347,26 @@ async def test_why_no_namenode_is_known_to_be_active_is_told() -> None:
 
 async def test_callers_have_connections_that_end_with_the_pool() -> None:
     """Each asks as themselves; `doas` as who acts for them."""
-    async with fake_server(closed) as server, fake_jmx() as only:
-        namenode = NameNode(only.namenode.http, server.address)
-        async with watched(FakeJmx(namenode=namenode)) as pool:
-            await pool.wait_active(5)
-            assert await pool.rpc(namenode).is_file_closed("/f")
-            for user in (RpcUser("alice"), RpcUser("alice", real_name="oozie"), RpcUser("alice")):
-                async with pool.rpc_as(namenode, user) as rpc:
-                    assert await rpc.is_file_closed("/f")
-            assert pool.stats().caller_connections == 2
+    async with over_rpc(closed) as (server, namenode, pool):
+        assert await pool.rpc(namenode).is_file_closed("/f")
+        for user in (RpcUser("alice"), RpcUser("alice", real_name="oozie"), RpcUser("alice")):
+            async with pool.rpc_as(namenode, user) as rpc:
+                assert await rpc.is_file_closed("/f")
+        assert pool.stats().caller_connections == 2
         assert [(call.user, call.real_user) for call in server.calls if call.method == "isFileClosed"] == [
             (pool.user, ""),
             ("alice", ""),
             ("alice", "oozie"),
             ("alice", ""),
         ]
-        await server.until(lambda: server.open == 0)
 
 
 async def test_idle_connections_of_callers_are_closed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A NameNode keeps no file open for a caller who has gone."""
     monkeypatch.setattr("nncache.hadoop.pool.IDLE_S", 0.02)
     monkeypatch.setattr("nncache.hadoop.rpc.callers.IDLE_S", 0.02)
-    async with fake_server(closed) as server, fake_jmx() as only:
-        namenode = NameNode(only.namenode.http, server.address)
-        async with watched(FakeJmx(namenode=namenode)) as pool:
-            await pool.wait_active(5)
-            async with pool.rpc_as(namenode, RpcUser("alice")) as rpc:
-                assert await rpc.is_file_closed("/f")
-            await server.until(lambda: server.open == 0)
-            assert pool.stats().caller_connections == 0
+    async with over_rpc(closed) as (server, namenode, pool):
+        async with pool.rpc_as(namenode, RpcUser("alice")) as rpc:
+            assert await rpc.is_file_closed("/f")
+        await server.until(lambda: server.open == 0)
+        assert pool.stats().caller_connections == 0

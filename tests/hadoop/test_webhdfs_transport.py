@@ -86,9 +86,7 @@ async def running(*servers: Server) -> AsyncIterator[WebHdfsTransport]:
             server.base = str(started.make_url("/"))
             stack.callback(server.over.set)
         transport = WebHdfsTransport([server.base for server in servers], timeout_s=5.0)
-        await transport.open()
-        stack.push_async_callback(transport.close)
-        yield transport
+        yield await stack.enter_async_context(transport)
 
 
 async def test_the_active_namenode_is_found_and_remembered() -> None:
@@ -110,11 +108,8 @@ async def test_a_refused_connection_leads_to_the_next() -> None:
     with PortLease() as lease:
         gone = f"http://127.0.0.1:{lease.take()}"
         active = Server(Mood.ACTIVE)
-        async with running(active):
-            transport = WebHdfsTransport((gone, active.base), timeout_s=5.0)
-            await transport.open()
+        async with running(active), WebHdfsTransport((gone, active.base), timeout_s=5.0) as transport:
             assert await transport.ask("PUT", TARGET) == b"done"
-            await transport.close()
 
 
 async def test_a_write_that_may_have_been_carried_out_is_not_repeated() -> None:
@@ -161,16 +156,16 @@ async def test_a_single_namenode_says_itself_what_is_wrong() -> None:
 async def test_silence_lasts_for_one_deadline_of_a_read() -> None:
     """Slow NameNodes are not helped by more questions: after the first timeout the next one is the last."""
     silent = [Server(Mood.SILENT) for _ in range(3)]
-    async with running(*silent):
-        transport = WebHdfsTransport([server.base for server in silent], timeout_s=0.05)
-        await transport.open()
+    async with (
+        running(*silent),
+        WebHdfsTransport([server.base for server in silent], timeout_s=0.05) as transport,
+    ):
         with pytest.raises(TimeoutError):
             await transport.ask("GET", TARGET)
         assert [server.asked for server in silent] == [1, 1, 0]
         with pytest.raises(TimeoutError):
             await transport.ask("PUT", TARGET)
         assert [server.asked for server in silent] == [2, 1, 0]
-        await transport.close()
 
 
 async def test_data_goes_to_the_datanode_of_the_active_namenode() -> None:
@@ -178,11 +173,9 @@ async def test_data_goes_to_the_datanode_of_the_active_namenode() -> None:
     standby, namenode, datanode = Server(Mood.STANDBY), Server(Mood.REDIRECTING), Server(Mood.ACTIVE)
     async with running(datanode, standby, namenode):
         namenode.datanode = datanode.base + "f?op=CREATE"
-        transport = WebHdfsTransport((standby.base, namenode.base), timeout_s=5.0)
-        await transport.open()
-        assert await transport.ask_in_two_steps("PUT", TARGET, b"data") == b"data"
-        assert await transport.ask_in_two_steps("GET", TARGET) == b"done"
-        await transport.close()
+        async with WebHdfsTransport((standby.base, namenode.base), timeout_s=5.0) as transport:
+            assert await transport.ask_in_two_steps("PUT", TARGET, b"data") == b"data"
+            assert await transport.ask_in_two_steps("GET", TARGET) == b"done"
 
 
 @pytest.mark.parametrize("mood", [Mood.CUTTING, Mood.SILENT])
@@ -191,11 +184,9 @@ async def test_a_datanode_without_an_answer_is_named(mood: Mood) -> None:
     namenode, datanode = Server(Mood.REDIRECTING), Server(mood)
     async with running(namenode, datanode):
         namenode.datanode = datanode.base
-        transport = WebHdfsTransport([namenode.base], timeout_s=0.2)
-        await transport.open()
-        with pytest.raises(DataNodeUnavailableError, match=rf"{datanode.base[7:-1]}: \w+"):
-            await transport.ask_in_two_steps("PUT", TARGET, b"data")
-        await transport.close()
+        async with WebHdfsTransport([namenode.base], timeout_s=0.2) as transport:
+            with pytest.raises(DataNodeUnavailableError, match=rf"{datanode.base[7:-1]}: \w+"):
+                await transport.ask_in_two_steps("PUT", TARGET, b"data")
 
 
 async def test_a_call_that_may_be_repeated_goes_over_a_kept_connection() -> None:
@@ -245,15 +236,11 @@ async def test_over_https_both_steps_are_believed_by_one_authority(tmp_path: Pat
         over_https(Server(Mood.REDIRECTING, stranger.base + TARGET), trusted) as misled,
     ):
         for bases in ([stranger.base, namenode.base], [namenode.base]):
-            transport = WebHdfsTransport(bases, 20, web=web_of(authority))
-            await transport.open()
-            assert await transport.ask_in_two_steps("PUT", TARGET, b"x") == b"x"
-            await transport.close()
-        transport = WebHdfsTransport([misled.base], 20, web=web_of(authority))
-        await transport.open()
-        with pytest.raises(DataNodeUnavailableError, match="its certificate is not believed"):
-            await transport.ask_in_two_steps("PUT", TARGET, b"x")
-        await transport.close()
+            async with WebHdfsTransport(bases, 20, web=web_of(authority)) as transport:
+                assert await transport.ask_in_two_steps("PUT", TARGET, b"x") == b"x"
+        async with WebHdfsTransport([misled.base], 20, web=web_of(authority)) as transport:
+            with pytest.raises(DataNodeUnavailableError, match="its certificate is not believed"):
+                await transport.ask_in_two_steps("PUT", TARGET, b"x")
         assert (stranger.asked, datanode.asked) == (0, 2)
 
 

@@ -50,8 +50,7 @@ ASIDE = {
     "proxy.termination.signing_keys",  # looks at a file
     "proxy.termination.terminator",  # waits before there is a call
     "proxy.upstream.service_login",  # as `Connections.acquire`, which is raced, before the call is sent
-    "hadoop.rpc.namespace_edits",  # of the command line
-    "hadoop.rpc.namespace_reads",  # of the publisher
+    "hadoop.rpc.namespace_calls",  # of the command line, and of the publisher
 }
 """Modules for which no call of a client waits."""
 

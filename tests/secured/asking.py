@@ -2,15 +2,21 @@
 
 import http.client
 import json
+import os
 import ssl
+import subprocess
 import time
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from nncache.testbed import Cluster
+from nncache.testbed import Cluster, Kdc
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.readiness import signed_cookie
+from tests.cluster import make_directory, webhdfs
+from tests.kerberos import need_curl
 
 Header = tuple[str, str]
 PREFIX = "/webhdfs/v1"
@@ -61,6 +67,22 @@ def namenode_of(cluster: Cluster) -> str:
     return cluster.namenodes[0].http
 
 
+def kept_place(cluster: Cluster, permission: str = "700", *, top: str = "/kept") -> str:
+    """Make a directory of alice's, and of the group in which bob is as well; what lies in it is kept by the proxies."""
+    place = f"{top}/{uuid.uuid4().hex[:12]}"
+    make_directory(cluster, top)
+    make_directory(cluster, place, permission=permission)
+    webhdfs(cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    return place
+
+
+def kept_path(cluster: Cluster, *, top: str = "/kept") -> str:
+    """Make a directory in one that only alice may reach."""
+    path = f"{kept_place(cluster, top=top)}/d"
+    webhdfs(cluster, "PUT", path, "MKDIRS")
+    return path
+
+
 def cookie_of(cluster: Cluster, user: str, *, lives_s: float = 3600.0, namenode: int = 0) -> str:
     """Return a cookie for this user of one of the NameNodes, name and value."""
     ends = time.time() + lives_s  # noqa: TID251 - the NameNode goes by the wall clock
@@ -81,6 +103,14 @@ def until_hit(proxy: Proxy, question: Question, *, within_s: float = 60.0) -> Ra
         assert time.monotonic() < deadline, (question, reply)
         time.sleep(0.02)
     return reply
+
+
+def curl(kdc: Kdc, ticket: Path, url: str, *options: str) -> bytes:
+    """Return what curl prints of its answer, which negotiates with a ticket."""
+    need_curl()
+    command = ("curl", "--silent", "--negotiate", "--user", ":", *options, url)
+    environ = {"PATH": os.environ["PATH"], "KRB5CCNAME": f"FILE:{ticket}", **kdc.environ()}
+    return subprocess.run(command, env=environ, capture_output=True, timeout=60, check=True).stdout
 
 
 def names(replies: Iterable[RawReply]) -> list[tuple[int, bool]]:

@@ -16,29 +16,17 @@ _ALICE: Final = "alice"
 
 @dataclass
 class Loot:
-    """What a thief has.
+    """What a thief has."""
 
-    Attributes:
-        path: of alice's, whose status is kept.
-        cookie: carol's own, name and value.
-        claimed: a cookie that was signed for alice with another secret.
-        ended: one of alice's that was good and has ended.
-        token: carol's own.
-        cancelled: one of alice's that was cancelled.
-        proxy: the cookie of a proxy user who may act for alice and bob.
-        ticket: makes a new value of Authorization by carol's ticket.
-        used: a value of Authorization of alice's, which the NameNode has seen.
-    """
-
-    path: str
-    cookie: str
-    claimed: str
-    ended: str
-    token: str
-    cancelled: str
-    proxy: str
-    ticket: Callable[[], str]
-    used: str
+    path: str  # of alice's, whose status is kept
+    cookie: str  # carol's own, name and value
+    claimed: str  # a cookie that was signed for alice with another secret
+    ended: str  # one of alice's that was good and has ended
+    token: str  # carol's own
+    cancelled: str  # one of alice's that was cancelled
+    proxy: str  # the cookie of a proxy user who may act for alice and bob
+    ticket: Callable[[], str]  # makes a new value of Authorization by carol's ticket
+    used: str  # a value of Authorization of alice's, which the NameNode has seen
     forged_token: str = field(init=False)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.ports import PortLease
 from tests.channels import SPARING
 from tests.kerberos import clients_of, need_gssapi
-from tests.secured.service import identity_flags, run, without, zookeeper_flags
+from tests.secured.service import identity_flags, run, tls_flags, without, zookeeper_flags
 from tests.secured.terminating import Terminating, secrets_file, termination_flags
 from tests.service import spelled
 
@@ -25,6 +25,14 @@ PATIENT = ("--max-staleness-s", "30")
 @pytest.fixture
 def kdc(secured_cluster: Cluster) -> Iterator[Kdc]:
     """The KDC of the secured cluster, which gssapi in this process finds while the test runs."""
+    assert secured_cluster.kdc is not None
+    with clients_of(secured_cluster.kdc):
+        yield secured_cluster.kdc
+
+
+@pytest.fixture(scope="module")
+def kdc_of_module(secured_cluster: Cluster) -> Iterator[Kdc]:
+    """The same, for as long as the tests of a module run."""
     assert secured_cluster.kdc is not None
     with clients_of(secured_cluster.kdc):
         yield secured_cluster.kdc
@@ -67,13 +75,11 @@ def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> 
         direct = (*(word for glob in GLOBS for word in ("--glob", glob)), *spelled(SPARING))
         authority = secured_cluster.authority
         assert authority is not None
-        issued = authority.issue("terminating")
-        certificate = ("--tls-certificate", str(issued.chain), "--tls-key", str(issued.key))
         ports = close.enter_context(PortLease())
         proxies, tls = {}, {}
         for name, channel in (("direct", direct), ("zookeeper", stored)):
             port = ports.take()
-            listen = ("--tls-listen", f"127.0.0.1:{port}", *certificate)
+            listen = tls_flags(secured_cluster, f"terminating-{name}", port)
             proxies[name] = close.enter_context(Proxy(*own, *channel, *flags, *listen, *PATIENT))
             tls[name] = f"localhost:{port}"
         for proxy in proxies.values():

@@ -59,6 +59,14 @@ def zookeeper_flags(cluster: Cluster, root: str) -> tuple[str, ...]:
     return ("--zookeeper", cluster.zookeeper.address, "--zookeeper-root", root)
 
 
+def tls_flags(cluster: Cluster, name: str, port: int) -> tuple[str, ...]:
+    """Return where clients reach a proxy over TLS, with a certificate of the cluster's authority."""
+    assert cluster.authority is not None
+    issued = cluster.authority.issue(name)
+    certificate = ("--tls-certificate", str(issued.chain), "--tls-key", str(issued.key))
+    return ("--tls-listen", f"127.0.0.1:{port}", *certificate)
+
+
 def run(*words: str) -> str:
     """Run a command of nncache to its end and return what it prints."""
     program = str(Path(sys.executable).with_name("nncache"))

@@ -32,19 +32,12 @@ PRINCIPALS = {"proxy": "proxy/localhost"}
 
 @dataclass(frozen=True, slots=True)
 class Terminating:
-    """The proxies.
+    """The proxies."""
 
-    Attributes:
-        proxies: by channel.
-        tls: the address of each one's port for TLS, by channel.
-        context: of a client that knows their certificate's authority.
-        secret: the file that signs their cookies.
-    """
-
-    proxies: dict[str, Proxy]
-    tls: dict[str, str]
-    context: ssl.SSLContext
-    secret: Path
+    proxies: dict[str, Proxy]  # by channel
+    tls: dict[str, str]  # the address of each one's port for TLS, by channel
+    context: ssl.SSLContext  # of a client that knows their certificate's authority
+    secret: Path  # the file that signs their cookies
 
     def cookie(self, user: str, *, lives_s: float = 3600.0, key: bytes | None = None) -> str:
         """Return a cookie as these proxies make it, name and value; `key` signs it instead of theirs."""

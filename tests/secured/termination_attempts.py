@@ -11,25 +11,17 @@ from tests.secured.attempts import Loot
 
 @dataclass(frozen=True, slots=True)
 class MoreLoot:
-    """What a thief has beside that.
+    """What a thief has beside that."""
 
-    Attributes:
-        loot: the rest.
-        namenodes: a cookie of alice's that is good at the NameNode.
-        namenode_signed: one of the proxy's type for alice, signed with the NameNode's secret.
-        retired: one of alice's that a key has signed which is retired.
-        bob: bob's own, who may act for alice from another host.
-        other_service: makes a value of Authorization by carol's ticket for a service of this name.
-        raw: makes one with a token of Kerberos without SPNEGO around it.
-    """
-
-    loot: Loot
-    namenodes: str
-    namenode_signed: str
-    retired: str
-    bob: str
-    other_service: Callable[[str], str]
-    raw: Callable[[], str]
+    loot: Loot  # the rest
+    namenodes: str  # a cookie of alice's that is good at the NameNode
+    namenode_signed: str  # one of the proxy's type for alice, signed with the NameNode's secret
+    retired: str  # one of alice's that a key has signed which is retired
+    bob: str  # bob's own, who may act for alice from another host
+    other_service: Callable[
+        [str], str
+    ]  # makes a value of Authorization by carol's ticket for a service of this name
+    raw: Callable[[], str]  # makes one with a token of Kerberos without SPNEGO around it
 
     def acting(self, *headers: tuple[str, str], query: str = "&doas=alice") -> Question:
         """Bob for alice."""

@@ -3,40 +3,23 @@
 Each attempt is sent before and after alice's answers are kept, and must be refused as the NameNode itself refuses it.
 """
 
-import uuid
-from collections.abc import Iterator
-
 import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.readiness import signed_cookie
-from tests.cluster import make_directory, webhdfs
-from tests.kerberos import clients_of, negotiate
-from tests.secured.asking import PREFIX, Question, ask, cookie_of, namenode_of, token_of, until_hit
+from tests.kerberos import negotiate
+from tests.secured.asking import PREFIX, Question, ask, cookie_of, kept_path, namenode_of, token_of, until_hit
 from tests.secured.attempts import ATTEMPTS, Loot
 
 _OF_A_STATUS = b"FileStatus"
 
 
 @pytest.fixture(scope="module")
-def kdc_of_module(secured_cluster: Cluster) -> Iterator[Kdc]:
-    """The KDC, for as long as these tests run."""
-    assert secured_cluster.kdc is not None
-    with clients_of(secured_cluster.kdc):
-        yield secured_cluster.kdc
-
-
-@pytest.fixture(scope="module")
 def loot(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], kdc_of_module: Kdc) -> Loot:
     """What the thief has; alice's status is kept by both proxies, by a cookie, a token and a proxy user."""
     cluster, kdc = secured_cluster, kdc_of_module
-    place = f"/kept/{uuid.uuid4().hex[:12]}"
-    make_directory(cluster, "/kept")
-    make_directory(cluster, place, permission="700")
-    webhdfs(cluster, "PUT", f"{place}/d", "MKDIRS")
-    webhdfs(cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
-    path, cancelled = f"{place}/d", token_of(cluster, "alice")
+    path, cancelled = kept_path(cluster), token_of(cluster, "alice")
     ended = cookie_of(cluster, "alice", lives_s=10)
     proxy_user = cookie_of(cluster, "proxy")
     for proxy in secured_proxies.values():

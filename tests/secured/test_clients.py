@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +15,9 @@ import requests
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
-from tests.cluster import make_directory, webhdfs
 from tests.house.tree import ROOT
 from tests.kerberos import need_curl, need_gssapi
-from tests.secured.asking import Question, cookie_of, token_of, until_hit
+from tests.secured.asking import Question, cookie_of, kept_path, token_of, until_hit
 from tests.secured.spark_job import TASKS
 
 ASKED = 4
@@ -29,12 +27,7 @@ ASKED = 4
 @pytest.fixture
 def path(secured_cluster: Cluster) -> str:
     """A directory that only alice may reach; what lies in it is kept."""
-    place = f"/kept/{uuid.uuid4().hex[:12]}"
-    make_directory(secured_cluster, "/kept")
-    make_directory(secured_cluster, place, permission="700")
-    webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
-    webhdfs(secured_cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
-    return f"{place}/d"
+    return kept_path(secured_cluster)
 
 
 @pytest.fixture

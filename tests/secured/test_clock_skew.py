@@ -13,7 +13,7 @@ from tests.kerberos import KdcServer, give_up, need_gssapi
 CLIENT = """
 import base64, sys
 from nncache.hadoop.kerberos.gss import GssContext, Mechanism, ticket_from_keytab
-from nncache.hadoop.kerberos.memory_cache import new_cache
+from nncache.hadoop.kerberos.krb5_library import new_cache
 from nncache.hadoop.kerberos.principal import Principal
 
 ticket = ticket_from_keytab(Principal("alice"), sys.argv[1], new_cache())

@@ -193,10 +193,7 @@ def test_a_kdc_in_trouble_costs_no_hits(secured_cluster: Cluster, kdc: Kdc, outa
     with (
         Relay(secured_cluster.namenodes[0].rpc) as relay,
         proxied(
-            secured_cluster,
-            *GLOBS,
-            rpc=relay.address.replace("127.0.0.1", "localhost"),
-            way=ways[0],
+            secured_cluster, *GLOBS, rpc=relay.address.replace("127.0.0.1", "localhost"), way=ways[0]
         ) as direct,
         on_both_channels(secured_cluster) as others,
     ):

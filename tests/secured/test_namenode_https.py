@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,11 +14,11 @@ from nncache.testbed.certificates import Authority
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.ports import PortLease
 from nncache.testbed.relay import Relay
-from tests.cluster import make_directory, webhdfs
+from tests.cluster import webhdfs
 from tests.commands.planted import checked
 from tests.kerberos import clients_of, need_gssapi, negotiate
-from tests.secured.asking import Question, ask, cookie_of, namenode_of, until_hit
-from tests.secured.service import identity_flags, run, without, zookeeper_flags
+from tests.secured.asking import Question, ask, cookie_of, kept_place, namenode_of, until_hit
+from tests.secured.service import identity_flags, run, tls_flags, without, zookeeper_flags
 
 GLOBS = ("--glob", "/https/*", "--glob", "/https/*/*")
 
@@ -39,24 +38,19 @@ def proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
     """A proxy of which only RPC is not TLS, and its address for clients over TLS."""
     need_gssapi()
     assert secured_cluster.kdc is not None
-    assert secured_cluster.authority is not None
-    issued = secured_cluster.authority.issue("https-proxy")
     with PortLease() as ports, clients_of(secured_cluster.kdc):
-        listen = f"127.0.0.1:{ports.take()}"
-        own = ("--tls-listen", listen, "--tls-certificate", str(issued.chain), "--tls-key", str(issued.key))
+        port = ports.take()
+        own = tls_flags(secured_cluster, "https-proxy", port)
         with Proxy(*https_flags(secured_cluster, secured_cluster.kdc), *own, *GLOBS) as made:
             made.await_gate()
-            yield made, listen
+            yield made, f"127.0.0.1:{port}"
 
 
 @pytest.fixture
 def place(secured_cluster: Cluster) -> str:
     """A directory of alice's, with a directory `d` in it."""
-    path = f"/https/{uuid.uuid4().hex[:12]}"
-    make_directory(secured_cluster, "/https")
-    make_directory(secured_cluster, path, permission="700")
+    path = kept_place(secured_cluster, top="/https")
     webhdfs(secured_cluster, "PUT", f"{path}/d", "MKDIRS")
-    webhdfs(secured_cluster, "PUT", path, "SETOWNER", owner="alice", group="users")
     return path
 
 

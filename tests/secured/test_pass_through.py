@@ -1,14 +1,12 @@
 """On a secured cluster a client is answered from memory by its own credential, as long as that is good."""
 
-import uuid
-
 import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
-from tests.cluster import make_directory, webhdfs
+from tests.cluster import webhdfs
 from tests.kerberos import negotiate
-from tests.secured.asking import Question, ask, cookie_of, namenode_of, names, token_of, until_hit
+from tests.secured.asking import Question, ask, cookie_of, kept_place, namenode_of, names, token_of, until_hit
 
 CHANNELS = ("direct", "zookeeper")
 
@@ -22,12 +20,9 @@ def proxy(request: pytest.FixtureRequest, secured_proxies: dict[str, Proxy]) -> 
 @pytest.fixture
 def place(secured_cluster: Cluster) -> str:
     """A directory of alice's, 750 with the group that bob is in as well, and a directory `d` in it."""
-    path = f"/kept/{uuid.uuid4().hex[:12]}"
-    make_directory(secured_cluster, "/kept")
-    make_directory(secured_cluster, path, permission="750")
-    webhdfs(secured_cluster, "PUT", f"{path}/d", "MKDIRS")
-    webhdfs(secured_cluster, "PUT", path, "SETOWNER", owner="alice", group="users")
-    return path
+    place = kept_place(secured_cluster, "750")
+    webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
+    return place
 
 
 def ways(cluster: Cluster, user: str) -> dict[str, Question]:

@@ -26,21 +26,18 @@ from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP, make_directory, webhdfs
 from tests.kerberos import clients_of, need_gssapi, need_kdc
+from tests.secured.asking import Question, ask, cookie_of
+from tests.secured.service import NAMENODES, SERVICE, identity_flags, keytab_of, without
 
-SERVICE = f"nncache/_HOST@{REALM}"
-NAMENODES = f"nn/_HOST@{REALM}"
 
-
-def keytab_of(kdc: Kdc, name: str) -> str:
-    """Return a keytab that only its owner may read."""
-    file = kdc.directory / "keytabs" / f"{name}.keytab"
-    file.chmod(0o400)
-    return str(file)
+@pytest.fixture(autouse=True)
+def gssapi() -> None:
+    """Each of these tests needs it."""
+    need_gssapi()
 
 
 def identity(kdc: Kdc, principal: str = "nncache/localhost", keytab: str = "nncache") -> KerberosIdentity:
     """Return an identity of one of the cluster's principals."""
-    need_gssapi()
     settings = KerberosSettings(
         principal=f"{principal}@{REALM}", keytab=keytab_of(kdc, keytab), namenode_principal=NAMENODES
     )
@@ -49,14 +46,14 @@ def identity(kdc: Kdc, principal: str = "nncache/localhost", keytab: str = "nnca
     return made
 
 
-def namenode_of(cluster: Cluster) -> NameNode:
+def node_of(cluster: Cluster) -> NameNode:
     """Return where the NameNode is, by its name: its principal carries it."""
     return NameNode(cluster.namenodes[0].http, cluster.namenodes[0].rpc)
 
 
 async def test_edits_are_read_with_a_keytab_and_privacy(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The strongest protection of those that the server offers; pages of edits come through it whole."""
-    rpc = NameNodeRpc(namenode_of(secured_cluster).rpc, "nobody", identity=identity(kdc), timeout_s=20)
+    rpc = NameNodeRpc(node_of(secured_cluster).rpc, "nobody", identity=identity(kdc), timeout_s=20)
     before = await rpc.get_current_edit_log_txid()
     for number in range(200):
         webhdfs(secured_cluster, "PUT", f"/edits/{'d' * 200}{number}", "MKDIRS")
@@ -81,9 +78,7 @@ async def test_each_protection_of_a_real_namenode(protection: str) -> None:
     with Cluster.start(spec) as cluster:
         assert cluster.kdc is not None
         with clients_of(cluster.kdc):
-            rpc = NameNodeRpc(
-                namenode_of(cluster).rpc, "nobody", identity=identity(cluster.kdc), timeout_s=20
-            )
+            rpc = NameNodeRpc(node_of(cluster).rpc, "nobody", identity=identity(cluster.kdc), timeout_s=20)
             assert await rpc.exists("/")
             assert await rpc.get_current_edit_log_txid() >= 0
             await rpc.close()
@@ -93,7 +88,7 @@ async def test_a_proxy_user_asks_only_as_allowed_callers(secured_cluster: Cluste
     """hadoop.proxyuser.proxy.users names alice and bob; carol's rights cannot be asked about."""
     make_directory(secured_cluster, "/asked", permission="750")
     webhdfs(secured_cluster, "PUT", "/asked", "SETOWNER", owner="alice", group="users")
-    address = namenode_of(secured_cluster).rpc
+    address = node_of(secured_cluster).rpc
     callers = CallerConnections(
         time.monotonic, timeout_s=20, identity=identity(kdc, "proxy/localhost", "proxy")
     )
@@ -113,7 +108,7 @@ async def test_a_proxy_user_asks_only_as_allowed_callers(secured_cluster: Cluste
 
 async def test_without_a_proxy_users_rights_it_asks_as_itself(secured_cluster: Cluster, kdc: Kdc) -> None:
     """And a principal that is no superuser is told so when it wants the edits."""
-    rpc = NameNodeRpc(namenode_of(secured_cluster).rpc, "nobody", identity=identity(kdc, "alice", "alice"))
+    rpc = NameNodeRpc(node_of(secured_cluster).rpc, "nobody", identity=identity(kdc, "alice", "alice"))
     assert await rpc.exists("/")
     with pytest.raises(RemoteCallError) as caught:
         await rpc.get_current_edit_log_txid()
@@ -126,7 +121,7 @@ async def test_another_server_than_the_expected_one_is_not_asked(secured_cluster
     """What it calls itself must agree with namenode_principal."""
     made = identity(kdc)
     made.namenode_principal = Principal("hdfs", "_HOST", REALM)
-    rpc = NameNodeRpc(namenode_of(secured_cluster).rpc, "nobody", identity=made)
+    rpc = NameNodeRpc(node_of(secured_cluster).rpc, "nobody", identity=made)
     with pytest.raises(RpcLoginError, match=r"calls itself nn/localhost, and hdfs/localhost.*is expected"):
         await rpc.exists("/")
     failing = [rpc.is_login_failing]
@@ -147,7 +142,7 @@ async def test_jmx_and_webhdfs_by_spnego_once_and_then_the_cookie(secured_cluste
         return await negotiation(host, timeout_s)
 
     made.negotiation = counted  # type: ignore[method-assign] # counts, and goes on
-    namenode = namenode_of(secured_cluster)
+    namenode = node_of(secured_cluster)
     login = WebLogin(made, [namenode.http], timeout_s=20)
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(middlewares=(login,), cookie_jar=jar) as session:
@@ -159,37 +154,16 @@ async def test_jmx_and_webhdfs_by_spnego_once_and_then_the_cookie(secured_cluste
 
 async def test_files_are_written_and_read_as_the_principal(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The second step, to the DataNode, takes the token that the NameNode put into its redirect."""
-    namenode = namenode_of(secured_cluster)
+    namenode = node_of(secured_cluster)
     async with WebHdfs(f"http://{namenode.http}", "nobody", identity=identity(kdc)) as hdfs:
         await hdfs.create("/written/f", b"content")
         assert await hdfs.read("/written/f") == b"content"
         assert (await hdfs.status("/written/f")).owner == "nncache"
 
 
-def flags(
-    cluster: Cluster, kdc: Kdc, principal: str = SERVICE, keytab: str = "nncache", *, rpc: str = ""
-) -> tuple[str, ...]:
-    """Return what an operator gives to a daemon; `rpc` takes the place of the NameNode's own address."""
-    namenode = namenode_of(cluster)
-    return (
-        *("--namenode-http", namenode.http, "--namenode-rpc", rpc or namenode.rpc),
-        *("--principal", principal, "--keytab", keytab_of(kdc, keytab)),
-        *("--namenode-principal", NAMENODES),
-    )
-
-
-def status(proxy: Proxy, cluster: Cluster, path: str) -> int:
+def status(proxy: Proxy, cluster: Cluster) -> int:
     """Ask through the proxy as one whom the NameNode knows, and return the status."""
-    import http.client  # noqa: PLC0415 - of this alone
-
-    host, _, port = proxy.address.rpartition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=60)
-    try:
-        headers = cluster.namenodes[0].access.headers("alice")
-        connection.request("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS", headers=headers)
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    return ask(proxy.address, Question("/", headers=(("Cookie", cookie_of(cluster, "alice")),))).status
 
 
 def log_says(daemon: Proxy | Publisher, text: str) -> Callable[[], bool]:
@@ -199,16 +173,15 @@ def log_says(daemon: Proxy | Publisher, text: str) -> Callable[[], bool]:
 
 def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc: Kdc) -> None:
     """It starts with a silent KDC, forwards meanwhile, says what to do, and opens its gate when the KDC is back."""
-    need_gssapi()
     kdc.process.pause()
     try:
-        with Proxy(*flags(secured_cluster, kdc), "--glob", "/no/*") as proxy:
+        with Proxy(*identity_flags(secured_cluster, kdc), "--glob", "/no/*") as proxy:
             proxy.process.await_that(log_says(proxy, "the KDC does not answer"), "does not name the KDC")
-            assert status(proxy, secured_cluster, "/") == 200
+            assert status(proxy, secured_cluster) == 200
             kdc.process.resume()
             proxy.await_gate()
             kdc.process.pause()  # later: it has tickets, and nothing ends
-            assert status(proxy, secured_cluster, "/") == 200
+            assert status(proxy, secured_cluster) == 200
             assert proxy.readiness()["is_gate_open"] is True
     finally:
         kdc.process.resume()
@@ -216,13 +189,17 @@ def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc:
 
 def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kdc: Kdc) -> None:
     """An open connection goes on; a new one has no ticket: calls are forwarded until the KDC is back."""
-    need_gssapi()
     kdc.add("nncache/short")
     kdc._kadmin('modprinc -maxlife "6 seconds" nncache/short')  # noqa: SLF001 - of this test alone
     kdc.keytab("short", "nncache/short")
-    with Relay(namenode_of(secured_cluster).rpc) as relay:
+    with Relay(node_of(secured_cluster).rpc) as relay:
         rpc = f"localhost:{relay.address.rpartition(':')[2]}"
-        own = flags(secured_cluster, kdc, f"nncache/short@{REALM}", "short", rpc=rpc)
+        own = (
+            *without(
+                identity_flags(secured_cluster, kdc, f"nncache/short@{REALM}", "short"), "--namenode-rpc"
+            ),
+            *("--namenode-rpc", rpc),
+        )
         with Proxy(*own, "--glob", "/no/*") as proxy:
             proxy.await_gate()
             kdc.process.pause()
@@ -235,7 +212,7 @@ def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kd
 
                 proxy.process.await_that(is_told, "does not name the KDC")
                 proxy.await_gate(is_open=False)
-                assert status(proxy, secured_cluster, "/") == 200
+                assert status(proxy, secured_cluster) == 200
                 assert proxy.readiness()["ready"] is True
             finally:
                 kdc.process.resume()
@@ -244,17 +221,16 @@ def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kd
 
 def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The KDC has another key: the log says so, calls are forwarded, and the new keytab opens the gate."""
-    need_gssapi()
     kdc.add("rolled/localhost")
     kdc.keytab("rolled", "rolled/localhost")
     kdc.change_key("rolled/localhost")
     principal = f"rolled/_HOST@{REALM}"
     with Proxy(
-        *flags(secured_cluster, kdc, principal, "rolled"), "--glob", "/no/*", "--user", "nobody"
+        *identity_flags(secured_cluster, kdc, principal, "rolled"), "--glob", "/no/*", "--user", "nobody"
     ) as proxy:
         wrong = "the key in the keytab is not the KDC's"
         proxy.process.await_that(log_says(proxy, wrong), "does not name the key")
-        assert status(proxy, secured_cluster, "/") == 200
+        assert status(proxy, secured_cluster) == 200
         kdc.keytab("rolled", "rolled/localhost").chmod(0o400)
         # It is no superuser, and being told so needs a ticket.
         proxy.process.await_that(log_says(proxy, "Superuser privilege is required"), "has no ticket")
@@ -262,13 +238,14 @@ def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kd
 
 def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: Kdc) -> None:
     """Named with what to do; it recovers when the principal is made."""
-    need_gssapi()
     kdc.add("late/localhost")
     kdc.keytab("late", "late/localhost")
     kdc._kadmin("delprinc -force late/localhost")  # noqa: SLF001 - of this test alone
-    with Proxy(*flags(secured_cluster, kdc, f"late/_HOST@{REALM}", "late"), "--glob", "/no/*") as proxy:
+    with Proxy(
+        *identity_flags(secured_cluster, kdc, f"late/_HOST@{REALM}", "late"), "--glob", "/no/*"
+    ) as proxy:
         proxy.process.await_that(log_says(proxy, "see that principal is spelt right"), "does not name it")
-        assert status(proxy, secured_cluster, "/") == 200
+        assert status(proxy, secured_cluster) == 200
         kdc.add("late/localhost")
         kdc.keytab("late", "late/localhost").chmod(0o400)
         proxy.process.await_that(log_says(proxy, "Superuser privilege is required"), "has no ticket")
@@ -276,11 +253,10 @@ def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: K
 
 async def test_an_expired_ticket_is_logged_and_a_new_one_used(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The cache is another program's, such as k5start's."""
-    need_gssapi()
     cache = kdc.kinit("alice", lifetime_s=1, ccache=kdc.directory / "tickets" / "short")
     made = identity_of(KerberosSettings(ticket_cache=f"FILE:{cache}"), time.monotonic)
     assert made is not None
-    address = namenode_of(secured_cluster).rpc
+    address = node_of(secured_cluster).rpc
     rpc = NameNodeRpc(address, "nobody", identity=made)
     with pytest.raises(RpcLoginError, match="renew"):
         await rpc.exists("/")
@@ -291,7 +267,6 @@ async def test_an_expired_ticket_is_logged_and_a_new_one_used(secured_cluster: C
 
 def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The publisher reads filters over WebHDFS and edits over RPC, as its principal."""
-    need_gssapi()
     assert secured_cluster.zookeeper is not None
     where = (
         "--zookeeper",
@@ -301,13 +276,14 @@ def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kd
         "--zookeeper-sasl",
         "kerberos",
     )
-    with Publisher(*flags(secured_cluster, kdc), *where, "--filters-path", "/filters/identity") as publisher:
+    with Publisher(
+        *identity_flags(secured_cluster, kdc), *where, "--filters-path", "/filters/identity"
+    ) as publisher:
         publisher.await_publishing()
 
 
 def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
     """With the mode to set."""
-    need_gssapi()
     file = kdc.keytab("open", "alice")
     os.chmod(file, 0o640)  # noqa: PTH101 - the mode that is wrong
     settings = KerberosSettings(principal=f"alice@{REALM}", keytab=str(file))
@@ -318,8 +294,7 @@ def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
 
 def test_filters_are_made_on_the_command_line(secured_cluster: Cluster, kdc: Kdc) -> None:
     """As the principal, who is their owner; without a ticket HDFS is not even asked."""
-    need_gssapi()
-    http, where = namenode_of(secured_cluster).http, ("--filters-path", "/filters/commanded")
+    http, where = node_of(secured_cluster).http, ("--filters-path", "/filters/commanded")
     given = ("--namenode-http", http, *where)
     mine = ("--principal", SERVICE, "--keytab", keytab_of(kdc, "nncache"))
     run = CliRunner().invoke

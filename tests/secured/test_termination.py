@@ -3,8 +3,6 @@
 import base64
 import http.client
 import json
-import shutil
-import subprocess
 import time
 import uuid
 from collections.abc import Callable
@@ -20,11 +18,20 @@ from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.errors import StartError
 from nncache.testbed.spec import REALM
-from tests.cluster import make_directory, settle, webhdfs
-from tests.kerberos import need_curl, need_gssapi, negotiate
+from tests.cluster import make_directory, settle
+from tests.kerberos import need_gssapi, negotiate
 from tests.patience import HANG_S
 from tests.proxied_cluster import differences
-from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, namenode_of, until_hit
+from tests.secured.asking import (
+    Question,
+    ask,
+    ask_over_tls,
+    cookie_of,
+    curl,
+    kept_path,
+    namenode_of,
+    until_hit,
+)
 from tests.secured.service import identity_flags, keytab_of, without
 from tests.secured.terminating import Terminating, cookie_by_ticket, secrets_file, termination_flags
 
@@ -43,14 +50,10 @@ def path(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
 
 def prepared(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
     """Return a directory that only alice may reach; what lies in it is kept, and nothing is in doubt about it."""
-    place = f"/kept/{uuid.uuid4().hex[:12]}"
-    make_directory(secured_cluster, "/kept")
-    make_directory(secured_cluster, place, permission="700")
-    webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
-    webhdfs(secured_cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    place = kept_path(secured_cluster)
     settle(secured_cluster, proxy)  # a late event would forget what is kept
-    until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)))
-    return f"{place}/d"
+    until_hit(proxy, Question(place, headers=(("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)))
+    return place
 
 
 @pytest.fixture(params=["direct", "zookeeper"])
@@ -118,15 +121,10 @@ def test_without_a_kdc_no_ticket_is_judged_and_cookies_are(
 
 def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: str) -> None:
     """Its ticket is another one each time; what is missing is a hit at its second question."""
-    need_curl()
-    curl = shutil.which("curl")
-    assert curl is not None
-    environ = {"KRB5CCNAME": f"FILE:{kdc.kinit('alice')}", **kdc.environ()}
+    ticket = kdc.kinit("alice")
 
     def run(asked: str) -> bytes:
-        url = f"http://{base_of(proxy)}/webhdfs/v1{asked}?op=GETFILESTATUS"
-        command = (curl, "--silent", "--negotiate", "--user", ":", url)
-        return subprocess.run(command, env=environ, capture_output=True, timeout=60, check=True).stdout
+        return curl(kdc, ticket, f"http://{base_of(proxy)}/webhdfs/v1{asked}?op=GETFILESTATUS")
 
     def several() -> None:
         for _ in range(ASKED):
@@ -149,22 +147,15 @@ def test_curl_negotiates_over_tls(
     secured_cluster: Cluster, kdc: Kdc, terminating: Terminating, channel: str
 ) -> None:
     """Each process of curl has its hit, and a cookie that is `Secure`; the cookie hits on both ports."""
-    need_curl()
-    curl = shutil.which("curl")
-    assert curl is not None
     assert secured_cluster.authority is not None
     proxy, address = terminating.proxies[channel], terminating.tls[channel]
     where = prepared(secured_cluster, kdc, proxy)
     url = f"https://{address}/webhdfs/v1{where}?op=GETFILESTATUS"
-    options = ("--silent", "--include", "--negotiate", "--user", ":")
-    command = (curl, *options, "--cacert", str(secured_cluster.authority.ca), url)
-    environ = {"KRB5CCNAME": f"FILE:{kdc.kinit('alice')}", **kdc.environ()}
+    options, ticket = ("--include", "--cacert", str(secured_cluster.authority.ca)), kdc.kinit("alice")
     shown: list[bytes] = []
 
     def several() -> None:
-        for _ in range(ASKED):
-            done = subprocess.run(command, env=environ, capture_output=True, timeout=60, check=True)
-            shown.append(done.stdout)
+        shown.extend(curl(kdc, ticket, url, *options) for _ in range(ASKED))
 
     assert counted(proxy, several) == ASKED
     cookies = []

@@ -4,16 +4,24 @@ import base64
 import http.client
 import json
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.readiness import signed_cookie
 from tests.cluster import make_directory, webhdfs
-from tests.kerberos import clients_of, negotiate
+from tests.kerberos import negotiate
 from tests.patience import HANG_S
-from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, namenode_of, token_of, until_hit
+from tests.secured.asking import (
+    Question,
+    ask,
+    ask_over_tls,
+    cookie_of,
+    kept_path,
+    namenode_of,
+    token_of,
+    until_hit,
+)
 from tests.secured.attempts import ATTEMPTS, Loot
 from tests.secured.terminating import Terminating, cookie_by_ticket
 from tests.secured.termination_attempts import MORE_ATTEMPTS, MoreLoot
@@ -23,23 +31,10 @@ _RETIRED = b"r" * 64
 
 
 @pytest.fixture(scope="module")
-def kdc_of_module(secured_cluster: Cluster) -> Iterator[Kdc]:
-    """The KDC, for as long as these tests run."""
-    assert secured_cluster.kdc is not None
-    with clients_of(secured_cluster.kdc):
-        yield secured_cluster.kdc
-
-
-@pytest.fixture(scope="module")
 def loot(secured_cluster: Cluster, terminating: Terminating, kdc_of_module: Kdc) -> MoreLoot:
     """What the thief has; alice's status is kept by both proxies."""
     cluster, kdc, proxies = secured_cluster, kdc_of_module, terminating.proxies
-    place = f"/kept/{uuid.uuid4().hex[:12]}"
-    make_directory(cluster, "/kept")
-    make_directory(cluster, place, permission="700")
-    webhdfs(cluster, "PUT", f"{place}/d", "MKDIRS")
-    webhdfs(cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
-    path, cancelled = f"{place}/d", token_of(cluster, "alice")
+    path, cancelled = kept_path(cluster), token_of(cluster, "alice")
     direct = proxies["direct"]
     acting = cookie_by_ticket(kdc, direct, "proxy")
     for proxy in proxies.values():

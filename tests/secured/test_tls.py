@@ -1,8 +1,5 @@
 """Clients nobody here wrote over TLS: the proxy's own certificate, Kerberos behind it."""
 
-import shutil
-import subprocess
-import uuid
 from collections.abc import Iterator
 
 import hdfs
@@ -12,10 +9,9 @@ import requests
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.ports import PortLease
-from tests.cluster import make_directory, webhdfs
-from tests.kerberos import clients_of, need_curl, need_gssapi
-from tests.secured.asking import cookie_of, token_of
-from tests.secured.service import identity_flags
+from tests.kerberos import clients_of, need_gssapi
+from tests.secured.asking import cookie_of, curl, kept_path, token_of
+from tests.secured.service import identity_flags, tls_flags
 
 ASKED = 4
 
@@ -25,19 +21,10 @@ def tls_proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
     """A proxy on the direct channel with both ports, and the address of the one for TLS."""
     need_gssapi()
     assert secured_cluster.kdc is not None
-    assert secured_cluster.authority is not None
-    issued = secured_cluster.authority.issue("proxy")
     with PortLease() as ports, clients_of(secured_cluster.kdc):
         port = ports.take()
         flags = identity_flags(secured_cluster, secured_cluster.kdc)
-        tls = (
-            "--tls-listen",
-            f"127.0.0.1:{port}",
-            "--tls-certificate",
-            str(issued.chain),
-            "--tls-key",
-            str(issued.key),
-        )
+        tls = tls_flags(secured_cluster, "proxy", port)
         with Proxy(*flags, *tls, "--glob", "/tls/*", "--glob", "/tls/*/*") as proxy:
             proxy.await_gate()
             yield proxy, f"localhost:{port}"
@@ -46,12 +33,7 @@ def tls_proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
 @pytest.fixture
 def path(secured_cluster: Cluster) -> str:
     """A directory of alice's, which is kept."""
-    place = f"/tls/{uuid.uuid4().hex[:12]}"
-    make_directory(secured_cluster, "/tls")
-    make_directory(secured_cluster, place, permission="700")
-    webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
-    webhdfs(secured_cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
-    return f"{place}/d"
+    return kept_path(secured_cluster, top="/tls")
 
 
 def test_requests_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str], path: str) -> None:
@@ -74,29 +56,9 @@ def test_curl_negotiates_over_tls(
     secured_cluster: Cluster, kdc: Kdc, tls_proxy: tuple[Proxy, str], path: str
 ) -> None:
     """The ticket is for the host that the URL names, whatever the scheme."""
-    need_curl()
-    curl = shutil.which("curl")
-    assert curl is not None
     assert secured_cluster.authority is not None
-    _, address = tls_proxy
-    command = (
-        curl,
-        "--silent",
-        "--fail",
-        "--negotiate",
-        "--user",
-        ":",
-        "--cacert",
-        str(secured_cluster.authority.ca),
-    )
-    done = subprocess.run(
-        (*command, f"https://{address}/webhdfs/v1{path}?op=GETFILESTATUS"),
-        env={"KRB5CCNAME": f"FILE:{kdc.kinit('alice')}", **kdc.environ()},
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert b"FileStatus" in done.stdout, done.stderr
+    url = f"https://{tls_proxy[1]}/webhdfs/v1{path}?op=GETFILESTATUS"
+    assert b"FileStatus" in curl(kdc, kdc.kinit("alice"), url, "--cacert", str(secured_cluster.authority.ca))
 
 
 def test_hdfscli_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str], path: str) -> None:

@@ -1,16 +1,15 @@
 """Clients of a cluster with Kerberos wait for a file: one with a right sees it appear, others are refused."""
 
 import json
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
-from tests.cluster import make_directory, webhdfs
+from tests.cluster import webhdfs
 from tests.patience import HANG_S
-from tests.secured.asking import Question, ask, cookie_of, namenode_of, until_hit
+from tests.secured.asking import Question, ask, cookie_of, kept_place, namenode_of, until_hit
 from tests.secured.terminating import Terminating, another_secret, cookie_by_ticket
 
 WAITS = ("Prefer", "wait=50")
@@ -23,10 +22,7 @@ def test_who_has_a_right_waits_and_who_has_none_does_not(
 ) -> None:
     """ProvenGrant: alice is held by her cookie, bob, and a client that forges one, are answered by the NameNode."""
     proxy = secured_proxies[channel]
-    place = f"/kept/{uuid.uuid4().hex[:12]}"
-    make_directory(secured_cluster, "/kept")
-    make_directory(secured_cluster, place, permission="700")
-    webhdfs(secured_cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    place = kept_place(secured_cluster)
 
     def question(cookie: str) -> Question:
         return Question(f"{place}/d", headers=(("Cookie", cookie), WAITS))
@@ -53,15 +49,6 @@ def test_who_has_a_right_waits_and_who_has_none_does_not(
     assert all("hadoop.auth" not in value for reply in replies for _, value in reply.headers)
 
 
-def private_place(cluster: Cluster) -> str:
-    """Make a directory into which alice alone may see."""
-    place = f"/kept/{uuid.uuid4().hex[:12]}"
-    make_directory(cluster, "/kept")
-    make_directory(cluster, place, permission="700")
-    webhdfs(cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
-    return place
-
-
 def token_through(proxy: Proxy, cookie: str) -> str:
     """Return a delegation token that a NameNode gives through a proxy."""
     reply = ask(proxy.address, Question("/", "&renewer=alice", (("Cookie", cookie),), "GETDELEGATIONTOKEN"))
@@ -70,7 +57,7 @@ def token_through(proxy: Proxy, cookie: str) -> str:
 
 def test_a_wait_ends_with_its_token(secured_cluster: Cluster, kdc: Kdc, terminating: Terminating) -> None:
     """ProvenGrant: cancelled through this proxy, it is answered at once by the NameNode, and not from memory."""
-    proxy, place = terminating.proxies["direct"], private_place(secured_cluster)
+    proxy, place = terminating.proxies["direct"], kept_place(secured_cluster)
     cookie = cookie_by_ticket(kdc, proxy, "alice")
     until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie),)))
     token = token_through(proxy, cookie)
@@ -91,7 +78,7 @@ def test_the_refusal_of_a_token_is_not_for_a_cookie(
     secured_cluster: Cluster, kdc: Kdc, terminating: Terminating
 ) -> None:
     """FailToNameNode: alice waits by a token, which is cancelled at the NameNode, and by her cookie."""
-    proxy, place = terminating.proxies["direct"], private_place(secured_cluster)
+    proxy, place = terminating.proxies["direct"], kept_place(secured_cluster)
     cookie = cookie_by_ticket(kdc, proxy, "alice")
     until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie),)))
     token = token_through(proxy, cookie)
@@ -118,7 +105,7 @@ def test_a_wait_ends_with_the_secret_of_its_cookie(
     secured_cluster: Cluster, terminating: Terminating
 ) -> None:
     """ProvenGrant: the one remedy for stolen cookies holds for those who wait as well."""
-    proxy, place = terminating.proxies["direct"], private_place(secured_cluster)
+    proxy, place = terminating.proxies["direct"], kept_place(secured_cluster)
     with another_secret(terminating) as secret, ThreadPoolExecutor(1) as clients:
         cookie = ("Cookie", terminating.cookie("alice", key=secret))
         until_hit(proxy, Question(f"{place}/d", headers=(cookie,)))

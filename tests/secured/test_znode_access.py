@@ -59,14 +59,7 @@ class Service:
         return Publisher(
             *identity_flags(self.cluster, self.kdc),
             *zookeeper_flags(self.cluster, self.root),
-            *(
-                "--filters-path",
-                FILTERS_PATH,
-                "--zookeeper-sasl",
-                "kerberos",
-                "--nameservice",
-                NAMESERVICE,
-            ),
+            *("--filters-path", FILTERS_PATH, "--zookeeper-sasl", "kerberos", "--nameservice", NAMESERVICE),
             *flags,
         )
 

@@ -8,89 +8,34 @@ them are of no use here: the mechanism glue maps them to others in each process.
 import re
 from typing import Final
 
-_WRONG_KEY: Final = (
-    "the key in the keytab is not the KDC's: export the keytab again; it is read again without a restart"
-)
-_UNKNOWN: Final = (
-    "the KDC does not know this principal: see that principal is spelt right, with _HOST as this host's name"
-)
-
-_ADVICE: Final = (
-    (
-        "clock skew too great",
-        "the clocks of this host and of the KDC or the server differ by more than 5 minutes: see that both follow NTP",
-    ),
-    (
-        "ticket not yet valid",
-        "the clock of this host or the server is behind the KDC's: see that both follow NTP",
-    ),
-    (
-        "cannot contact any kdc",
-        "see that the KDCs that krb5.conf (or DNS) names for the realm are up and can be reached from this host",
-    ),
-    (
-        "cannot find kdc",
-        "name the realm's KDCs in krb5.conf ([realms], kdc), or see whether the realm is spelt right",
-    ),
-    (
-        "cannot resolve",
-        "see that the name of the KDC in krb5.conf can be resolved on this host",
-    ),
-    (
-        "server .*not found",
-        "the KDC does not know the server's principal: name the server by its host name, as in its own principal",
-    ),
-    (
-        "client .*not found",
-        _UNKNOWN,
-    ),
-    (
-        "no suitable keys",
-        "the keytab holds no key of this principal (klist -kt shows which it has): set principal to one of those",
-    ),
-    (
-        "preauthentication failed",
-        _WRONG_KEY,
-    ),
-    (
-        "integrity check failed",
-        _WRONG_KEY,
-    ),
-    (
-        "password incorrect",
-        _WRONG_KEY,
-    ),
-    (
-        "permission denied",
-        "see that this process's user may read the keytab or the ticket cache",
-    ),
-    (
-        "key table",
-        "see that the file that keytab names is there and is a keytab",
-    ),
-    (
-        "ticket expired",
-        "renew the ticket cache (kinit -R, or k5start as a daemon), or set keytab, from which tickets are renewed here",
-    ),
-    (
-        "credentials cache",
-        "see that the file that ticket_cache names is there and holds a ticket of this principal (klist -c)",
-    ),
-    (
-        "no kerberos credentials available",
-        "see that keytab or ticket_cache names a file with a key or a valid ticket of this principal",
-    ),
-    (
-        "encryption type",
-        "the KDC, the keytab and krb5.conf (permitted_enctypes) must have an encryption type in common",
-    ),
-    (
-        "client's credentials have been revoked",
-        "the KDC has locked this principal: have it unlocked",
-    ),
-)
+_ADVICE: Final = {
+    "clock skew too great": "the clocks of this host and of the KDC or the server differ by more than 5 minutes: "
+    "see that both follow NTP",
+    "ticket not yet valid": "the clock of this host or the server is behind the KDC's: see that both follow NTP",
+    "cannot contact any kdc": "see that the KDCs that krb5.conf (or DNS) names for the realm are up and can be "
+    "reached from this host",
+    "cannot find kdc": "name the realm's KDCs in krb5.conf ([realms], kdc), or see whether the realm is spelt right",
+    "cannot resolve": "see that the name of the KDC in krb5.conf can be resolved on this host",
+    "server .*not found": "the KDC does not know the server's principal: name the server by its host name, as in "
+    "its own principal",
+    "client .*not found": "the KDC does not know this principal: see that principal is spelt right, with _HOST as "
+    "this host's name",
+    "no suitable keys": "the keytab holds no key of this principal (klist -kt shows which it has): set principal "
+    "to one of those",
+    "preauthentication failed|integrity check failed|password incorrect": "the key in the keytab is not the KDC's: "
+    "export the keytab again; it is read again without a restart",
+    "permission denied": "see that this process's user may read the keytab or the ticket cache",
+    "key table": "see that the file that keytab names is there and is a keytab",
+    "ticket expired": "renew the ticket cache (kinit -R, or k5start as a daemon), or set keytab, from which "
+    "tickets are renewed here",
+    "credentials cache": "see that the file that ticket_cache names is there and holds a ticket of this principal "
+    "(klist -c)",
+    "no kerberos credentials available": "see that keytab or ticket_cache names a file with a key or a valid "
+    "ticket of this principal",
+    "encryption type": "the KDC, the keytab and krb5.conf (permitted_enctypes) must have an encryption type in common",
+    "client's credentials have been revoked": "the KDC has locked this principal: have it unlocked",
+}
 """A regular expression for the text in lower case, and what to do; the first that is found counts."""
-
 
 _ABOUT_KDC: Final = re.compile(r"the kdc (?:does not|has not) answer|cannot contact any kdc|the kdc has left")
 
@@ -103,7 +48,7 @@ def is_about_kdc(text: str) -> bool:
 def advice_for(text: str) -> str:
     """Return what to do about a text of the Kerberos libraries; "" where nothing is known."""
     lower = text.lower()
-    return next((advice for pattern, advice in _ADVICE if re.search(pattern, lower)), "")
+    return next((advice for pattern, advice in _ADVICE.items() if re.search(pattern, lower)), "")
 
 
 def with_advice(text: str) -> str:

@@ -34,25 +34,15 @@ class NoRuleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule.
+    """One rule."""
 
-    Attributes:
-        components: of the principals that it is for; 0: those of the default realm (DEFAULT).
-        pattern: what it makes of them, with `$0` for the realm.
-        match: what that must look like, as a whole; None: anything.
-        found: what is replaced in it; None: nothing.
-        instead: by what.
-        is_global: at each place.
-        is_lower: the short name is in lower case.
-    """
-
-    components: int = 0
-    pattern: str = ""
-    match: "re.Pattern[str] | None" = None
-    found: "re.Pattern[str] | None" = None
-    instead: str = ""
-    is_global: bool = False
-    is_lower: bool = False
+    components: int = 0  # of the principals that it is for; 0: those of the default realm (DEFAULT)
+    pattern: str = ""  # what it makes of them, with `$0` for the realm
+    match: "re.Pattern[str] | None" = None  # what that must look like, as a whole; None: anything
+    found: "re.Pattern[str] | None" = None  # what is replaced in it; None: nothing
+    instead: str = ""  # by what
+    is_global: bool = False  # at each place
+    is_lower: bool = False  # the short name is in lower case
 
     def short_name(self, parts: tuple[str, ...], default_realm: str) -> str | None:
         """Return what it makes of a realm and components; None if it is not for them."""
@@ -74,20 +64,12 @@ class AuthToLocal:
     """The rules of a cluster, in their order."""
 
     def __init__(self, rules: str, default_realm: str) -> None:
-        """Read them.
-
-        Raises:
-            BadRuleError: one is invalid, or would be read in another way here than by a NameNode.
-        """
+        """Read them. Raises BadRuleError: one is invalid, or would be read in another way here than by a NameNode."""
         self._default_realm = default_realm
         self._rules = parse_rules(rules)
 
     def short_name(self, principal: str) -> str:
-        """Return the short name of `name@REALM` or `name/host@REALM`.
-
-        Raises:
-            NoRuleError: it has none.
-        """
+        """Return the short name of `name@REALM` or `name/host@REALM`. Raises NoRuleError: it has none."""
         name = _NAME.fullmatch(principal)
         if name is None:
             raise NoRuleError(f"{principal!r} is no principal with a realm and one or two components")
@@ -105,11 +87,7 @@ class AuthToLocal:
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
-    """Read the value of `hadoop.security.auth_to_local`.
-
-    Raises:
-        BadRuleError: as `AuthToLocal`.
-    """
+    """Read the value of `hadoop.security.auth_to_local`. Raises BadRuleError: as `AuthToLocal`."""
     rules, at = list[Rule](), 0
     text = text.strip()
     while at < len(text):

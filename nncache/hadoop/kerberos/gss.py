@@ -7,12 +7,12 @@ a new one is made for each new ticket; `step` may return after a refusal, and ra
 """
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.advice import with_advice
@@ -43,15 +43,10 @@ class Mechanism(Enum):
 
 @dataclass(frozen=True, slots=True)
 class KerberosTicket:
-    """What was got for a principal.
+    """What was got for a principal."""
 
-    Attributes:
-        credentials: gssapi's own object; contexts begin with it.
-        lifetime_s: seconds for which it is still valid; 0 when it is not.
-    """
-
-    credentials: object
-    lifetime_s: float
+    credentials: object  # gssapi's own object; contexts begin with it
+    lifetime_s: float  # seconds for which it is still valid; 0 when it is not
 
 
 def see_installed() -> None:
@@ -62,8 +57,7 @@ def see_installed() -> None:
 def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> KerberosTicket:
     """Get a ticket with the key in a keytab, and keep it in this credential cache. Asks the KDC.
 
-    Raises:
-        KerberosError: There is none; says what to do.
+    Raises KerberosError: there is none; says what to do.
     """
     try:
         return _ticket(principal, {"client_keytab": keytab, "ccache": cache})
@@ -75,11 +69,7 @@ def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> Kerbero
 
 
 def ticket_from_cache(principal: Principal | None, cache: str) -> KerberosTicket:
-    """Return the ticket that lies in a credential cache.
-
-    Raises:
-        KerberosError: There is none; says what to do.
-    """
+    """Return the ticket that lies in a credential cache. Raises KerberosError: there is none; says what to do."""
     return _ticket(principal, {"ccache": cache})
 
 
@@ -96,17 +86,11 @@ def _ticket(principal: Principal | None, store: dict[str, str]) -> KerberosTicke
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Who has shown a valid ticket for this service.
+    """Who has shown a valid ticket for this service."""
 
-    Attributes:
-        initiator: their principal, with its realm.
-        service: the principal for which the ticket is.
-        reply: the token that shows the client who the service is.
-    """
-
-    initiator: str
-    service: str
-    reply: bytes
+    initiator: str  # their principal, with its realm
+    service: str  # the principal for which the ticket is
+    reply: bytes  # the token that shows the client who the service is
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +105,7 @@ def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
 
     A token that needs a second step, or has come before, is refused. `Accepted.service` is still to be looked at.
 
-    Raises:
-        KerberosError: gssapi is not installed.
+    Raises KerberosError: gssapi is not installed.
     """
     gssapi = _gssapi()
     error = gssapi.exceptions.GSSError
@@ -141,8 +124,7 @@ def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
 def see_key(service: Principal, keytab: str) -> None:
     """Return if the keytab holds a key of this principal. Asks no KDC.
 
-    Raises:
-        KerberosError: It does not, or it is no keytab.
+    Raises KerberosError: it does not, or it is no keytab.
     """
     gssapi = _gssapi()
     try:
@@ -168,8 +150,7 @@ class GssContext:
     def step(self, server: Principal, challenge: bytes | None) -> bytes:
         """Return the next token for this server; empty where it needs none. `challenge` is what it said last.
 
-        Raises:
-            KerberosError: The KDC gives no ticket for the server, or the server's token is not right.
+        Raises KerberosError: the KDC gives no ticket for the server, or the server's token is not right.
         """
         gssapi = _gssapi()
         with _explained(f"no Kerberos context with {server}"):
@@ -203,8 +184,7 @@ class GssContext:
     def unwrap(self, data: bytes, *, is_encrypted: bool) -> bytes:
         """Return what the server has wrapped.
 
-        Raises:
-            KerberosError: It is not from that server, or out of order, or not encrypted where it must be.
+        Raises KerberosError: it is not from that server, or out of order, or not encrypted where it must be.
         """
         with _explained("the Kerberos context does not accept what the server sent"):
             unwrapped = self._context.unwrap(data)
@@ -225,17 +205,6 @@ def _mechanism(gssapi: ModuleType, mechanism: Mechanism) -> object:
     return gssapi.OID.from_int_seq(_SPNEGO)
 
 
-class _GssError(Protocol):
-    """gssapi.exceptions.GSSError."""
-
-    maj_code: int
-    min_code: int
-
-    def get_all_statuses(self, code: int, is_maj: bool) -> Sequence[str]:  # noqa: FBT001 - gssapi's own
-        """Return the texts of a code."""
-        ...
-
-
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
     """Have an error of GSS-API say what could not be done and what to do."""
@@ -247,7 +216,7 @@ def _explained(what: str) -> Iterator[None]:
         raise kind(f"{what}: {with_advice(said)}") from None
 
 
-def _said(exc: _GssError) -> str:
+def _said(exc: Any) -> str:  # noqa: ANN401 - gssapi.exceptions.GSSError, which has no types
     """Return the mechanism's words; the general ones say "Unspecified GSS failure" to nearly everything."""
     silence = {"Success", "Unknown error"}
     words = [text for text in exc.get_all_statuses(exc.min_code, is_maj=False) if text not in silence]

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, NoReturn
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos import gss, memory_cache
+from nncache.hadoop.kerberos import gss, krb5_library
 from nncache.hadoop.kerberos.gss import GssContext, KerberosTicket, Mechanism
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
@@ -35,14 +35,9 @@ class Initiator:
     """One context with one server; its steps run in a thread. `nncache.hadoop.rpc.wire` and SPNEGO use it."""
 
     def __init__(self, context: GssContext, threads: KdcThreads, due: float) -> None:
-        self._context = context
+        self.context = context  # protects data once it is complete
         self._threads = threads
         self._due = due  # loop time by which the KDC must have answered
-
-    @property
-    def context(self) -> GssContext:
-        """The context itself, to protect data with once it is complete."""
-        return self._context
 
     def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
         """Return a future of the next token; it fails with KerberosError."""
@@ -58,7 +53,7 @@ class Initiator:
 
     def _step(self, server: Principal, challenge: bytes | None, timeout_s: float) -> "asyncio.Future[bytes]":
         return self._threads.call(
-            partial(self._context.step, server, challenge),
+            partial(self.context.step, server, challenge),
             timeout_s=timeout_s,
             what=f"no Kerberos context with {server}",
         )
@@ -76,8 +71,7 @@ class Negotiation:
     async def see_proven(self, fields: Iterable[str]) -> None:
         """Return if one of these WWW-Authenticate fields holds the server's own token.
 
-        Raises:
-            KerberosError: None does, or it was not made with the key of that server.
+        Raises KerberosError: none does, or it was not made with the key of that server.
         """
         tokens = [field.strip() for field in fields]
         tokens = [field for field in tokens if field.lower().startswith(_NEGOTIATE.lower())]
@@ -118,8 +112,7 @@ class KerberosIdentity:
     async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Initiator:
         """Return what begins a context with some server. The KDC has `timeout_s` for all that it is asked.
 
-        Raises:
-            KerberosError: There is no valid ticket.
+        Raises KerberosError: there is no valid ticket.
         """
         due = asyncio.get_running_loop().time() + timeout_s
         ticket = await self._tickets.get(timeout_s)
@@ -128,8 +121,7 @@ class KerberosIdentity:
     async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
         """Begin a login at the web server on this host, which must prove its name.
 
-        Raises:
-            KerberosError: There is no ticket for that server.
+        Raises KerberosError: there is no ticket for that server.
         """
         initiator = await self.initiator(Mechanism.SPNEGO, timeout_s)
         server = Principal("HTTP", host.strip("[]").lower())
@@ -155,8 +147,7 @@ class KerberosIdentity:
 def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> KerberosIdentity | None:
     """Return the identity that the settings name; None where they name none.
 
-    Raises:
-        SettingError: The keytab cannot be used, or gssapi is not installed.
+    Raises SettingError: the keytab cannot be used, or gssapi is not installed.
     """
     if not settings.has_identity:
         return None
@@ -175,8 +166,8 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
         source = Source(
             get=partial(_from_keytab, principal, settings.keytab),
             state=partial(secret_file.state_of, settings.keytab),
-            new_cache=memory_cache.new_cache,
-            destroy=memory_cache.destroy,
+            new_cache=krb5_library.new_cache,
+            destroy=krb5_library.destroy,
         )
         tickets = KeytabTickets(str(principal), source, threads, clock)
     else:

@@ -16,17 +16,11 @@ _PRINCIPAL: Final = re.compile(r"([^/@\s]+)(?:/([^/@\s]+))?(?:@([^/@\s]+))?")
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`service/host@REALM`; host and realm may be absent.
+    """`service/host@REALM`; host and realm may be absent."""
 
-    Attributes:
-        service: the first component, for a service such as `nn`, for a person their name.
-        host: the second component; "" for none.
-        realm: "" means the realm of the host, or the default one.
-    """
-
-    service: str
-    host: str = ""
-    realm: str = ""
+    service: str  # the first component, for a service such as `nn`, for a person their name
+    host: str = ""  # the second component; "" for none
+    realm: str = ""  # "" means the realm of the host, or the default one
 
     def __str__(self) -> str:
         host = f"/{self.host}" if self.host else ""
@@ -35,11 +29,7 @@ class Principal:
 
 
 def parse_principal(text: str) -> Principal:
-    """Read the name of a principal.
-
-    Raises:
-        ValueError: It is invalid; says what is allowed.
-    """
+    """Read the name of a principal. Raises ValueError: it is invalid; says what is allowed."""
     match = _PRINCIPAL.fullmatch(text)
     if match is None:
         raise ValueError("must be a Kerberos principal such as nncache/_HOST@EXAMPLE.COM")
@@ -61,8 +51,7 @@ def expected_server(configured: Principal | None, address_host: str, said: Princ
     stands for the host of the same name in any domain. An IP address names no host: there the server's word for it
     counts, and the configured service and realm.
 
-    Raises:
-        ValueError: The server is another one than was configured.
+    Raises ValueError: the server is another one than was configured.
     """
     if configured is None:
         return said

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss
-from nncache.hadoop.kerberos.default_realm import default_realm
+from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.net import secret_file
 
@@ -15,8 +15,7 @@ THE_KEYS = "the keys of spnego_principal, a keytab"
 def services_of(texts: Iterable[str]) -> tuple[Principal, ...]:
     """Return principals in full, with `_HOST` and the realm filled in.
 
-    Raises:
-        KerberosError: krb5.conf names no default realm.
+    Raises KerberosError: krb5.conf names no default realm.
     """
     realm, host = default_realm(), socket.getfqdn()
     named = (on_host(parse_principal(text), host) for text in texts)

@@ -8,11 +8,7 @@ from nncache.net.setting_error import SettingError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerberosSettings:
-    """The service's own identity on a secured cluster.
-
-    Raises:
-        SettingError: The first value that cannot work.
-    """
+    """The service's own identity on a secured cluster. Raises SettingError: the first value that cannot work."""
 
     principal: str = field(
         default="",

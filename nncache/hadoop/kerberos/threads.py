@@ -31,12 +31,7 @@ class KdcThreads:
     def __init__(self, max_threads: int = MAX_THREADS) -> None:
         self._max_threads = max_threads
         self._lock = threading.Lock()
-        self._running = 0  # threads whose call has not returned
-
-    @property
-    def running(self) -> int:
-        """How many calls have not returned."""
-        return self._running
+        self.running = 0  # calls that have not returned
 
     def call(
         self, function: Callable[[], _ResultT], *, timeout_s: float | None, what: str
@@ -48,15 +43,15 @@ class KdcThreads:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_ResultT] = loop.create_future()
         with self._lock:
-            if self._running >= self._max_threads:
+            if self.running >= self._max_threads:
                 future.set_exception(
                     KerberosError(
-                        f"{what}: the KDC has left {self._running} calls without an answer, so it is not asked again "
+                        f"{what}: the KDC has left {self.running} calls without an answer, so it is not asked again "
                         "yet: see that the KDCs that krb5.conf names are up and can be reached from this host"
                     )
                 )
                 return future
-            self._running += 1
+            self.running += 1
         if timeout_s is not None:
             timer = loop.call_later(timeout_s, _expire, future, what, timeout_s)
             future.add_done_callback(lambda _: timer.cancel())
@@ -77,7 +72,7 @@ class KdcThreads:
             settle = _failing(future, exc.with_traceback(None))  # which would lead back here: T3
         finally:
             with self._lock:
-                self._running -= 1
+                self.running -= 1
         try:
             loop.call_soon_threadsafe(settle)
         except RuntimeError:  # the loop has ended meanwhile, and with it all who waited

@@ -59,19 +59,12 @@ class Tickets(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A keytab, as `KeytabTickets` sees it.
+    """A keytab, as `KeytabTickets` sees it."""
 
-    Attributes:
-        get: gets a ticket into the credential cache of this name; blocks.
-        state: says whether the keytab was replaced.
-        new_cache: returns the name of a new credential cache.
-        destroy: forgets one.
-    """
-
-    get: Callable[[str], KerberosTicket]
-    state: Callable[[], FileState]
-    new_cache: Callable[[], str]
-    destroy: Callable[[str], object]
+    get: Callable[[str], KerberosTicket]  # gets a ticket into the credential cache of this name; blocks
+    state: Callable[[], FileState]  # says whether the keytab was replaced
+    new_cache: Callable[[], str]  # returns the name of a new credential cache
+    destroy: Callable[[str], object]  # forgets one
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +124,7 @@ class KeytabTickets:
         self._is_recheck_due = True
 
     async def get(self, timeout_s: float) -> KerberosTicket:
-        """Return a valid ticket.
-
-        Raises:
-            KerberosError: There is none in that time; says why and what to do.
-        """
+        """Return a valid ticket. Raises KerberosError: there is none in that time; says why and what to do."""
         held = self._valid()
         if held is not None and not self._is_recheck_due:
             if self._is_due(held):

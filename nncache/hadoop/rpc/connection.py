@@ -18,10 +18,10 @@ from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import RemoteException, Verdict
 from nncache.hadoop.rpc.framing import MAX_FRAME_BYTES
-from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
+from nncache.hadoop.rpc.handshake import SimpleHandshake
 from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
-from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
-from nncache.hadoop.rpc.sasl import SaslHandshake
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.sasl import Handshake, SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.net.addresses import split_address
 from nncache.net.answer_timeout import answer_timeout
@@ -97,8 +97,8 @@ class RpcConnection:
         self._wire: Wire | None = None  # the newest; perhaps not usable any more
         self._namespace: Namespace | None = None  # what that wire's server said; None without a check
         self._connecting = asyncio.Lock()  # held by the one who connects
-        self._connection_id = 0
-        self._attempts = 0  # to connect, with those that failed
+        self.connection_id = 0  # counts the connections that were made
+        self.attempts = 0  # counts those to connect, with those that failed
         self._failed_attempt = 0  # the newest attempt that failed, by its number
         self._failure = ""  # how it failed; not the error itself, whose traceback leads back here
         self._failure_kind: type[RpcUnavailableError] = RpcUnavailableError
@@ -106,19 +106,9 @@ class RpcConnection:
         self._is_closed = False
 
     @property
-    def connection_id(self) -> int:
-        """Counts the connections that were made; 0 before the first."""
-        return self._connection_id
-
-    @property
-    def attempts(self) -> int:
-        """Counts the attempts to connect, with those that failed."""
-        return self._attempts
-
-    @property
     def is_login_failing(self) -> bool:
         """Whether the last attempt to connect failed because of who asks, or is asked."""
-        return self._failed_attempt == self._attempts and issubclass(self._failure_kind, RpcLoginError)
+        return self._failed_attempt == self.attempts and issubclass(self._failure_kind, RpcLoginError)
 
     async def call(
         self, method: Method, request: Message, result: type[MessageT], timeout_s: float
@@ -206,7 +196,7 @@ class RpcConnection:
     async def _usable_wire(self) -> Wire:
         if (wire := self._admitted_wire()) is not None:
             return wire
-        attempts_before = self._attempts
+        attempts_before = self.attempts
         async with self._connecting:
             if (wire := self._admitted_wire()) is not None:
                 return wire
@@ -233,7 +223,7 @@ class RpcConnection:
     async def _open_wire(self) -> Wire:
         if self._is_closed:
             raise RpcUnavailableError(f"{self.address}: this client is closed", is_sent=False)
-        self._attempts += 1
+        self.attempts += 1
         host, port = split_address(self.address)
         loop = asyncio.get_running_loop()
         initiator = await self._initiator()
@@ -243,7 +233,7 @@ class RpcConnection:
             raise self._failed(
                 RpcUnavailableError(f"{self.address}: cannot connect: {exc}", is_sent=False)
             ) from exc
-        self._connection_id += 1
+        self.connection_id += 1
         try:
             await wire.wait_ready()
             if self._check is not None:
@@ -270,12 +260,11 @@ class RpcConnection:
     async def _compared(self, wire: Wire, check: NamespaceCheck) -> Namespace:
         """Return which namespace is at the other end of a new wire, once the check has admitted it.
 
-        Raises:
-            RpcUnavailableError: It has not, or the server does not say.
+        Raises RpcUnavailableError: it has not, or the server does not say.
         """
         try:
             reply = await self._call_over(
-                wire, VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse
+                wire, VERSION_REQUEST, client.VersionRequest(), client.VersionResponse
             )
             namespace = namespace_of(reply)
             check.admit(namespace)
@@ -289,7 +278,7 @@ class RpcConnection:
 
     def _failed(self, failure: RpcUnavailableError) -> RpcUnavailableError:
         """Keep how an attempt failed for those who wait for it."""
-        self._failed_attempt = self._attempts
+        self._failed_attempt = self.attempts
         self._failure = str(failure)
         self._failure_kind = type(failure)
         return failure
@@ -317,6 +306,6 @@ class RpcConnection:
         )
 
 
-def namespace_of(reply: namenode.VersionResponse) -> Namespace:
+def namespace_of(reply: client.VersionResponse) -> Namespace:
     """Return the namespace that a reply to `VERSION_REQUEST` names."""
     return Namespace(reply.info.storage_info.cluster_id, reply.info.block_pool_id)

@@ -4,12 +4,13 @@ Source: inotify.proto and org.apache.hadoop.hdfs.protocolPB.PBHelperClient of Ha
 What cannot be read whole is refused whole: an event that is passed over would leave stale answers behind.
 """
 
-from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+from typing import Final, get_args
 
 from nncache.hadoop.errors import FramingError, MalformedReplyError
 from nncache.hadoop.events import (
     AclKind,
     AclScope,
+    Action,
     Append,
     Close,
     Create,
@@ -29,14 +30,19 @@ from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.rpc.messages import parse_message
 from nncache.hadoop.rpc.proto import inotify_pb2 as pb
 
-_FILE_TYPES = {0: FileType.FILE, 1: FileType.DIRECTORY, 2: FileType.SYMLINK}  # CreateEventProto's own numbers
+# By their numbers in inotify.proto, acl.proto and xattr.proto; another number is a KeyError.
+_FILE_TYPES: Final = dict(enumerate((FileType.FILE, FileType.DIRECTORY, FileType.SYMLINK)))
+_METADATA: Final = dict(enumerate(MetadataKind))
+_ACL_SCOPES: Final = dict(enumerate(AclScope))
+_ACL_KINDS: Final = dict(enumerate(AclKind))
+_ACTIONS: Final[dict[int, Action]] = dict(enumerate(get_args(Action)))
+_XATTR_NAMESPACES: Final = dict(enumerate(XAttrNamespace))
 
 
 def decode_edits(reply: pb.EventsList) -> EditsPage:
     """Return the events of a page.
 
-    Raises:
-        MalformedReplyError: Some event cannot be read, or is of a kind that is not known here.
+    Raises MalformedReplyError: some event cannot be read, or is of a kind that is not known here.
     """
     try:
         batches = tuple(
@@ -80,7 +86,7 @@ def _decode_create(event: pb.CreateEvent) -> Create:
         ctime=event.ctime,
         owner=event.owner_name.decode(),
         group=event.group_name.decode(),
-        permission=event.perms.perm,
+        permission=f"{event.perms.perm:o}",
         replication=event.replication,
         symlink_target=event.symlink_target.decode(),
         overwrite=event.overwrite,
@@ -92,32 +98,25 @@ def _decode_create(event: pb.CreateEvent) -> Create:
 def _decode_metadata_update(event: pb.MetadataUpdateEvent) -> MetadataUpdate:
     return MetadataUpdate(
         path=event.path.decode(),
-        kind=MetadataKind(event.type),
+        kind=_METADATA[event.type],
         mtime=event.mtime,
         atime=event.atime,
         replication=event.replication,
         owner=event.owner_name.decode(),
         group=event.group_name.decode(),
-        permission=event.perms.perm,
-        acls=_decode_acls(event.acls),
-        xattrs=_decode_xattrs(event.x_attrs),
+        permission=f"{event.perms.perm:o}",
+        acls=tuple(
+            FileAclEntry(
+                scope=_ACL_SCOPES[entry.scope],
+                kind=_ACL_KINDS[entry.type],
+                name=entry.name.decode(),
+                permissions=_ACTIONS[entry.permissions],
+            )
+            for entry in event.acls
+        ),
+        xattrs=tuple(
+            XAttr(_XATTR_NAMESPACES[attribute.namespace], attribute.name.decode(), attribute.value)
+            for attribute in event.x_attrs
+        ),
         xattrs_removed=event.x_attrs_removed,
-    )
-
-
-def _decode_acls(entries: RepeatedCompositeFieldContainer[pb.AclEntry]) -> tuple[FileAclEntry, ...]:
-    return tuple(
-        FileAclEntry(
-            scope=AclScope(entry.scope),
-            kind=AclKind(entry.type),
-            name=entry.name.decode(),
-            permissions=entry.permissions,
-        )
-        for entry in entries
-    )
-
-
-def _decode_xattrs(entries: RepeatedCompositeFieldContainer[pb.XAttr]) -> tuple[XAttr, ...]:
-    return tuple(
-        XAttr(XAttrNamespace(entry.namespace), entry.name.decode(), entry.value) for entry in entries
     )

@@ -39,8 +39,7 @@ def encode_frame(*messages: bytes) -> bytes:
 def take_message(frame: bytes, start: int) -> tuple[bytes, int]:
     """Read the message that begins at `start`, and say where the next one begins.
 
-    Raises:
-        FramingError: The frame ends before its message does, or the length is no length.
+    Raises FramingError: the frame ends before its message does, or the length is no length.
     """
     length = 0
     for index in range(MAX_VARINT_BYTES):
@@ -79,8 +78,7 @@ class FrameSplitter:
     def next_frame(self) -> bytes | None:
         """Give out the next frame, without its length; None until more bytes arrive.
 
-        Raises:
-            FramingError: A frame is announced that is larger than allowed.
+        Raises FramingError: a frame is announced that is larger than allowed.
         """
         if len(self._pending) < LENGTH_BYTES:
             return None

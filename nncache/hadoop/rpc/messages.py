@@ -79,11 +79,7 @@ def encode_sasl(client_id: bytes, message: pb.RpcSasl) -> bytes:
 
 
 def parse_sasl(frame: bytes) -> pb.RpcSasl | Refused:
-    """Read a SASL message of the server, or how it refuses.
-
-    Raises:
-        FramingError: The frame holds neither.
-    """
+    """Read a SASL message of the server, or how it refuses. Raises FramingError: the frame holds neither."""
     encoded, end = take_message(frame, 0)
     header = parse_message(pb.RpcResponseHeader, encoded)
     if header.status != pb.RpcResponseHeader.SUCCESS:
@@ -99,11 +95,7 @@ def encode_ping(client_id: bytes) -> bytes:
 
 
 def parse_reply(frame: bytes) -> Reply:
-    """Read the reply that a frame holds.
-
-    Raises:
-        FramingError: The frame holds no reply.
-    """
+    """Read the reply that a frame holds. Raises FramingError: the frame holds no reply."""
     encoded, end = take_message(frame, 0)
     header = parse_message(pb.RpcResponseHeader, encoded)
     if header.status == pb.RpcResponseHeader.SUCCESS:
@@ -125,8 +117,7 @@ def _refused(header: pb.RpcResponseHeader) -> Refused:
 def parse_message(kind: type[MessageT], encoded: bytes) -> MessageT:
     """Read a serialised message of this kind.
 
-    Raises:
-        FramingError: These bytes are no such message, or a field that it must have is not there.
+    Raises FramingError: these bytes are no such message, or a field that it must have is not there.
     """
     message = kind()
     try:

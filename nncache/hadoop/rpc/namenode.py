@@ -14,8 +14,6 @@ from nncache.hadoop.rpc.connection import VERSION_REQUEST, Method, RpcConnection
 from nncache.hadoop.rpc.edits import decode_edits
 from nncache.hadoop.rpc.messages import MessageT
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
-from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
-from nncache.hadoop.rpc.proto import user_mappings_pb2 as mappings
 
 _CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
@@ -77,14 +75,13 @@ class NameNodeRpc:
     async def confirm_namespace(self) -> None:
         """See to it that there is a connection to the namespace that the HTTP address serves.
 
-        Raises:
-            WrongAddressError: The RPC address leads to another one.
+        Raises WrongAddressError: the RPC address leads to another one.
         """
         await self._connection.confirm_namespace(self._timeout_s)
 
     async def namespace(self) -> Namespace:
         """Return which namespace the NameNode serves; any user may ask, and a standby as well."""
-        reply = await self._call(VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse)
+        reply = await self._call(VERSION_REQUEST, client.VersionRequest(), client.VersionResponse)
         return namespace_of(reply)
 
     async def groups_of(self, user: str) -> tuple[str, ...]:
@@ -92,8 +89,8 @@ class NameNodeRpc:
 
         None for a user that it does not know (UserGroupInformation.getGroupNames logs that, and returns none).
         """
-        request = mappings.GetGroupsForUserRequest(user=user)
-        reply = await self._call(_GET_GROUPS, request, mappings.GetGroupsForUserResponse)
+        request = client.GetGroupsForUserRequest(user=user)
+        reply = await self._call(_GET_GROUPS, request, client.GetGroupsForUserResponse)
         return tuple(reply.groups)
 
     async def get_edits(self, from_txid: int) -> EditsPage:
@@ -115,8 +112,7 @@ class NameNodeRpc:
     async def is_file_closed(self, path: str) -> bool:
         """Tell whether no client has this file open for writing; leaves its access time alone.
 
-        Raises:
-            RemoteCallError: Also with verdict FILE_NOT_FOUND, for a directory as well as for a missing path.
+        Raises RemoteCallError: also with verdict FILE_NOT_FOUND, for a directory as well as for a missing path.
         """
         reply = await self._call(
             _IS_FILE_CLOSED, client.IsFileClosedRequest(src=path), client.IsFileClosedResponse

@@ -14,12 +14,13 @@ Sans-I/O. Source: org.apache.hadoop.security.{SaslRpcClient,SaslRpcServer} and o
 """
 
 from enum import Enum, IntFlag
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from nncache.hadoop.errors import FramingError, KerberosError, OtherServerError, RpcLoginError
 from nncache.hadoop.kerberos.advice import with_advice
+from nncache.hadoop.kerberos.gss import GssContext
 from nncache.hadoop.kerberos.principal import Principal, expected_server
-from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Protection, SimpleHandshake, TokenRequest
+from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, SimpleHandshake, TokenRequest
 from nncache.hadoop.rpc.messages import Refused, encode_context, encode_sasl, parse_sasl
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 
@@ -36,22 +37,6 @@ class Qop(IntFlag):
     AUTHENTICATION = 1
     INTEGRITY = 2
     PRIVACY = 4
-
-
-class GssContext(Protocol):
-    """`nncache.hadoop.kerberos.gss.GssContext` has this shape. Nothing here asks the KDC."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether both sides have shown who they are."""
-
-    def wrap(self, data: bytes, *, encrypts: bool) -> bytes:
-        """Return the data under the context. Raises KerberosError."""
-        ...
-
-    def unwrap(self, data: bytes, *, is_encrypted: bool) -> bytes:
-        """Return what the server has wrapped. Raises KerberosError."""
-        ...
 
 
 class _State(Enum):
@@ -97,10 +82,10 @@ class SaslHandshake:
         self._state = _State.OFFERS
         self._chosen: pb.RpcSasl.Auth | None = None  # the offer; until it was sent
         self._name = Principal("")  # of the server, once it is known
-        self._protection: Protection | None = None
+        self._protection: ContextProtection | None = None
 
     @property
-    def protection(self) -> Protection | None:
+    def protection(self) -> "ContextProtection | None":
         """How frames are carried once it is complete; None: as they are."""
         return self._protection if self._state is _State.DONE else None
 
@@ -220,8 +205,7 @@ class ContextProtection:
     def wrap(self, frames: bytes) -> bytes:
         """Return the frame that carries these frames.
 
-        Raises:
-            RpcLoginError: The context does not protect them, such as when it has expired.
+        Raises RpcLoginError: the context does not protect them, such as when it has expired.
         """
         try:
             token = self._context.wrap(frames, encrypts=self._encrypts)
@@ -247,3 +231,7 @@ class ContextProtection:
             return self._context.unwrap(message.token, is_encrypted=self._encrypts)
         except KerberosError as exc:
             raise RpcLoginError(f"{self._address}: {exc}") from exc
+
+
+Handshake: TypeAlias = SimpleHandshake | SaslHandshake
+"""What one connection says before its first call; every frame that arrives until it is complete belongs to it."""

@@ -6,7 +6,7 @@ a thread, frames that arrive lie in the splitter.
 """
 
 import asyncio
-from typing import Protocol, cast
+from typing import cast
 
 from nncache.hadoop.errors import (
     FramingError,
@@ -16,23 +16,16 @@ from nncache.hadoop.errors import (
     RpcLoginError,
     RpcUnavailableError,
 )
-from nncache.hadoop.kerberos.principal import Principal
+from nncache.hadoop.kerberos.identity import Initiator
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
-from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Handshake, TokenRequest
+from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, TokenRequest
 from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.rpc.sasl import Handshake
 
 SIMPLE_ADVICE = (
     "a secured cluster wants Kerberos: give this service an identity with --principal and --keytab"
 )
-
-
-class TokenSource(Protocol):
-    """`nncache.hadoop.kerberos.identity.Initiator` has this shape."""
-
-    def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
-        """Return a future of the next token for this server; it fails with KerberosError."""
-        ...
 
 
 class Wire(asyncio.Protocol):
@@ -54,7 +47,7 @@ class Wire(asyncio.Protocol):
         *,
         max_frame_bytes: int,
         ping_interval_s: float,
-        tokens: TokenSource | None = None,
+        tokens: Initiator | None = None,
     ) -> None:
         """Carry calls; `tokens` answers what the handshake asks of Kerberos."""
         self._loop = asyncio.get_running_loop()
@@ -75,24 +68,15 @@ class Wire(asyncio.Protocol):
         self._lost: asyncio.Future[None] = self._loop.create_future()  # the transport is gone
         self._end: RpcError | None = None  # why no call can be sent any more; never raised itself (I4)
         self._is_retired = False
-        self._heard_at = self._loop.time()  # when bytes last arrived
+        self.heard_at = self._loop.time()  # loop time at which bytes last arrived, or the wire was made
 
     @property
     def is_usable(self) -> bool:
         """Whether a new call may be sent."""
         return self._end is None and not self._is_retired
 
-    @property
-    def heard_at(self) -> float:
-        """Loop time at which bytes last arrived, or the wire was made."""
-        return self._heard_at
-
     async def wait_ready(self) -> None:
-        """Return when calls may be sent.
-
-        Raises:
-            RpcError: The server refuses, or the connection was lost first.
-        """
+        """Return when calls may be sent. Raises RpcError: the server refuses, or the connection was lost first."""
         await asyncio.shield(self._ready)
         if not self._ready.result():
             raise self._why_ended()
@@ -149,7 +133,7 @@ class Wire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Settle the calls whose replies are complete."""
-        self._heard_at = self._loop.time()
+        self.heard_at = self._loop.time()
         self._splitter.receive(data)
         self._take_frames()
 

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import NamespaceCheck
-from nncache.hadoop.rpc.namespace_edits import NamespaceEdits
+from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.invalidation.filters.hdfs_calls import FAILURES, Hdfs
 
 _P = ParamSpec("_P")
@@ -28,7 +28,7 @@ class HdfsWithRpc(Hdfs, Protocol):
 class QuickHdfs:
     """`nncache.invalidation.filters.hdfs_calls.Hdfs`: the same answers and the same errors as those of WebHDFS."""
 
-    def __init__(self, hdfs: Hdfs, edits: NamespaceEdits) -> None:
+    def __init__(self, hdfs: Hdfs, edits: NamespaceCalls) -> None:
         self._hdfs = hdfs
         self._edits = edits
         self.status = hdfs.status
@@ -52,7 +52,7 @@ async def quick(
         found: Hdfs = hdfs
         with suppress(*FAILURES):
             address, check = await hdfs.rpc_side()
-            edits = NamespaceEdits(address, user, check, timeout_s=timeout_s, identity=identity)
+            edits = NamespaceCalls(address, user, check, timeout_s=timeout_s, identity=identity)
             closing.push_async_callback(edits.close)
             await edits.connect()
             found = QuickHdfs(hdfs, edits)

@@ -12,7 +12,7 @@ from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.errors import RemoteCallError
 from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.kerberos.identity import KerberosIdentity
-from nncache.hadoop.rpc.namespace_reads import MAX_DIRECTORIES, NamespaceReads
+from nncache.hadoop.rpc.namespace_calls import MAX_DIRECTORIES, NamespaceCalls
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS
 from nncache.invalidation.filters.hdfs_calls import FAILURES, Hdfs
 from nncache.invalidation.filters.quick_hdfs import HdfsWithRpc
@@ -71,7 +71,7 @@ def reading_ahead(
         attributes: dict[str, Mapping[str, bytes]] = {}
         with suppress(*FAILURES):  # whatever is missing then is asked over HTTP
             address, check = await hdfs.rpc_side()
-            reads = NamespaceReads(address, user, check, timeout_s=timeout_s, identity=identity)
+            reads = NamespaceCalls(address, user, check, timeout_s=timeout_s, identity=identity)
             try:
                 await reads.connect()
                 await _read(reads, [f"{path}/{name}" for name in names], listings, attributes)
@@ -83,7 +83,7 @@ def reading_ahead(
 
 
 async def _read(
-    reads: NamespaceReads,
+    reads: NamespaceCalls,
     places: Sequence[str],
     listings: dict[str, tuple[FileStatus, ...]],
     attributes: dict[str, Mapping[str, bytes]],

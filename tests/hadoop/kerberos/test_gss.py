@@ -17,7 +17,7 @@ from nncache.hadoop.kerberos.gss import (
     ticket_from_cache,
     ticket_from_keytab,
 )
-from nncache.hadoop.kerberos.memory_cache import new_cache
+from nncache.hadoop.kerberos.krb5_library import new_cache
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos import default_realm as module
-from nncache.hadoop.kerberos.default_realm import default_realm
+from nncache.hadoop.kerberos import krb5_library as module
 from nncache.hadoop.kerberos.gss import GssContext, Mechanism
 from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity, Negotiation, identity_of
+from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
@@ -219,13 +219,6 @@ async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, 
     with pytest.raises(SettingError, match=r"ticket_cache: .*has mode 0644"):
         identity_of(settings, time.monotonic)
     made(KerberosSettings(ticket_cache=f"{prefix}/no/cache"))
-
-
-def test_nothing_is_no_identity() -> None:
-    """And it is the default; what the NameNodes are may be known all the same, from hdfs-site.xml."""
-    assert not KerberosSettings(namenode_principal="nn/_HOST@R").has_identity
-    assert KerberosSettings(principal="a/_HOST@R", keytab="/k").has_identity
-    assert KerberosSettings(ticket_cache="FILE:/t").has_identity
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos import memory_cache
+from nncache.hadoop.kerberos import krb5_library
 from nncache.hadoop.kerberos.gss import KerberosTicket, ticket_from_cache, ticket_from_keytab
-from nncache.hadoop.kerberos.memory_cache import destroy, new_cache
+from nncache.hadoop.kerberos.krb5_library import destroy, new_cache
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import (
@@ -82,9 +82,7 @@ async def test_a_valid_ticket_is_used_until_half_its_life() -> None:
     assert kdc.asked == 2
 
 
-async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(caplog: pytest.LogCaptureFixture) -> None:
     """K1: an outage costs nothing as long as tickets last; the log says until when."""
     kdc = Kdc()
     await kdc.get()
@@ -178,9 +176,7 @@ async def test_a_hanging_attempt_does_not_block_others() -> None:
     assert len(kdc.caches) == 2  # the one in use, and the one before
 
 
-async def test_a_silent_kdc_is_logged_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_silent_kdc_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """Of two attempts the first ends, with an error, when the second has long brought a ticket."""
     kdc = Kdc()
     with caplog.at_level(logging.INFO):
@@ -315,4 +311,4 @@ def test_without_libkrb5_nothing_is_destroyed(monkeypatch: pytest.MonkeyPatch) -
         raise OSError("not found")
 
     monkeypatch.setattr(ctypes, "CDLL", fail)
-    assert not destroy(memory_cache.new_cache())
+    assert not destroy(krb5_library.new_cache())

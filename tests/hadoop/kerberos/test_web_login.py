@@ -93,12 +93,7 @@ async def test_one_token_and_then_the_cookie() -> None:
         for _ in range(3):
             async with session.get(url) as reply:
                 assert reply.status == 200
-        assert namenode.asked == [
-            (None, None),
-            (None, "Negotiate token1"),
-            (COOKIE, None),
-            (COOKIE, None),
-        ]
+        assert namenode.asked == [(None, None), (None, "Negotiate token1"), (COOKIE, None), (COOKIE, None)]
 
 
 async def test_a_cookie_that_has_ended_is_replaced() -> None:
@@ -111,11 +106,7 @@ async def test_a_cookie_that_has_ended_is_replaced() -> None:
         for _ in range(2):
             async with session.put(url) as reply:
                 assert reply.status == 200
-        assert namenode.asked == [
-            (COOKIE, None),
-            (None, "Negotiate token2"),
-            ("hadoop.auth=new", None),
-        ]
+        assert namenode.asked == [(COOKIE, None), (None, "Negotiate token2"), ("hadoop.auth=new", None)]
 
 
 async def test_a_token_is_never_sent_twice() -> None:

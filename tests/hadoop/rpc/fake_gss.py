@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Callable
 
 from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.gss import GssContext
+from nncache.hadoop.kerberos.identity import Initiator
 from nncache.hadoop.kerberos.principal import Principal
 
 
-class FakeContext:
+class FakeContext(GssContext):
     """Complete after `rounds` tokens; wraps as `kind + number + data`, which the other side's unwraps."""
 
     def __init__(self, rounds: int = 2) -> None:
@@ -38,11 +40,11 @@ class FakeContext:
         return data[4:]
 
 
-class FakeTokens:
+class FakeTokens(Initiator):
     """The tokens of a context, each when the test says so, or at once."""
 
     def __init__(self, context: FakeContext) -> None:
-        self.context = context
+        self.context: FakeContext = context
         self.failure: Exception | None = None
         self.held: list[Callable[[], None]] | None = None  # with a list tokens come when these are called
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto import inotify_pb2 as inotify
-from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
-from nncache.hadoop.rpc.proto import user_mappings_pb2 as mappings
 from tests.hadoop.rpc.fake_server import Answer, Call, Failure, Result
 
 FOR_SUPERUSERS = {"getEditsFromTxid", "getCurrentEditLogTxid", "rollEdits"}
@@ -18,7 +16,7 @@ STANDBY = Failure(
 
 def version(namespace: Namespace) -> Result:
     """Answer versionRequest."""
-    reply = namenode.VersionResponse()
+    reply = client.VersionResponse()
     reply.info.block_pool_id = namespace.block_pool
     reply.info.storage_info.cluster_id = namespace.cluster_id
     return Result(reply)
@@ -49,8 +47,8 @@ class FakeNameNode:
                 f"Access denied for user {call.user}. Superuser privilege is required for operation {call.method}",
             )
         if call.method == "getGroupsForUser":
-            asked = mappings.GetGroupsForUserRequest.FromString(call.request).user
-            return Result(mappings.GetGroupsForUserResponse(groups=self.groups.get(asked, ())))
+            asked = client.GetGroupsForUserRequest.FromString(call.request).user
+            return Result(client.GetGroupsForUserResponse(groups=self.groups.get(asked, ())))
         if call.method == "versionRequest":
             return version(self.namespace)
         return STANDBY if self.is_standby else self._answer(call)

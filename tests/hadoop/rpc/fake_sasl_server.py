@@ -8,38 +8,23 @@ from dataclasses import dataclass, field
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.hadoop.rpc.fake_gss import FakeContext
-from tests.hadoop.rpc.fake_server import messages
+from tests.hadoop.rpc.fake_server import frame_of, messages
 
 SASL = -33 % 2**32
 
 
 @dataclass(slots=True)
 class SaslServer:
-    """What it offers, and what it has seen.
-
-    Attributes:
-        cut: how what one reply consists of is cut into pieces, each under a protection of its own.
-    """
+    """What it offers, and what it has seen."""
 
     mask: int = 4
     cut: Callable[[bytes], list[bytes]] = lambda frames: [frames]
+    """How what one reply consists of is cut into pieces, each under a protection of its own."""
     body: bytes = client.GetFileInfoResponse().SerializeToString()  # of each reply
     address: str = ""
     calls: list[int] = field(default_factory=list)
     contexts: list[bytes] = field(default_factory=list)
     is_silent: bool = False  # from the first token on
-
-
-def frame_of(*parts: bytes) -> bytes:
-    """Put a frame together; the parts are short or long."""
-    body = b""
-    for part in parts:
-        length = len(part)
-        while length > 127:
-            body += bytes((length & 127 | 128,))
-            length >>= 7
-        body += bytes((length,)) + part
-    return len(body).to_bytes(4, "big") + body
 
 
 def sasl(message: pb.RpcSasl) -> bytes:

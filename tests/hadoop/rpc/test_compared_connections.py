@@ -1,6 +1,8 @@
 """Which namespace is at the other end of a connection: `connection.py` asks, `hadoop/namespace.py` compares."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -8,7 +10,7 @@ from nncache.hadoop.errors import RpcError, RpcUnavailableError, WrongAddressErr
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.rpc.connection import RpcConnection
 from tests.hadoop.rpc.fake_namenode import version
-from tests.hadoop.rpc.fake_server import Answer, Call, Cut, Failure, Later, Raw, fake_server
+from tests.hadoop.rpc.fake_server import Answer, Call, Cut, Failure, FakeServer, Later, Raw, fake_server
 from tests.hadoop.rpc.test_connection import YES, ask
 
 OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")
@@ -35,11 +37,21 @@ def check_of(address: str) -> NamespaceCheck:
     return check
 
 
-async def test_each_connection_is_compared_before_its_first_call() -> None:
-    """I4: once for each connection; one that leads to another namespace is asked nothing and is closed."""
+@asynccontextmanager
+async def comparing() -> AsyncIterator[tuple[Moving, FakeServer, RpcConnection]]:
+    """Run such a server, and give a connection to it that is compared."""
     moving = Moving()
     async with fake_server(moving.answer) as server:
         connection = RpcConnection(server.address, "alice", check=check_of(server.address))
+        try:
+            yield moving, server, connection
+        finally:
+            await connection.close()
+
+
+async def test_each_connection_is_compared_before_its_first_call() -> None:
+    """I4: once for each connection; one that leads to another namespace is asked nothing and is closed."""
+    async with comparing() as (moving, server, connection):
         assert await ask(connection)
         assert await ask(connection)
         moving.namespace = THEIRS
@@ -59,7 +71,6 @@ async def test_each_connection_is_compared_before_its_first_call() -> None:
             (4, "versionRequest"),
             (4, "isFileClosed"),
         ]
-        await connection.close()
 
 
 async def test_another_namespace_over_http_ends_the_connection() -> None:
@@ -84,25 +95,20 @@ async def test_another_namespace_over_http_ends_the_connection() -> None:
 )
 async def test_a_server_that_does_not_say_is_asked_nothing(refusal: Answer) -> None:
     """A question whose answer may be another cluster's is not sent."""
-    moving = Moving()
-    async with fake_server(moving.answer) as server:
+    async with comparing() as (moving, server, connection):
         moving.refusal = refusal
-        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
         with pytest.raises(RpcError):
             await ask(connection)
         assert "isFileClosed" not in {call.method for call in server.calls}
         moving.refusal = None
         assert await ask(connection)
-        await connection.close()
 
 
 async def test_those_who_wait_for_a_connection_share_its_refusal() -> None:
     """One attempt is enough for all calls that were waiting when it began."""
-    moving = Moving()
     released = asyncio.Event()
-    async with fake_server(moving.answer) as server:
+    async with comparing() as (moving, server, connection):
         moving.refusal = Later(released, version(THEIRS))
-        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
         async with asyncio.TaskGroup() as tasks:
             asked = [tasks.create_task(_failure(connection)) for _ in range(5)]
             await server.until(lambda: len(server.calls) == 1)
@@ -110,7 +116,6 @@ async def test_those_who_wait_for_a_connection_share_its_refusal() -> None:
         assert all("BP-2 of cluster CID-2" in str(each.result()) for each in asked)
         assert not any(each.result().is_sent for each in asked)
         assert server.connections == 2, "one attempt had begun when the others came"
-        await connection.close()
 
 
 async def _failure(connection: RpcConnection) -> RpcUnavailableError:

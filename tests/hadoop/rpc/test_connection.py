@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -21,6 +23,7 @@ from tests.hadoop.rpc.fake_server import (
     Call,
     Cut,
     Failure,
+    FakeServer,
     Later,
     Never,
     Raw,
@@ -33,6 +36,17 @@ READ = Method("some.Protocol", "isFileClosed", is_repeatable=True)
 WRITE = Method("some.Protocol", "rollEdits", is_repeatable=False)
 YES = Result(client.IsFileClosedResponse(result=True))
 NO = Result(client.IsFileClosedResponse(result=False))
+
+
+@asynccontextmanager
+async def connected(answer: Callable[[Call], Answer]) -> AsyncIterator[tuple[FakeServer, RpcConnection]]:
+    """Run a server, and give a connection to it as alice."""
+    async with fake_server(answer) as server:
+        connection = RpcConnection(server.address, "alice")
+        try:
+            yield server, connection
+        finally:
+            await connection.close()
 
 
 async def ask(
@@ -50,8 +64,7 @@ def path_of(call: Call) -> str:
 
 async def test_a_call_brings_its_result() -> None:
     """The first call connects, says who asks and asks; later ones use the same connection."""
-    async with fake_server(lambda _: YES) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: YES) as (server, connection):
         assert connection.connection_id == 0
         assert await ask(connection)
         assert await ask(connection)
@@ -60,7 +73,6 @@ async def test_a_call_brings_its_result() -> None:
         assert {(call.user, call.protocol, call.method) for call in server.calls} == {
             ("alice", "some.Protocol", "isFileClosed")
         }
-        await connection.close()
 
 
 async def test_calls_share_one_connection_and_overtake_each_other() -> None:
@@ -71,8 +83,7 @@ async def test_calls_share_one_connection_and_overtake_each_other() -> None:
         number = int(path_of(call)[1:])
         return Later(released, NO) if number % 2 else YES
 
-    async with fake_server(answer) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(answer) as (server, connection):
         async with asyncio.TaskGroup() as tasks:
             asked = [tasks.create_task(ask(connection, f"/{number}")) for number in range(50)]
             await asyncio.wait(asked[::2], timeout=5)
@@ -81,14 +92,12 @@ async def test_calls_share_one_connection_and_overtake_each_other() -> None:
         assert [task.result() for task in asked] == [number % 2 == 0 for number in range(50)]
         assert server.connections == 1
         assert len({call.call_id for call in server.calls}) == 50
-        await connection.close()
 
 
 async def test_a_cancelled_call_harms_no_other() -> None:
     """Whoever gives up leaves; the others on the connection get their replies, and it stays in use."""
     released = asyncio.Event()
-    async with fake_server(lambda _: Later(released, YES)) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: Later(released, YES)) as (server, connection):
         async with asyncio.TaskGroup() as tasks:
             kept = tasks.create_task(ask(connection, "/kept"))
             given_up = tasks.create_task(ask(connection, "/given-up"))
@@ -99,13 +108,11 @@ async def test_a_cancelled_call_harms_no_other() -> None:
         assert kept.result()
         assert await ask(connection)
         assert connection.connection_id == 1
-        await connection.close()
 
 
 async def test_who_gives_up_while_connecting_leaves_it_to_the_next() -> None:
     """The call that began to connect is cancelled; the one that waited for it connects and succeeds."""
-    async with fake_server(lambda _: YES) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: YES) as (_, connection):
         async with asyncio.TaskGroup() as tasks:
             first = tasks.create_task(ask(connection))
             second = tasks.create_task(ask(connection))
@@ -113,13 +120,11 @@ async def test_who_gives_up_while_connecting_leaves_it_to_the_next() -> None:
             first.cancel()
         assert first.cancelled()
         assert second.result()
-        await connection.close()
 
 
 async def test_a_call_that_is_too_slow_leaves_the_others_alone() -> None:
     """A deadline is one call's own, and the connection stays as long as anything arrives over it."""
-    async with fake_server(lambda call: Never() if path_of(call) == "/slow" else YES) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda call: Never() if path_of(call) == "/slow" else YES) as (server, connection):
 
         async def quick() -> bool:
             await server.until(lambda: len(server.calls) == 1)
@@ -133,15 +138,13 @@ async def test_a_call_that_is_too_slow_leaves_the_others_alone() -> None:
         assert answered is True
         assert await ask(connection)
         assert connection.connection_id == 1
-        await connection.close()
 
 
 async def test_a_connection_that_says_nothing_is_replaced() -> None:
     """After a deadline in utter silence the next call connects anew; who still waits on the old one may."""
     released = asyncio.Event()
     answers: dict[str, Answer] = {"/slow": Never(), "/patient": Later(released, NO)}
-    async with fake_server(lambda call: answers.get(path_of(call), YES)) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda call: answers.get(path_of(call), YES)) as (server, connection):
 
         async def impatient() -> bool:
             with pytest.raises(RpcUnavailableError, match=r"no reply to isFileClosed in 0\.1 s"):
@@ -154,13 +157,11 @@ async def test_a_connection_that_says_nothing_is_replaced() -> None:
         assert (patient, answered) == (False, True)
         assert connection.connection_id == 2
         assert [call.connection for call in server.calls if path_of(call) == "/patient"] == [1]
-        await connection.close()
 
 
 async def test_a_read_is_asked_again_when_the_connection_is_lost() -> None:
     """A NameNode that closes an idle connection, or restarts, costs a read no failure, only a reconnection."""
-    async with fake_server(lambda _: YES) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: YES) as (server, connection):
         assert await ask(connection)
         server.answer = lambda call: Cut() if call.connection == 1 else YES
         assert await ask(connection)
@@ -168,29 +169,24 @@ async def test_a_read_is_asked_again_when_the_connection_is_lost() -> None:
         assert len(server.calls) == 3
         server.cut_all()
         assert await ask(connection)
-        await connection.close()
 
 
 async def test_a_read_is_asked_again_only_once() -> None:
     """A NameNode that cuts every connection is not asked for ever."""
-    async with fake_server(lambda _: Cut()) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: Cut()) as (server, connection):
         with pytest.raises(RpcUnavailableError, match="cut") as caught:
             await ask(connection)
         assert caught.value.is_sent
         assert len(server.calls) == 2
-        await connection.close()
 
 
 async def test_a_write_is_never_asked_again_once_sent() -> None:
     """Its outcome is unknown, and the error says so."""
-    async with fake_server(lambda _: Cut()) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: Cut()) as (server, connection):
         with pytest.raises(RpcUnavailableError) as caught:
             await ask(connection, method=WRITE)
         assert caught.value.is_sent
         assert len(server.calls) == 1
-        await connection.close()
 
 
 async def test_nobody_there() -> None:
@@ -232,8 +228,7 @@ async def test_no_connection_in_time() -> None:
 async def test_an_exception_of_the_server_is_this_calls_own() -> None:
     """It comes as data with its verdict; the connection stays."""
     failure = Failure("org.apache.hadoop.ipc.StandbyException", "not me")
-    async with fake_server(lambda _: failure) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: failure) as (server, connection):
         with pytest.raises(
             RemoteCallError, match=r"isFileClosed at .* as alice: StandbyException: not me$"
         ) as caught:
@@ -243,7 +238,6 @@ async def test_an_exception_of_the_server_is_this_calls_own() -> None:
         server.answer = lambda _: YES
         assert await ask(connection)
         assert connection.connection_id == 1
-        await connection.close()
 
 
 async def test_a_server_that_refuses_simple_authentication_says_so() -> None:
@@ -254,11 +248,9 @@ async def test_a_server_that_refuses_simple_authentication_says_so() -> None:
         is_fatal=True,
         detail=pb.FATAL_UNAUTHORIZED,
     )
-    async with fake_server(lambda _: failure) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: failure) as (_, connection):
         with pytest.raises(RpcAuthenticationError, match=r"SIMPLE authentication is not enabled.*Kerberos"):
             await ask(connection)
-        await connection.close()
 
 
 @pytest.mark.parametrize(
@@ -273,23 +265,19 @@ async def test_a_server_that_refuses_simple_authentication_says_so() -> None:
 )
 async def test_garbage_ends_the_connection_and_the_calls_on_it(raw: bytes) -> None:
     """Whoever waits learns it at once; the next call connects anew."""
-    async with fake_server(lambda _: Raw(raw)) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: Raw(raw)) as (server, connection):
         with pytest.raises(FramingError):
             await ask(connection)
         server.answer = lambda _: YES
         assert await ask(connection)
         assert connection.connection_id == 2
-        await connection.close()
 
 
 async def test_a_result_that_cannot_be_read_is_an_error() -> None:
     """A result of another kind is not taken for the one asked for."""
-    async with fake_server(lambda _: Result(client.GetCurrentEditLogTxidRequest())) as server:
-        connection = RpcConnection(server.address, "alice")
+    async with connected(lambda _: Result(client.GetCurrentEditLogTxidRequest())) as (_, connection):
         with pytest.raises(RpcError, match="lacks"):
             await ask(connection)
-        await connection.close()
 
 
 async def test_a_quiet_connection_is_kept_by_pings() -> None:

@@ -57,21 +57,21 @@ PERM = pb.FsPermission(perm=0o750)
                 default_block_size=4, erasure_coded=True,
             ),
             Create(
-                kind=FileType.FILE, path="/w/ä", ctime=1, owner="o", group="g", permission=0o750, replication=3,
+                kind=FileType.FILE, path="/w/ä", ctime=1, owner="o", group="g", permission="750", replication=3,
                 overwrite=True, default_block_size=4, erasure_coded=True,
             ),
         ),
         (
             0,
             pb.CreateEvent(type=1, path=PATH, ctime=1, owner_name=b"o", group_name=b"g", perms=PERM),
-            Create(kind=FileType.DIRECTORY, path="/w/ä", ctime=1, owner="o", group="g", permission=0o750),
+            Create(kind=FileType.DIRECTORY, path="/w/ä", ctime=1, owner="o", group="g", permission="750"),
         ),
         (
             0,
             pb.CreateEvent(
                 type=2, path=PATH, ctime=1, owner_name=b"", group_name=b"", perms=PERM, symlink_target=b"/t"
             ),
-            Create(kind=FileType.SYMLINK, path="/w/ä", ctime=1, permission=0o750, symlink_target="/t"),
+            Create(kind=FileType.SYMLINK, path="/w/ä", ctime=1, permission="750", symlink_target="/t"),
         ),
         (1, pb.CloseEvent(path=PATH, file_size=-1, timestamp=2), Close("/w/ä", -1, 2)),
         (2, pb.AppendEvent(path=PATH, new_block=True), Append("/w/ä", new_block=True)),
@@ -91,14 +91,14 @@ PERM = pb.FsPermission(perm=0o750)
             metadata(2, owner_name=b"o", group_name=b""),
             MetadataUpdate(path="/w/ä", kind=MetadataKind.OWNER, owner="o"),
         ),
-        (4, metadata(3, perms=PERM), MetadataUpdate(path="/w/ä", kind=MetadataKind.PERMS, permission=0o750)),
+        (4, metadata(3, perms=PERM), MetadataUpdate(path="/w/ä", kind=MetadataKind.PERMS, permission="750")),
         (
             4,
             metadata(4, acls=[pb.AclEntry(type=0, scope=1, permissions=5, name=b"bob")]),
             MetadataUpdate(
                 path="/w/ä",
                 kind=MetadataKind.ACLS,
-                acls=(FileAclEntry(scope=AclScope.DEFAULT, kind=AclKind.USER, name="bob", permissions=5),),
+                acls=(FileAclEntry(scope=AclScope.DEFAULT, kind=AclKind.USER, name="bob", permissions="r-x"),),
             ),
         ),
         (
@@ -135,6 +135,7 @@ def test_a_page_without_events() -> None:
         (5, pb.UnlinkEvent(path=b"/\xff", timestamp=1).SerializeToString()),
         (4, metadata(6).SerializeToString()),
         (4, metadata(4, acls=[pb.AclEntry(type=9, scope=0, permissions=0)]).SerializeToString()),
+        (4, metadata(4, acls=[pb.AclEntry(type=0, scope=0, permissions=8)]).SerializeToString()),
         (4, metadata(5, x_attrs=[pb.XAttr(namespace=9, name=b"n")]).SerializeToString()),
         (
             0,

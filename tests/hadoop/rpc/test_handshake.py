@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
+from nncache.hadoop.rpc.handshake import SimpleHandshake
 from nncache.hadoop.rpc.messages import CONTEXT_CALL_ID
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.hadoop.rpc.fake_server import messages
@@ -10,7 +10,7 @@ from tests.hadoop.rpc.fake_server import messages
 
 def test_simple_says_the_name_and_waits_for_nothing() -> None:
     """One frame, the context, and calls may follow in the same packet."""
-    handshake: Handshake = SimpleHandshake(bytes(16), "alice", "some.Protocol")
+    handshake = SimpleHandshake(bytes(16), "alice", "some.Protocol")
     assert handshake.auth_protocol == 0
     assert handshake.is_complete()
     header, context = messages(handshake.begin()[4:])

@@ -5,7 +5,7 @@ import pytest
 from nncache.hadoop.errors import FramingError, RpcLoginError
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.rpc.framing import LENGTH_BYTES, encode_frame
-from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake, TokenRequest
+from nncache.hadoop.rpc.handshake import SimpleHandshake, TokenRequest
 from nncache.hadoop.rpc.messages import CONTEXT_CALL_ID, SASL_CALL_ID
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from nncache.hadoop.rpc.sasl import ContextProtection, Qop, SaslHandshake
@@ -73,7 +73,7 @@ def offered(made: SaslHandshake, context: FakeContext, mask: int) -> pb.RpcSasl:
 def test_each_message_in_its_turn() -> None:
     """The offer goes back without its challenge and with the first token; calls may follow behind the context."""
     context = FakeContext()
-    made: Handshake = handshake(context)
+    made = handshake(context)
     assert made.auth_protocol == 0xDF
     request = made.receive(reply(OFFERS))
     assert request == TokenRequest(Principal("nn", "nn1.x"), None)

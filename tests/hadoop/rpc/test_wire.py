@@ -5,25 +5,17 @@ from collections.abc import Callable
 
 import pytest
 
-from nncache.hadoop.errors import (
-    FramingError,
-    KerberosError,
-    RpcError,
-    RpcLoginError,
-    RpcUnavailableError,
-)
-from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
-from nncache.hadoop.rpc.messages import Reply, Succeeded, encode_call, parse_message
+from nncache.hadoop.errors import FramingError, KerberosError, RpcError, RpcLoginError, RpcUnavailableError
+from nncache.hadoop.rpc.handshake import SimpleHandshake
+from nncache.hadoop.rpc.messages import Reply, Succeeded, encode_call
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
-from nncache.hadoop.rpc.sasl import SaslHandshake
+from nncache.hadoop.rpc.sasl import Handshake, SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.net.addresses import split_address
-from nncache.testbed import Cluster
 from tests.hadoop.kerberos.waiting import until
 from tests.hadoop.rpc.fake_gss import FakeContext, FakeTokens
 from tests.hadoop.rpc.fake_sasl_server import SaslServer, sasl_server
 from tests.hadoop.rpc.fake_server import Answer, Call, Later, Never, Raw, Result, fake_server, frame_of
-from tests.hadoop.rpc.sasl_simple import SaslSimpleHandshake
 from tests.patience import HANG_S
 
 CLIENT_ID = bytes(range(16))
@@ -33,7 +25,6 @@ YES = Result(client.IsFileClosedResponse(result=True))
 
 async def connect(
     address: str,
-    handshake: Handshake | None = None,
     tokens: FakeTokens | None = None,
     *,
     ping_interval_s: float = 1000,
@@ -42,16 +33,11 @@ async def connect(
     host, port = split_address(address)
 
     def new_wire() -> Wire:
-        chosen = handshake or SimpleHandshake(CLIENT_ID, "alice", PROTOCOL)
+        chosen: Handshake = SimpleHandshake(CLIENT_ID, "alice", PROTOCOL)
         if tokens is not None:
             chosen = SaslHandshake(address, CLIENT_ID, PROTOCOL, tokens.context)
         return Wire(
-            address,
-            CLIENT_ID,
-            chosen,
-            max_frame_bytes=1000,
-            ping_interval_s=ping_interval_s,
-            tokens=tokens,
+            address, CLIENT_ID, chosen, max_frame_bytes=1000, ping_interval_s=ping_interval_s, tokens=tokens
         )
 
     _, wire = await asyncio.get_running_loop().create_connection(new_wire, host, port)
@@ -144,26 +130,12 @@ async def test_a_frame_that_is_too_large_ends_the_connection() -> None:
 async def test_a_handshake_that_fails_ends_the_connection() -> None:
     """Whoever waits for the connection to be ready learns why it never will be."""
     async with fake_server(lambda _: Raw(frame_of(b"\x08\x01\x10\x00", b""))) as server:
-        wire = await connect(server.address, SaslSimpleHandshake(CLIENT_ID, "alice"))
+        wire = await connect(server.address, FakeTokens(FakeContext()))
         server.writers[0].write(frame_of(b"\x08\x01\x10\x00", b""))
-        with pytest.raises(RpcError, match="does not negotiate"):
+        with pytest.raises(RpcError, match="where a SASL message is due"):
             async with asyncio.timeout(HANG_S):
                 await wire.wait_ready()
         await wire.wait_closed()
-
-
-async def test_a_handshake_of_several_rounds(cluster: Cluster) -> None:
-    """A real NameNode negotiates over the same seam at which Kerberos stands, and then answers calls."""
-    handshake = SaslSimpleHandshake(CLIENT_ID, cluster.superuser)
-    wire = await connect(cluster.namenodes[0].rpc, handshake)
-    assert wire.is_usable
-    async with asyncio.timeout(HANG_S):
-        await wire.wait_ready()
-    assert "SIMPLE" in handshake.offered
-    reply = await call(wire, 0, "/")
-    assert isinstance(reply, Succeeded)
-    assert parse_message(client.GetFileInfoResponse, reply.body).fs.file_type == 1
-    await end(wire)
 
 
 def whole(frames: bytes) -> list[bytes]:
@@ -188,7 +160,7 @@ async def test_calls_travel_under_what_was_agreed_upon(
 ) -> None:
     """However the server cuts what it protects."""
     async with sasl_server(SaslServer(mask, cut)) as server:
-        wire = await connect(server.address, tokens=FakeTokens(FakeContext()))
+        wire = await connect(server.address, FakeTokens(FakeContext()))
         async with asyncio.timeout(HANG_S):
             await wire.wait_ready()
         replies = await asyncio.gather(*(call(wire, number) for number in range(5)))
@@ -200,7 +172,7 @@ async def test_calls_travel_under_what_was_agreed_upon(
 async def test_a_ping_is_protected_too() -> None:
     """Else the server would end the connection."""
     async with sasl_server(SaslServer()) as server:
-        wire = await connect(server.address, tokens=FakeTokens(FakeContext()), ping_interval_s=0.001)
+        wire = await connect(server.address, FakeTokens(FakeContext()), ping_interval_s=0.001)
         async with asyncio.timeout(HANG_S):
             await wire.wait_ready()
             for number in range(50):
@@ -214,7 +186,7 @@ async def test_the_loop_runs_while_a_token_is_waited_for() -> None:
     tokens = FakeTokens(FakeContext())
     tokens.held = []
     async with sasl_server(SaslServer()) as server:
-        wire = await connect(server.address, tokens=tokens)
+        wire = await connect(server.address, tokens)
         for _ in range(2):
             await until(lambda: bool(tokens.held))
             tokens.held.pop()()
@@ -228,7 +200,7 @@ async def test_without_a_token_the_connection_ends_with_the_reason() -> None:
     tokens = FakeTokens(FakeContext())
     tokens.failure = KerberosError("the KDC has not answered")
     async with sasl_server(SaslServer()) as server:
-        wire = await connect(server.address, tokens=tokens)
+        wire = await connect(server.address, tokens)
         with pytest.raises(RpcLoginError, match="the KDC has not answered") as caught:
             async with asyncio.timeout(HANG_S):
                 await wire.wait_ready()
@@ -241,7 +213,7 @@ async def test_a_token_that_comes_after_the_end_is_dropped() -> None:
     tokens = FakeTokens(FakeContext())
     tokens.held = []
     async with sasl_server(SaslServer()) as server:
-        wire = await connect(server.address, tokens=tokens)
+        wire = await connect(server.address, tokens)
         await until(lambda: bool(tokens.held))
         await end(wire)
         tokens.held.pop()()

@@ -94,7 +94,7 @@ def test_large_events_count_for_several() -> None:
     """By their paths, ACL entries and attributes."""
     long, entry = (
         "/" + "x" * UNIT_BYTES,
-        FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="joe", permissions=7),
+        FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="joe", permissions="rwx"),
     )
     acls = MetadataUpdate(path="/", kind=MetadataKind.ACLS, acls=(entry,) * 32)
     xattr = XAttr(XAttrNamespace.USER, "name", b"x" * 2 * UNIT_BYTES)

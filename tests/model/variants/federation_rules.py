@@ -25,7 +25,7 @@ FEDERATION_RULES: Final = (
         rule="A mount point holds what is below it, not all whose names begin like its own.",
         module=_MOUNTS,
         old="                return self.fallback if namespace is None else namespace\n",
-        new="                return self._mounts.get(max(filter(path.startswith, self._mounts), default=''))\n",
+        new="                return self.points.get(max(filter(path.startswith, self.points), default=''))\n",
         is_federated=True,
     ),
     Variant(

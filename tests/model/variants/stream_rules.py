@@ -134,8 +134,8 @@ STREAM_RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="A NameNode is asked over RPC only if it serves the namespace that its HTTP address names.",
         module="hadoop/namespace.py",
-        old="self._over_rpc == self._over_http:",
-        new="self._over_rpc is not None:",
+        old="self.over_rpc == self.over_http:",
+        new="self.over_rpc is not None:",
         channel="direct",
     ),
     # -- who is active -----------------------------------------------------------------------------------

@@ -272,3 +272,39 @@ class ListingException(_message.Message):
     class_name: str
     message: str
     def __init__(self, class_name: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class StorageInfo(_message.Message):
+    __slots__ = ("cluster_id",)
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
+    cluster_id: str
+    def __init__(self, cluster_id: _Optional[str] = ...) -> None: ...
+
+class NamespaceInfo(_message.Message):
+    __slots__ = ("block_pool_id", "storage_info")
+    BLOCK_POOL_ID_FIELD_NUMBER: _ClassVar[int]
+    STORAGE_INFO_FIELD_NUMBER: _ClassVar[int]
+    block_pool_id: str
+    storage_info: StorageInfo
+    def __init__(self, block_pool_id: _Optional[str] = ..., storage_info: _Optional[_Union[StorageInfo, _Mapping]] = ...) -> None: ...
+
+class VersionRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class VersionResponse(_message.Message):
+    __slots__ = ("info",)
+    INFO_FIELD_NUMBER: _ClassVar[int]
+    info: NamespaceInfo
+    def __init__(self, info: _Optional[_Union[NamespaceInfo, _Mapping]] = ...) -> None: ...
+
+class GetGroupsForUserRequest(_message.Message):
+    __slots__ = ("user",)
+    USER_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    def __init__(self, user: _Optional[str] = ...) -> None: ...
+
+class GetGroupsForUserResponse(_message.Message):
+    __slots__ = ("groups",)
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    groups: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, groups: _Optional[_Iterable[str]] = ...) -> None: ...

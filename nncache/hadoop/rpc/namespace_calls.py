@@ -1,14 +1,17 @@
-"""Change the namespace of one NameNode over Hadoop RPC.
+"""Read and change the namespace of one NameNode over Hadoop RPC.
 
-For many changes in a row: one connection for all of them, and a third of what WebHDFS costs the NameNode. Nothing here
-needs a DataNode. Source: ClientNamenodeProtocol.proto and xattr.proto of Hadoop 3.4.1 and 3.5.0.
+For many calls in a row: one connection for all of them, and a third of what WebHDFS costs the NameNode. Nothing here
+needs a DataNode. Source: ClientNamenodeProtocol.proto, hdfs.proto and xattr.proto of Hadoop 3.4.1 and 3.5.0.
 """
 
 import uuid
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from google.protobuf.message import Message
 
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.connection import Method, RpcConnection
@@ -25,15 +28,22 @@ _SET_XATTR: Final = Method(_CLIENT, "setXAttr", is_repeatable=True)
 _RENAME: Final = Method(_CLIENT, "rename2", is_repeatable=False)
 _DELETE: Final = Method(_CLIENT, "delete", is_repeatable=False)
 
+_LIST: Final = Method(_CLIENT, "getBatchedListing", is_repeatable=True)
+_GET_XATTRS: Final = Method(_CLIENT, "getXAttrs", is_repeatable=True)
+
+MAX_DIRECTORIES: Final = 100
+"""Of one getBatchedListing (HDFS-13616, since Hadoop 3.3.0): dfs.batched.ls.limit, by default."""
+
 _USER: Final = "user."
 _USER_NAMESPACE: Final = 0
 _CREATE_OR_REPLACE: Final = 3  # XAttrSetFlag
 _CREATE_NEW: Final = 1  # CreateFlag: FileAlreadyExistsException if there is one
 _REPLICATION: Final = 1
 _BLOCK_BYTES: Final = 128 * 1024 * 1024
+_TYPES: Final = {1: FileType.DIRECTORY, 2: FileType.FILE, 3: FileType.SYMLINK}  # HdfsFileStatusProto.FileType
 
 
-class NamespaceEdits:
+class NamespaceCalls:
     """One NameNode, as one user. It has the shape of these calls of `nncache.hadoop.webhdfs.WebHdfs`.
 
     Every method raises `RpcUnavailableError` when no reply came in time, `RemoteCallError` when the NameNode
@@ -60,6 +70,42 @@ class NamespaceEdits:
     async def close(self) -> None:
         """Close the connection; calls under way fail."""
         await self._connection.close()
+
+    async def list_many(self, paths: Sequence[str]) -> Mapping[str, tuple[FileStatus, ...]]:
+        """Return the statuses of the children of these directories, at most MAX_DIRECTORIES, by path.
+
+        What the NameNode does not list (it is not there, or this user may not read it) is left out.
+        """
+        found: dict[str, list[FileStatus]] = {}
+        refused: set[str] = set()
+        start_after = b""
+        while True:
+            request = client.GetBatchedListingRequest(
+                paths=paths, start_after=start_after, need_location=False
+            )
+            reply = await self._call(_LIST, request, client.GetBatchedListingResponse)
+            for each in reply.listings:
+                if not each.parent_idx < len(paths):
+                    raise MalformedReplyError(f"a listing of directory {each.parent_idx} of {len(paths)}")
+                path = paths[each.parent_idx]
+                if each.HasField("exception"):
+                    refused.add(path)
+                found.setdefault(path, []).extend(map(status_of, each.partial_listing))
+            if not reply.has_more:
+                return {path: tuple(statuses) for path, statuses in found.items() if path not in refused}
+            if reply.start_after == start_after:
+                raise MalformedReplyError("a listing that has more goes on where it began")
+            start_after = reply.start_after
+
+    async def xattrs(self, path: str) -> Mapping[str, bytes]:
+        """Return the extended attributes of the namespace `user`, by name."""
+        request = client.GetXAttrsRequest(src=path)
+        reply = await self._call(_GET_XATTRS, request, client.GetXAttrsResponse)
+        return {
+            _USER + each.name.decode(): each.value
+            for each in reply.x_attrs
+            if each.namespace == _USER_NAMESPACE
+        }
 
     async def mkdirs(self, path: str, permission: str = "755") -> bool:
         """Make a directory and those above it."""
@@ -109,3 +155,28 @@ class NamespaceEdits:
 
     async def _call(self, method: Method, request: Message, result: type[MessageT]) -> MessageT:
         return await self._connection.call(method, request, result, self._timeout_s)
+
+
+def status_of(status: client.HdfsFileStatus) -> FileStatus:
+    """Return a status in the form of WebHDFS; without the optional keys, which are not read here.
+
+    Raises MalformedReplyError: it holds an unknown type, or a name that is not UTF-8.
+    """
+    try:
+        return FileStatus(
+            type=_TYPES[status.file_type],
+            path_suffix=status.path.decode(),
+            length=status.length,
+            owner=status.owner.decode(),
+            group=status.group.decode(),
+            permission=f"{status.permission.perm:o}",
+            access_time=status.access_time,
+            modification_time=status.modification_time,
+            block_size=status.blocksize,
+            replication=status.block_replication,
+            file_id=status.file_id,
+            children_num=status.children_num,
+            storage_policy=status.storage_policy,
+        )
+    except (KeyError, UnicodeDecodeError) as exc:
+        raise MalformedReplyError(f"a listing holds what cannot be read: {exc}") from exc

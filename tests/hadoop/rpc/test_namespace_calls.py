@@ -1,0 +1,196 @@
+"""The namespace over RPC, read and changed at a real NameNode: as WebHDFS shows it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from nncache.hadoop.errors import (
+    MalformedReplyError,
+    RemoteCallError,
+    RemoteExceptionError,
+    WrongAddressError,
+)
+from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.rpc.namespace_calls import MAX_DIRECTORIES, NamespaceCalls, status_of
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster
+
+TIMEOUT_S = 15.0
+LIST_LIMIT = 1_000
+"""dfs.ls.limit, by default: statuses of one reply."""
+
+
+@pytest.fixture
+async def hdfs(cluster: Cluster) -> AsyncIterator[WebHdfs]:
+    """The same over WebHDFS."""
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as client:
+        yield client
+
+
+@asynccontextmanager
+async def calling(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
+    """Give calls as this user, at the address that the NameNode names itself."""
+    address, check = await hdfs.rpc_side()
+    calls = NamespaceCalls(address, user, check, timeout_s=TIMEOUT_S)
+    try:
+        await calls.connect()
+        yield calls
+    finally:
+        await calls.close()
+
+
+@pytest.fixture
+async def edits(cluster: Cluster, hdfs: WebHdfs) -> AsyncIterator[NamespaceCalls]:
+    """As the superuser."""
+    async with calling(hdfs, cluster.superuser) as calls:
+        yield calls
+
+
+async def test_each_change_is_seen(edits: NamespaceCalls, hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """Directories with their mode, owner, group, attributes, moved and deleted."""
+    path = f"{hdfs_directory}/ä b/c"
+    assert await edits.mkdirs(path, "750")
+    assert await edits.mkdirs(path, "750"), "it is there already"
+    await edits.set_owner(path, "alice")
+    await edits.set_owner(path, group="users")
+    for value in (b"\xff\0one", b"two"):
+        await edits.set_xattr(path, "user.nncache.test", value)
+        assert await hdfs.xattrs(path) == {"user.nncache.test": value}
+    status = await hdfs.status(path)
+    assert (status.owner, status.group, status.permission) == ("alice", "users", "750")
+    await edits.rename_to(path, f"{hdfs_directory}/d")
+    assert await hdfs.xattrs(f"{hdfs_directory}/d") == {"user.nncache.test": b"two"}
+    assert await edits.delete(f"{hdfs_directory}/d", recursive=True)
+    assert not await edits.delete(f"{hdfs_directory}/d", recursive=True)
+
+
+async def test_a_file_is_there_before_it_is_closed(
+    cluster: Cluster, edits: NamespaceCalls, hdfs: WebHdfs, hdfs_directory: str
+) -> None:
+    """It is empty, with the directories above it; what is there already is not opened."""
+    path, asker = f"{hdfs_directory}/new/f", NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
+    await edits.create(path, "640")
+    status = await hdfs.status(path)
+    assert (status.type.value, status.length, status.permission) == ("FILE", 0, "640")
+    assert not await asker.is_file_closed(path)
+    await edits.complete(path)
+    assert await asker.is_file_closed(path)
+    await asker.close()
+    with pytest.raises(RemoteCallError) as caught:
+        await edits.create(path)
+    assert caught.value.remote.exception == "FileAlreadyExistsException"
+
+
+async def test_nothing_is_replaced(edits: NamespaceCalls, hdfs_directory: str) -> None:
+    """As by RENAME with the option NONE."""
+    for name in ("a", "b"):
+        await edits.mkdirs(f"{hdfs_directory}/{name}")
+    with pytest.raises(RemoteCallError) as caught:
+        await edits.rename_to(f"{hdfs_directory}/a", f"{hdfs_directory}/b")
+    assert caught.value.remote.exception == "FileAlreadyExistsException"
+
+
+async def test_another_namespace_is_not_changed(cluster: Cluster) -> None:
+    """Nothing is sent before the namespace was compared."""
+    address = cluster.namenodes[0].rpc
+    check = NamespaceCheck("nn:9870", address)
+    check.said_over_http(Namespace("CID-other", "BP-other"))
+    made = NamespaceCalls(address, cluster.superuser, check, timeout_s=TIMEOUT_S)
+    with pytest.raises(WrongAddressError):
+        await made.connect()
+    with pytest.raises(WrongAddressError):
+        await made.mkdirs("/never")
+    await made.close()
+
+
+async def test_statuses_are_those_of_webhdfs(cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """Files, directories, owners, modes; each by the path that was asked for."""
+    path = f"{hdfs_directory}/ä b"
+    await hdfs.mkdirs(f"{path}/c/d", "750")
+    await hdfs.set_owner(f"{path}/c", owner="alice", group="users")
+    await hdfs.create(f"{path}/file", b"12345", create_parent=False)
+    async with calling(hdfs, cluster.superuser) as reads:
+        listed = await reads.list_many([path, f"{path}/c"])
+    assert listed == {each: await hdfs.list(each) for each in (path, f"{path}/c")}
+    assert [status.path_suffix for status in listed[path]] == ["c", "file"]
+
+
+async def test_what_is_not_listed_costs_no_other(
+    cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str
+) -> None:
+    """One that is not there, and one that this user may not read: as with WebHDFS, permissions are each directory's."""
+    for name, mode in (("open", "755"), ("closed", "700")):
+        await hdfs.mkdirs(f"{hdfs_directory}/{name}/child", mode)
+    paths = [f"{hdfs_directory}/{name}" for name in ("closed", "none", "open")]
+    async with calling(hdfs, "bob") as reads:
+        assert [*await reads.list_many(paths)] == [paths[2]]
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", "bob") as bobs:
+        with pytest.raises(RemoteExceptionError, match="Permission denied"):
+            await bobs.list(paths[0])
+    async with calling(hdfs, cluster.superuser) as reads:
+        assert [*await reads.list_many(paths)] == [paths[0], paths[2]]
+
+
+async def test_more_than_a_reply_holds_is_read_to_its_end(edits: NamespaceCalls, hdfs_directory: str) -> None:
+    """One directory in two replies, and one after the other."""
+    many, few = f"{hdfs_directory}/many", f"{hdfs_directory}/few"
+    made = [f"{many}/{number:04}" for number in range(LIST_LIMIT + 1)] + [f"{few}/one", f"{few}/two"]
+    for start in range(0, len(made), 100):
+        await asyncio.gather(*map(edits.mkdirs, made[start : start + 100]))
+    listed = await edits.list_many([few, many, few])
+    assert [f"{many}/{status.path_suffix}" for status in listed[many]] == made[: LIST_LIMIT + 1]
+    assert {status.path_suffix for status in listed[few]} == {"one", "two"}
+
+
+async def test_more_directories_than_the_namenode_takes_are_refused(edits: NamespaceCalls) -> None:
+    """Its limit is ours."""
+    assert await edits.list_many(["/"] * MAX_DIRECTORIES)
+    with pytest.raises(RemoteCallError):
+        await edits.list_many(["/"] * (MAX_DIRECTORIES + 1))
+
+
+async def test_attributes_are_those_of_webhdfs(cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """All of the namespace `user`, and none; one may not read those of what is closed."""
+    path = f"{hdfs_directory}/closed/with"
+    await hdfs.mkdirs(path)
+    async with calling(hdfs, cluster.superuser) as reads:
+        assert await reads.xattrs(path) == {}
+        for name in ("user.nncache.one", "user.two"):
+            await hdfs.set_xattr(path, name, b"\xff\0" + name.encode())
+        assert await reads.xattrs(path) == await hdfs.xattrs(path)
+        assert len(await reads.xattrs(path)) == 2
+        with pytest.raises(RemoteCallError):
+            await reads.xattrs(f"{path}/none")
+    await hdfs.mkdirs(f"{hdfs_directory}/own", "700")
+    async with calling(hdfs, "bob") as reads:
+        with pytest.raises(RemoteCallError):
+            await reads.xattrs(f"{hdfs_directory}/own")
+
+
+@pytest.mark.parametrize("bad", [{"file_type": 4}, {"owner": b"\xff"}])
+def test_a_status_that_cannot_be_read_is_no_status(bad: dict[str, object]) -> None:
+    """A type that is none, a name that is no text."""
+    good = client.HdfsFileStatus(file_type=1, path=b"p", owner=b"o", group=b"g")
+    assert isinstance(status_of(good), FileStatus)
+    for field, value in bad.items():
+        setattr(good, field, value)
+    with pytest.raises(MalformedReplyError, match="cannot be read"):
+        status_of(good)
+
+
+async def test_a_listing_that_does_not_go_on_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A NameNode that says without end that there is more costs a call, not the publisher."""
+    reads = NamespaceCalls("nn:1", "bob", NamespaceCheck("nn:2", "nn:1"), timeout_s=TIMEOUT_S)
+    replies = iter([b"\1", b"\2", b"\2"])
+
+    async def call(*_: object) -> client.GetBatchedListingResponse:
+        return client.GetBatchedListingResponse(listings=[], has_more=True, start_after=next(replies))
+
+    monkeypatch.setattr(reads._connection, "call", call)  # noqa: SLF001 - a NameNode that never ends
+    with pytest.raises(MalformedReplyError, match="goes on where it began"):
+        await reads.list_many(["/a"])
