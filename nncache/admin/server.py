@@ -21,6 +21,7 @@ from aiohttp.typedefs import Handler
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
 from nncache.admin.status_page import StatusPage
+from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 
 PageCalled: TypeAlias = Callable[[str, str, int], None]
@@ -93,7 +94,11 @@ class Readiness(Protocol):
 
     @property
     def reason(self) -> str:
-        """What is out of order, for everybody: one of a few fixed words; "" if nothing is."""
+        """What is out of order, for every client: one of a few fixed words; "" if nothing is."""
+
+    @property
+    def state(self) -> str:
+        """One line for operators."""
 
 
 def _client_of(request: web.Request) -> str | None:
@@ -185,7 +190,7 @@ class AdminServer:
         """Listen.
 
         Raises:
-            OSError: the address is taken, or not ours.
+            StartError: the address is taken, or not ours.
         """
         await self._runner.setup()
         certificate = self._access.certificate
@@ -196,9 +201,9 @@ class AdminServer:
                 self._address = await self._tls.enter_async_context(
                     listening(self._connections, certificate, self._endpoint)
                 )
-        except OSError:
+        except OSError as error:
             await self._runner.cleanup()
-            raise
+            raise StartError(f"admin: {self._endpoint}: {error.strerror or error}") from error
         return self
 
     async def _listen(self) -> ListenAddress:

@@ -20,8 +20,7 @@ from click.testing import CliRunner
 import nncache as api
 from nncache.checks.finding import failed, ok, skipped, warning
 from nncache.checks.table import CHECKS, SETTINGS, CheckResult
-from nncache.commands.check import check, proxy, publisher
-from nncache.commands.check_wiring import as_json, lines, summary
+from nncache.commands.check import check, lines, proxy, publisher, report_as_json, summary
 from nncache.commands.group import nncache
 from nncache.registry.tree_watch import Present
 from nncache.settings.commands import PROXY, PUBLISHER
@@ -298,7 +297,7 @@ RESULTS = (
 
 def test_a_line_for_each_finding() -> None:
     """Whatever a server says, it stays one line."""
-    assert [verdict + " " + rest for verdict, _, rest in lines(RESULTS)] == [
+    assert [f"{verdict.value:<8} {rest}" for verdict, rest in lines(RESULTS)] == [
         "ok       states          a is active",
         "warning  states          b\\nis slow; to do: wake it",
         "failed   edits           refused; to do: set --user",
@@ -313,7 +312,7 @@ def test_the_last_line_counts() -> None:
 
 def test_json_has_all_of_it() -> None:
     """One object, with the exit code."""
-    printed = json.loads(as_json(RESULTS, 1))
+    printed = json.loads(report_as_json(RESULTS, 1))
     assert printed["exit_code"] == 1
     assert printed["findings"][2] == {
         "check": "edits",
@@ -327,6 +326,6 @@ def test_json_has_all_of_it() -> None:
 def test_of_several_namespaces_each_is_named() -> None:
     """In the line, and by a key of its own."""
     results = (CheckResult("states", (ok("a is active"),), "lake"),)
-    assert [rest for _, _, rest in lines(results)] == ["states          [lake] a is active"]
-    (finding,) = json.loads(as_json(results, 0))["findings"]
+    assert [rest for _, rest in lines(results)] == ["states          [lake] a is active"]
+    (finding,) = json.loads(report_as_json(results, 0))["findings"]
     assert (finding["namespace"], finding["text"]) == ("lake", "a is active")

@@ -17,6 +17,25 @@ def test_no_summary_of_a_command_is_cut(words: tuple[str, ...]) -> None:
     assert "..." not in CliRunner().invoke(nncache, [*words, "--help"]).output.partition("Commands:")[2]
 
 
+@pytest.mark.parametrize(
+    ("words", "needless"),
+    [
+        (("--help",), {"nncache.settings.commands", "aiohttp", "kazoo", "rich", "uvloop"}),
+        (("cluster", "--light", "--help"), {"nncache.settings.commands", "kazoo", "rich"}),
+        (("proxy", "--help"), {"nncache.daemons", "aiohttp", "kazoo", "rich"}),
+    ],
+    ids=["the list", "a light cluster", "a daemon"],
+)
+def test_no_command_waits_for_the_libraries_of_another(words: tuple[str, ...], needless: set[str]) -> None:
+    """It would take several times as long to begin."""
+    code = (
+        f"import sys; sys.argv[1:] = {words!r}\nfrom nncache.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        f"assert not {needless!r} & {{*sys.modules}}, {needless!r} & {{*sys.modules}}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, stdout=subprocess.DEVNULL)
+
+
 def test_cluster_hands_its_options_to_the_test_bed() -> None:
     """Its own help, with its own options."""
     result = CliRunner().invoke(nncache, ["cluster", "--help"])

@@ -101,3 +101,11 @@ def test_other_mistakes_are_told_as_ever(arguments: tuple[str, ...]) -> None:
     result = CliRunner().invoke(nncache, arguments)
     assert result.exit_code == 2
     assert "quote it" not in result.output
+
+
+@pytest.mark.parametrize("words", [("filters", "add"), ("filters", "estimate"), ("registry", "ls")])
+def test_help_shows_all_settings_where_there_is_no_help_all(words: tuple[str, ...]) -> None:
+    """Daemons alone have so many that they need it."""
+    text = CliRunner().invoke(nncache, [*words, "--help"]).output
+    assert "--hadoop-conf-dir" in text
+    assert "--help-all" not in text
