@@ -28,16 +28,7 @@ from nncache.settings.forms import Form
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, webhdfs
-from tests.commands.planted import (
-    Simulation,
-    checked,
-    greeting,
-    http_server,
-    planted_registry,
-    silent,
-    socket_server,
-    tls,
-)
+from tests.commands.planted import Simulation, checked, greeting, planted_registry, silent, socket_server, tls
 from tests.commands.plants import (
     DIRECT,
     FIRST,
@@ -47,6 +38,7 @@ from tests.commands.plants import (
     PUBLISHER_ON,
 )
 from tests.commands.registry_plants import IN_THE_REGISTRY, REGISTERS
+from tests.http_server import http_server
 from tests.patience import SLACK_S
 from tests.processes import free_address
 from tests.registry.samples import place_of_its_own

@@ -2,11 +2,7 @@
 
 import json
 import sys
-import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +18,7 @@ from nncache.invalidation.filters.filter_file import encode_filters
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
 from tests.commands.a_terminal import on_a_terminal
+from tests.http_server import http_server
 
 GLOB = "/user/joe/*/_SUCCESS"
 NO_LIST = "it has no directory subscribers"
@@ -281,37 +278,12 @@ def test_a_missing_option_is_named() -> None:
     assert CliRunner().invoke(filters, ["allow", "joe"]).exit_code == 2
 
 
-@contextmanager
-def standby() -> Iterator[str]:
-    """Run a NameNode that says that it is not the active one; yields its address."""
-    body = json.dumps({"RemoteException": {"exception": "StandbyException", "message": "in state standby"}})
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(403)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        do_PUT = do_GET  # noqa: N815 - the name that the server calls
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+STANDBY = json.dumps({"RemoteException": {"exception": "StandbyException", "message": "in state standby"}})
 
 
 def test_the_active_namenode_is_found(joe: Command, tmp_path: Path) -> None:
     """Whichever is named first; alone, a standby says what is missing. A file can name them, too."""
-    with standby() as address:
+    with http_server(403, body=STANDBY) as address:
         active, joe.namenodes = joe.namenodes, f"127.0.0.1:1,{address},{joe.namenodes}"
         assert "joe" in joe.must("list")
         joe.must("allow", "joe", "eve")
