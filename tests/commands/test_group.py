@@ -72,12 +72,6 @@ def test_it_is_for_the_program_as_installed(shell: str) -> None:
     assert "nncache" in result.output
 
 
-def test_another_shell_is_refused_by_name() -> None:
-    """As a wrong word."""
-    result = CliRunner().invoke(nncache, ["completion", "csh"])
-    assert (result.exit_code, "'csh' is not one of 'bash', 'zsh', 'fish'" in result.output) == (2, True)
-
-
 def test_bash_completes_with_it() -> None:
     """In a real bash: a command of a group, and an option."""
     place = Path(sys.executable).parent

@@ -55,20 +55,6 @@ def test_a_mistake_in_hadoops_files_is_named(tmp_path: Path, name: str) -> None:
     assert_it_is_told(report, str(tmp_path), *parts)
 
 
-@pytest.mark.parametrize("name", ["", "nothing"])
-def test_a_directory_of_the_environment_without_files_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """It is not passed over in silence, to ask this host instead."""
-    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / name))
-    report = checked("proxy", "--glob", "/a")
-    assert_it_is_told(
-        report,
-        f"$HADOOP_CONF_DIR: {tmp_path / name}: must hold core-site.xml",
-        "namenode_http and namenode_rpc",
-    )
-
-
 def test_a_variable_that_means_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings stand in a file or on the command line."""
     monkeypatch.setenv("NNCACHE_LISTEN", "h:1")
