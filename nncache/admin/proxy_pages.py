@@ -64,8 +64,8 @@ class NoNamespaceError(Exception):
     """Of several namespaces none holds the path; `str()` says so."""
 
 
-class SampleError(Exception):
-    """There is nothing to choose from as asked; `str()` says why."""
+class RefusedQueryError(Exception):
+    """It cannot be shown or purged as asked; `str()` says why."""
 
 
 def proxy_pages(
@@ -84,7 +84,7 @@ def proxy_pages(
         explain: what is known of a canonical path; may raise NoNamespaceError.
         status: all that operators look at.
         sample: so many paths at most that the cache holds, of those that a filter matches if one is given, by its
-            name or glob; may raise SampleError.
+            name or glob; may raise RefusedQueryError.
     """
 
     def explained(query: Mapping[str, str]) -> PageContent:
@@ -105,7 +105,7 @@ def proxy_pages(
             return as_json(problem, status=HTTPStatus.BAD_REQUEST)
         try:
             return as_json({"paths": list(sample(int(limit), query.get("filter")))})
-        except SampleError as error:
+        except RefusedQueryError as error:
             return as_json({"error": str(error)}, status=HTTPStatus.BAD_REQUEST)
 
     return (
@@ -135,10 +135,6 @@ def proxy_pages(
     )
 
 
-class PurgeError(Exception):
-    """It cannot be purged as asked; `str()` says why."""
-
-
 class Purges(Protocol):
     """What forgets; returns what JSON can hold. `peer` is the address of the client that asks for it."""
 
@@ -146,7 +142,7 @@ class Purges(Protocol):
         """Forget a canonical path, or all at and below it."""
 
     def filter(self, name: str, *, peer: str) -> object:
-        """Forget what a filter may match, given by its name or glob; may raise PurgeError."""
+        """Forget what a filter may match, given by its name or glob; may raise RefusedQueryError."""
 
 
 def purge_action(purges: Purges) -> Action:
@@ -155,18 +151,18 @@ def purge_action(purges: Purges) -> Action:
     def act(query: Mapping[str, str], peer: str) -> PageContent:
         try:
             return as_json({"purged": purge(query, peer)})
-        except (InvalidPathError, PurgeError) as error:
+        except (InvalidPathError, RefusedQueryError) as error:
             return as_json({"error": str(error)}, status=HTTPStatus.BAD_REQUEST)
 
     def purge(query: Mapping[str, str], peer: str) -> object:
         if query.keys() - {"path", "subtree", "filter"} or ("path" in query) == ("filter" in query):
-            raise PurgeError("ask /purge?path=/an/absolute/path[&subtree=true] or /purge?filter=NAME")
+            raise RefusedQueryError("ask /purge?path=/an/absolute/path[&subtree=true] or /purge?filter=NAME")
         if "filter" in query:
             if "subtree" in query:
-                raise PurgeError("subtree goes with path only")
+                raise RefusedQueryError("subtree goes with path only")
             return purges.filter(query["filter"], peer=peer)
         if query.get("subtree", "false") not in {"true", "false"}:
-            raise PurgeError(f"subtree: {query['subtree']}: must be true or false")
+            raise RefusedQueryError(f"subtree: {query['subtree']}: must be true or false")
         is_subtree = query.get("subtree") == "true"
         return purges.path(canonical(query["path"]), is_subtree=is_subtree, peer=peer)
 

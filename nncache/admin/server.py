@@ -264,8 +264,7 @@ class AdminServer:
             answer = show(request.query)
             if page.is_for_operators:
                 self.page_called(request.remote or "", request.raw_path, answer.status)
-            headers = {"Content-Type": answer.content_type}
-            return web.Response(body=answer.body, status=answer.status, headers=headers)
+            return _response(answer)
 
         return handle
 
@@ -281,8 +280,7 @@ class AdminServer:
                 return self._refusal(*refused)
             answer = action.act(request.query, peer)
             self.page_called(peer, request.raw_path, answer.status)
-            headers = {"Content-Type": answer.content_type}
-            return web.Response(body=answer.body, status=answer.status, headers=headers)
+            return _response(answer)
 
         return handle
 
@@ -293,14 +291,16 @@ class AdminServer:
 
     def _refusal(self, status: int, why: str) -> web.Response:
         self._pages_refused += 1
-        answer = as_json({"error": why}, status=status)
-        response = web.Response(
-            body=answer.body, status=status, headers={"Content-Type": answer.content_type}
-        )
+        response = _response(as_json({"error": why}, status=status))
         if status == HTTPStatus.UNAUTHORIZED:
             for scheme in ("Bearer", 'Basic realm="nncache", charset="UTF-8"'):
                 response.headers.add("WWW-Authenticate", scheme)
         return response
+
+
+def _response(answer: PageContent) -> web.Response:
+    headers = {"Content-Type": answer.content_type}
+    return web.Response(body=answer.body, status=answer.status, headers=headers)
 
 
 class _Handler(web.RequestHandler):

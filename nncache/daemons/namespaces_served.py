@@ -40,7 +40,7 @@ class OneNamespace:
         purges: what has caches forget.
         background: the work beside the requests. None of it is needed to forward a call.
         explain: says what is known of a canonical path.
-        sample: returns paths that the cache holds; may raise SampleError.
+        sample: returns paths that the cache holds; may raise RefusedQueryError.
         readiness: says whether it can serve, and whether from memory.
     """
 

@@ -11,8 +11,7 @@ import pytest
 from nncache.admin.proxy_pages import (
     MAX_SAMPLE,
     ProxyReadiness,
-    PurgeError,
-    SampleError,
+    RefusedQueryError,
     proxy_pages,
     purge_action,
 )
@@ -35,7 +34,7 @@ class Fixture:
     def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
         """Hold a path of each of a hundred filters."""
         if filter_ not in {None, "ours"}:
-            raise SampleError(f"no filter {filter_!r} is in force")
+            raise RefusedQueryError(f"no filter {filter_!r} is in force")
         return tuple(f"/{number}" for number in range(limit))
 
     async def get(self, path: str) -> tuple[int, str, str]:
@@ -157,7 +156,7 @@ class Purged:
     def filter(self, name: str, *, peer: str) -> object:
         """Note it; there is one filter."""
         if name != "ours":
-            raise PurgeError(f"no filter {name!r} is in force")
+            raise RefusedQueryError(f"no filter {name!r} is in force")
         self.asked.append((name, None, peer))
         return [name]
 
