@@ -79,7 +79,7 @@ def resolve(path: str, *, raw: bool, config: Path | None, **flags: object) -> No
 
     async def work(registry: Registry) -> None:
         data = encode_record(await registry.resolve(path))
-        click.echo(data if raw else registry_view.indented(data))
+        click.echo(data if raw else json.dumps(json.loads(data), indent=2))
 
     _run(config, flags, work)
 

@@ -146,7 +146,11 @@ class Form(Generic[SettingsT]):
         except SettingError as error:
             raise ConfigurationError(fault(error)) from error
         return Filled(
-            settings, {key.name: places.get(key.name, _unset(key, config)) for key in self.keys.values()}
+            settings,
+            {  # where a key that is set nowhere can be set: in the file, if there is one
+                name: places.get(name, key.flag if config is None else f"{name} in {config}")
+                for name, key in self.keys.items()
+            },
         )
 
     def namespaces(
@@ -258,11 +262,6 @@ def _chosen(namespaces: Namespaces | None, choice: str) -> str:
         return namespaces.chosen(choice)
     except SettingError as error:
         raise ConfigurationError(f"{error} (in {namespaces.origin})") from error
-
-
-def _unset(key: Key, config: Path | None) -> str:
-    """Return where a key can be set that is set nowhere."""
-    return key.flag if config is None else f"{key.name} in {config}"
 
 
 def _read(config: Path) -> dict[str, object]:
