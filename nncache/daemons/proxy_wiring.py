@@ -68,7 +68,7 @@ class ProxySystem:
             access: what the settings say of the operators' pages, if that was read already.
             manager: notified when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
-            security: its identity, and how it authenticates others; of several namespaces by their names.
+            security: of several namespaces by their names.
 
         Raises:
             SettingError: one of those logs cannot be opened.

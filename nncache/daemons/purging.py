@@ -56,13 +56,7 @@ class Purger:
     def __init__(
         self, cache: MetadataCache, clock: Callable[[], float], filter_names: Callable[[], Mapping[str, str]]
     ) -> None:
-        """Begin.
-
-        Args:
-            cache: forgets.
-            clock: local time in seconds.
-            filter_names: of the filters in force, by id; those that have one.
-        """
+        """Begin; `filter_names` returns the names of the filters in force, by id, of those that have one."""
         self._cache = cache
         self._clock = clock
         self._filter_names = filter_names

@@ -173,19 +173,6 @@ def test_keys_of_a_file_are_named_with_the_file(simulation: Simulation, tmp_path
     assert f"in --namenode-http, replace {simulation['web']}" in text
 
 
-def test_all_faults_of_a_file_are_told(tmp_path: Path) -> None:
-    """Not only the first: an operator mends them together."""
-    config = tmp_path / "nncache.toml"
-    config.write_text('globs = ["/a"]\nmax_calls = "many"\n')
-    report = checked("proxy", "--config", str(config), "--lame-duck-s", "-1")
-    assert report.exit_code == 2
-    assert [each["text"] for each in report.findings] == [
-        f"{config}: globs: no such key; the nearest is glob",
-        f"max_calls: many: must be a whole number (in {config})",
-        "lame_duck_s: -1.0: must be 0 seconds or more",
-    ]
-
-
 def test_silent_servers_cost_a_bounded_time(simulation: Simulation) -> None:
     """They are asked at once: as many as are named take no longer than one."""
     silent_ones = ",".join(
@@ -250,20 +237,6 @@ def test_a_daemon_that_may_register(simulation: Simulation) -> None:
             assert "is free" in " ".join(other.of("registered", "ok"))
             assert "1 other daemons are registered, and all answer" in " ".join(other.of("stale", "ok"))
             assert "can be read" in " ".join(other.of("registry", "ok"))
-
-
-def test_several_namespaces_register_in_one_zookeeper(tmp_path: Path) -> None:
-    """It is one of the settings that do not go together, if they have several."""
-    tables = "".join(
-        f'[namespaces.{name}]\nnamenode_http = ["{name}:1"]\nnamenode_rpc = ["{name}:2"]\nzookeeper = ["{name}:3"]\n'
-        for name in ("one", "two")
-    )
-    mounts = "[mounts]\n'/a' = 'one'\n'/b' = 'two'\n"
-    (tmp_path / "n.toml").write_text(f"registry = true\n{mounts}{tables}")
-    report = checked("proxy", "--config", str(tmp_path / "n.toml"))
-    assert report.exit_code == 2
-    (reported,) = report.of(SETTINGS, "failed")
-    assert "registry: true: needs one ZooKeeper, and zookeeper is another for one than for two" in reported
 
 
 @pytest.mark.parametrize(("command", "form"), [(proxy, PROXY), (publisher, PUBLISHER)])
