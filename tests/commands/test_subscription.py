@@ -20,9 +20,9 @@ from tests.invalidation.virtual_time import clock
 class Watcher:
     """Somebody who watches, and what was told."""
 
-    def __init__(self, fake_cluster: FakeCluster, name: str = "joe", from_txid: int | None = None) -> None:
+    def __init__(self, fake_cluster: FakeCluster, name: str = "joe") -> None:
         self.reported: list[WatchItem] = []
-        subscription = Subscription(fake_cluster.session, ZNODES, name, clock, from_txid, outage_s=6.0)
+        subscription = Subscription(fake_cluster.session, ZNODES, name, clock, None, outage_s=6.0)
         self.telling = Telling(subscription, self.reported.append)
 
     def news(self) -> list[WatchItem]:
@@ -32,12 +32,12 @@ class Watcher:
 
 
 def watching(
-    story: Callable[[FakeCluster, Watcher], Awaitable[None]], *, from_txid: int | None = None
+    story: Callable[[FakeCluster, Watcher], Awaitable[None]],
 ) -> Callable[[FakeCluster], Awaitable[None]]:
     """Return the story with somebody watching from its beginning to its end."""
 
     async def watched(fake_cluster: FakeCluster) -> None:
-        watcher = Watcher(fake_cluster, from_txid=from_txid)
+        watcher = Watcher(fake_cluster)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(watcher.telling.run())
             await asyncio.sleep(0.1)
@@ -62,20 +62,6 @@ def test_events_are_told_in_order() -> None:
         assert watcher.news() == [unlinked(11, "/joe/a"), unlinked(13, "/joe/c")]
 
     play(watching(story))
-
-
-def test_it_begins_where_one_likes() -> None:
-    """Behind the transaction given, if its records are still there."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        fake_cluster.unlink("/joe/a")
-        fake_cluster.unlink("/joe/b")
-        await watching(reported, from_txid=11)(fake_cluster)
-
-    async def reported(fake_cluster: FakeCluster, watcher: Watcher) -> None:
-        assert watcher.news() == [Position(11), unlinked(12, "/joe/b")]
-
-    play(story)
 
 
 def test_a_gap_is_told_and_the_rest_follows() -> None:
