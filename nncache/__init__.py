@@ -27,30 +27,23 @@ if TYPE_CHECKING:
     from nncache.subscribing import FilterEvents as FilterEvents
     from nncache.subscribing import subscribe as subscribe
 
-_ERRORS = "nncache.invalidation.errors"
-_PLACES = {
-    "BlockingRegistry": "nncache.registering",
-    "ChannelUnavailableError": _ERRORS,
-    "EventBatch": "nncache.hadoop.events",
-    "EventsPosition": "nncache.subscribing",
-    "FilterEvents": "nncache.subscribing",
-    "FilterModified": "nncache.invalidation.subscriber.events",
-    "LightCluster": "nncache.namenode.cluster",
-    "MissingEventsError": _ERRORS,
-    "NotPermittedError": _ERRORS,
-    "PublisherAwayError": _ERRORS,
-    "UnknownFilterError": _ERRORS,
-    "ZooKeeperSilentError": _ERRORS,
-    "NoProxyError": "nncache.connecting",
-    "Proxies": "nncache.connecting",
-    "connect": "nncache.connecting",
-    "open_registry": "nncache.registering",
-    "subscribe": "nncache.subscribing",
+_NAMES = {
+    "nncache.connecting": ("NoProxyError", "Proxies", "connect"),
+    "nncache.hadoop.events": ("EventBatch",),
+    "nncache.invalidation.errors": (
+        *("ChannelUnavailableError", "MissingEventsError", "NotPermittedError"),
+        *("PublisherAwayError", "UnknownFilterError", "ZooKeeperSilentError"),
+    ),
+    "nncache.invalidation.subscriber.events": ("FilterModified",),
+    "nncache.namenode.cluster": ("LightCluster",),
+    "nncache.registering": ("BlockingRegistry", "open_registry"),
+    "nncache.subscribing": ("EventsPosition", "FilterEvents", "subscribe"),
 }
 """Loaded when asked for: a command line does not wait for a client of ZooKeeper."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

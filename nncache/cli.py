@@ -4,6 +4,7 @@ import io
 import sys
 from typing import NoReturn
 
+from nncache.commands.group import nncache
 from nncache.errors import StartError
 from nncache.logs import one_line
 
@@ -13,7 +14,7 @@ def main() -> NoReturn:
     _escape_what_has_no_code(sys.stdout)
     _escape_what_has_no_code(sys.stderr)
     try:
-        _run()
+        nncache(prog_name="nncache")
     except StartError as error:
         for line in error.lines:
             sys.stderr.write(f"nncache: {one_line(line)}\n")
@@ -21,18 +22,8 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
-def _run() -> None:
-    if sys.argv[1:2] == ["cluster"] and "--light" in sys.argv:
-        from nncache.commands.light import light_command  # noqa: PLC0415 - it starts in less than the others' import
-
-        light_command(sys.argv[2:], prog_name="nncache cluster")
-    from nncache.commands.group import nncache  # noqa: PLC0415 - as above
-
-    nncache(prog_name="nncache")
-
-
 def _escape_what_has_no_code(stream: object) -> None:
-    r"""Write what the terminal's encoding lacks as an escape, such as \U0001f600: anybody may name a file."""
+    r"""Write what the terminal's encoding lacks as an escape, such as \U0001f600: files have any name."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 

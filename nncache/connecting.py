@@ -2,13 +2,13 @@
 
 import random
 import threading
-from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from nncache.clock import boottime
-from nncache.portal import Portal
+from nncache.portal import entered
 from nncache.registering import OpenRegistry, open_registry
 from nncache.registry.daemon_record import PLACE, WEBHDFS_API
 from nncache.registry.errors import RegistryError, RegistryIOError
@@ -40,8 +40,7 @@ class Proxies:
 
     def __init__(self, registry: OpenRegistry) -> None:
         self._open = registry
-        self._portal: Portal | None = None
-        self._following: Future[None] | None = None
+        self._blocks = ExitStack()
         self._is_read = threading.Event()  # all that was registered at first has been read
         self._records: dict[
             str, ServiceRecord
@@ -49,33 +48,21 @@ class Proxies:
         self._failed_at: dict[str, float] = {}  # by URL
 
     def __enter__(self) -> Self:
-        portal = Portal("nncache-proxies")
-        try:
-            registry = portal.wait_for(self._open.__aenter__())
-        except BaseException:
-            portal.close()
-            raise
-        self._portal = portal
-        self._following = portal.start(self._follow(registry))
-        self._following.add_done_callback(lambda _: self._is_read.set())
+        portal, registry = self._blocks.enter_context(entered("nncache-proxies", self._open))
+        following = portal.start(self._follow(registry))
+        self._blocks.callback(following.cancel)
+        following.add_done_callback(lambda _: self._is_read.set())
         self._is_read.wait()
-        if self._following.done():
-            error = self._following.exception()
-            self.__exit__(None, None, None)
+        if following.done():
+            error = following.exception()
+            self._blocks.close()
             raise RegistryIOError(PLACE, f"cannot be followed: {error}") from error
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._portal is not None, "not entered"
-        assert self._following is not None, "not entered"
-        portal, self._portal = self._portal, None
-        self._following.cancel()
-        try:
-            portal.wait_for(self._open.__aexit__(kind, error, trace))
-        finally:
-            portal.close()
+        self._blocks.close()
 
     @property
     def urls(self) -> tuple[str, ...]:

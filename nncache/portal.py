@@ -1,18 +1,60 @@
-"""An event loop in a thread of its own, for callers that have none."""
+"""What programs in Python come in by: settings, a session with ZooKeeper, an event loop for callers that have none."""
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
+
+from nncache.clock import boottime
+from nncache.coordination.sasl import login_of
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.errors import ConfigurationError
+from nncache.hadoop.kerberos.identity import identity_of
+from nncache.hadoop.kerberos.settings import KerberosSettings
+from nncache.net.setting_error import SettingError
+from nncache.settings.commands import load_settings
+from nncache.settings.forms import Form, SettingsT
 
 _T = TypeVar("_T")
 
 
-class Portal:
-    """Runs coroutines for callers that block."""
+def settings_of(form: Form[SettingsT], config: Path | str | None, settings: dict[str, object]) -> SettingsT:
+    """Return the settings of a command that a program gives, over those of a file; None is not given.
 
-    def __init__(self, name: str = "nncache-events") -> None:
+    Raises:
+        ConfigurationError: a setting is missing or wrong; it says which, and what is allowed.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    if unknown := sorted(given.keys() - form.keys):
+        raise ConfigurationError(
+            f"{', '.join(unknown)}: no setting of `nncache {form.command}` (docs/settings.md)"
+        )
+    if isinstance(servers := given.get("zookeeper"), str):
+        given["zookeeper"] = tuple(servers.split(","))
+    return load_settings(form, None if config is None else Path(config), given)
+
+
+def session_of(zookeeper: ZooKeeperSettings, kerberos: KerberosSettings, *, log_name: str) -> Session:
+    """Return a session with ZooKeeper that is not entered yet.
+
+    Raises:
+        ConfigurationError: the login cannot be made.
+    """
+    try:
+        login = login_of(zookeeper, identity_of(kerberos, boottime))
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
+    return Session(zookeeper, boottime, log_name=log_name, login=login)
+
+
+class Portal:
+    """An event loop in a thread of its own, which runs coroutines for callers that block."""
+
+    def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
@@ -36,6 +78,28 @@ class Portal:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+@contextmanager
+def entered(name: str, context: AbstractAsyncContextManager[_T]) -> Iterator[tuple[Portal, _T]]:
+    """Keep an asynchronous context entered for a caller that blocks; yields its portal, and what entering returned."""
+    portal = Portal(name)
+    try:
+        value = portal.wait_for(_begun(context))
+        try:
+            yield portal, value
+        finally:
+            portal.wait_for(_left(context))
+    finally:
+        portal.close()
+
+
+async def _begun(context: AbstractAsyncContextManager[_T]) -> _T:
+    return await context.__aenter__()
+
+
+async def _left(context: AbstractAsyncContextManager[_T]) -> None:
+    await context.__aexit__(None, None, None)
 
 
 async def _ended() -> None:

@@ -1,19 +1,14 @@
 """The service registry for applications: `nncache.open_registry`."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from nncache.clock import boottime
 from nncache.coordination.errors import ConnectionLostError
-from nncache.coordination.sasl import login_of
-from nncache.coordination.session import Session
-from nncache.errors import ConfigurationError
-from nncache.hadoop.kerberos.identity import identity_of
-from nncache.net.setting_error import SettingError
-from nncache.portal import Portal
+from nncache.portal import Portal, entered, session_of, settings_of
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import RegistryIOError
 from nncache.registry.operations import Registry
@@ -21,7 +16,7 @@ from nncache.registry.pacing import Pace
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import Change, TreeWatch
-from nncache.settings.commands import REGISTRY, SettingsOfRegistry, load_settings
+from nncache.settings.commands import REGISTRY, SettingsOfRegistry
 
 
 def open_registry(*, config: Path | str | None = None, **settings: object) -> "OpenRegistry":
@@ -37,12 +32,7 @@ def open_registry(*, config: Path | str | None = None, **settings: object) -> "O
 
     Entering the block connects; it raises RegistryIOError where ZooKeeper does not answer within the session's timeout.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
-    if unknown := sorted(given.keys() - REGISTRY.keys):
-        raise ConfigurationError(f"{', '.join(unknown)}: no setting of `nncache registry` (docs/settings.md)")
-    if isinstance(servers := given.get("zookeeper"), str):
-        given["zookeeper"] = tuple(servers.split(","))
-    return OpenRegistry(load_settings(REGISTRY, None if config is None else Path(config), given))
+    return OpenRegistry(settings_of(REGISTRY, config, settings))
 
 
 class OpenRegistry:
@@ -51,7 +41,7 @@ class OpenRegistry:
     def __init__(self, settings: SettingsOfRegistry) -> None:
         self._settings = settings
         self._close = AsyncExitStack()
-        self._portal: Portal | None = None  # for those who block
+        self._blocks = ExitStack()  # for callers without an event loop
 
     @property
     def root(self) -> str:
@@ -59,9 +49,19 @@ class OpenRegistry:
         return self._settings.registry.registry_root
 
     async def __aenter__(self) -> Registry:
-        settings = self._settings.registry
+        settings, zookeeper = self._settings.registry, self._settings.zookeeper
+        session = session_of(zookeeper, self._settings.kerberos, log_name="registry")
+        await self._close.enter_async_context(session)
+        try:
+            await session.wait_connected(zookeeper.zookeeper_session_timeout_s)
+        except BaseException as error:
+            await self._close.aclose()
+            if isinstance(error, ConnectionLostError):
+                servers = ", ".join(zookeeper.zookeeper)
+                raise RegistryIOError("/", f"ZooKeeper {servers} does not answer: {error}") from error
+            raise
         pace = Pace(self._settings.updates.registry_updates_per_s, boottime)
-        return Registry(await self._session(), settings.registry_root, settings.access, pace)
+        return Registry(session, settings.registry_root, settings.access, pace)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -69,42 +69,13 @@ class OpenRegistry:
         await self._close.aclose()
 
     def __enter__(self) -> "BlockingRegistry":
-        portal = Portal("nncache-registry")
-        try:
-            registry = portal.wait_for(self.__aenter__())
-        except BaseException:
-            portal.close()
-            raise
-        self._portal = portal
+        portal, registry = self._blocks.enter_context(entered("nncache-registry", self))
         return BlockingRegistry(registry, portal)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._portal is not None, "not entered"
-        portal, self._portal = self._portal, None
-        try:
-            portal.wait_for(self.__aexit__(kind, error, trace))
-        finally:
-            portal.close()
-
-    async def _session(self) -> Session:
-        settings = self._settings
-        try:
-            login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
-        except SettingError as error:
-            raise ConfigurationError(str(error)) from error
-        session = Session(settings.zookeeper, boottime, log_name="registry", login=login)
-        await self._close.enter_async_context(session)
-        try:
-            await session.wait_connected(settings.zookeeper.zookeeper_session_timeout_s)
-        except ConnectionLostError as error:
-            await self._close.aclose()
-            raise RegistryIOError("/", f"ZooKeeper does not answer: {error}") from error
-        except BaseException:
-            await self._close.aclose()
-            raise
-        return session
+        self._blocks.close()
 
 
 class BlockingRegistry:

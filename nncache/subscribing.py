@@ -2,25 +2,20 @@
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from nncache.clock import boottime
-from nncache.coordination.sasl import login_of
-from nncache.coordination.session import Session
-from nncache.errors import ConfigurationError
 from nncache.hadoop.events import EventBatch
-from nncache.hadoop.kerberos.identity import identity_of
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
 from nncache.invalidation.subscriber.events import FilterModified, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
-from nncache.net.setting_error import SettingError
-from nncache.portal import Portal
-from nncache.settings.commands import WATCH, SettingsOfWatch, load_settings
+from nncache.portal import Portal, entered, session_of, settings_of
+from nncache.settings.commands import WATCH, SettingsOfWatch
 
 _OUTSIDE: Final = "events are read inside of a block: with nncache.subscribe(...) as events"
 
@@ -68,14 +63,29 @@ def subscribe(
     Entering the block waits for ZooKeeper; it raises UnknownFilterError, NotPermittedError, ZooKeeperSilentError or
     ChannelUnavailableError where there is nothing to follow.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
-    if unknown := sorted(given.keys() - WATCH.keys):
-        raise ConfigurationError(f"{', '.join(unknown)}: no setting of `nncache watch` (docs/settings.md)")
-    if isinstance(servers := given.get("zookeeper"), str):
-        given["zookeeper"] = tuple(servers.split(","))
-    return FilterEvents(
-        filter_name, load_settings(WATCH, None if config is None else Path(config), given), resume
-    )
+    return FilterEvents(filter_name, settings_of(WATCH, config, settings), resume)
+
+
+@asynccontextmanager
+async def subscribed(
+    settings: SettingsOfWatch, filter_name: str, resume: EventsPosition | None
+) -> AsyncIterator[Subscription]:
+    """Yield a subscription over a session of its own, which begins behind `resume`, or with what happens from now on.
+
+    Raises:
+        ConfigurationError: the login at ZooKeeper cannot be made.
+    """
+    zookeeper = settings.zookeeper
+    async with session_of(zookeeper, settings.kerberos, log_name=f"events of {filter_name}") as session:
+        yield Subscription(
+            session,
+            Znodes(zookeeper.zookeeper_root, settings.nameservice.nameservice),
+            filter_name,
+            boottime,
+            None if resume is None else resume.txid,
+            chain=None if resume is None else resume.chain,
+            outage_s=zookeeper.zookeeper_session_timeout_s,
+        )
 
 
 class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBatch | FilterModified]):
@@ -102,7 +112,8 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         self._gap: MissingEventsError | None = None  # found at the beginning
         self._subscription: Subscription | None = None
         self._close = AsyncExitStack()
-        self._portal: Portal | None = None  # for those who block
+        self._blocks = ExitStack()  # for callers without an event loop
+        self._portal: Portal | None = None  # while one of them is in it
 
     @property
     def position(self) -> EventsPosition | None:
@@ -110,22 +121,8 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         return self._position
 
     async def __aenter__(self) -> Self:
-        settings = self._settings
-        try:
-            login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
-        except SettingError as error:
-            raise ConfigurationError(str(error)) from error
-        session = Session(settings.zookeeper, boottime, log_name=f"events of {self._name}", login=login)
-        await self._close.enter_async_context(session)
-        self._subscription = Subscription(
-            session,
-            Znodes(settings.zookeeper.zookeeper_root, settings.nameservice.nameservice),
-            self._name,
-            boottime,
-            None if self._position is None else self._position.txid,
-            chain=None if self._position is None else self._position.chain,
-            outage_s=settings.zookeeper.zookeeper_session_timeout_s,
-        )
+        following = subscribed(self._settings, self._name, self._position)
+        self._subscription = await self._close.enter_async_context(following)
         try:
             await self._read_next(self._subscription)  # "from now on" is from here
         except BaseException as exc:
@@ -176,24 +173,14 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
     # ---- for those who block ---------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        portal = Portal()
-        try:
-            portal.wait_for(self.__aenter__())
-        except BaseException:
-            portal.close()
-            raise
-        self._portal = portal
+        self._portal, _ = self._blocks.enter_context(entered("nncache-events", self))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._portal is not None, "not entered"
-        portal, self._portal = self._portal, None
-        try:
-            portal.wait_for(self.__aexit__(kind, error, trace))
-        finally:
-            portal.close()
+        self._portal = None
+        self._blocks.close()
 
     def __next__(self) -> EventBatch | FilterModified:
         """Return the events of the next transaction that matches; block until there are any."""

@@ -1,6 +1,8 @@
 """Figures of each room, made up, for tests of what shows them."""
 
+import dataclasses
 from collections import Counter
+from typing import TypeVar
 
 from nncache.admin.server import AdminStats
 from nncache.cache.decisions import Conclusion, Reason
@@ -29,15 +31,24 @@ from nncache.proxy.upstream.client import ForwardStats
 from nncache.proxy.wait_groups import WaitEnd
 from nncache.request_logs.request_logs import RequestLogStats
 
+StatsT = TypeVar("StatsT")
+
 
 def made_up(daemon: Daemon) -> dict[str, object]:
     """Return one Stats value per room of the daemon."""
     return {room: stats for room, stats in _all().items() if daemon in ROOMS[room]}
 
 
+def _made(kind: type[StatsT], **given: object) -> StatsT:
+    """Return figures of which all that are not given are 0, or their default."""
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type] # any dataclass
+    zero = {each.name: 0 for each in fields if each.default is each.default_factory is dataclasses.MISSING}
+    return kind(**zero | given)
+
+
 def _all() -> dict[str, object]:
     return {
-        "admin": AdminStats(connections_open=1, connections_refused=0, pages_refused=0),
+        "admin": AdminStats(connections_open=1),
         "audit": AuditStats({AuditOutcome.SAME: 1}),
         "loop": LoopStats(stalls=1, stalled_s=0.2, lag_s=0.01),
         "cache": CacheStats(
@@ -45,77 +56,28 @@ def _all() -> dict[str, object]:
             grants=1,
             directories=1,
             bytes=1,
-            windows=0,
             is_open=True,
             gate_age_s=0.1,
             max_staleness_s=3.0,
             covered_txid=9,
-            joins=0,
-            waits=0,
             decisions=Counter({Reason.NO_GRANT: 3}),
             conclusions=Counter({Conclusion.STORED: 2}),
-            changes=0,
-            forgotten=0,
-            flushes=0,
-            evictions=0,
         ),
-        "forward": ForwardStats(
-            calls=1,
-            repeated=0,
-            not_sent=0,
-            refused=0,
-            cut=0,
-            timed_out=0,
-            outcome_unknown=0,
-            broken_replies=0,
-            connections_in_use=0,
-            connections_idle=1,
-            waiting_for_connection=0,
-            clients_cut=0,
-            secure_cookies_removed=0,
-        ),
+        "forward": _made(ForwardStats, calls=1, connections_idle=1),
         "dns": DnsStats(names=5, responses={"NOERROR": 2}, dropped={"rate": 1}),
         "events": EventStats(streams=1, followed=1, sent=2, ended={StreamEnd.LEFT: 1}, not_admitted=1),
-        "front_end": FrontEndStats(
+        "front_end": _made(
+            FrontEndStats,
             forwarded={Reason.MISS: 1, Bypass.METHOD: 2},
-            flights=0,
             fetches=1,
-            closed_queries=0,
-            settled=0,
-            unknown_outcomes=0,
-            left_to_events=0,
-            windows_opened=0,
-            windows_without_txid=0,
-            query_failures=0,
-            cache_errors=0,
             calls_refused={"max_calls": 1},
-            waiters=0,
-            waiters_bytes=0,
             waits={},
-            waits_not_admitted=0,
         ),
-        "pool": PoolStats(
-            namenodes=2,
-            reachable=1,
-            has_active=1,
-            is_login_failing=0,
-            term=1,
-            probes=1,
-            failed_probes=0,
-            suspicions=0,
-            contradictions=0,
-            caller_connections=0,
-        ),
+        "pool": _made(PoolStats, namenodes=2, reachable=1, has_active=1, term=1, probes=1),
         "fast_path": FastPathStats(hits=1, heads=1, bytes_held=900, evicted=0),
         "termination": NO_TERMINATION,
         "tls": TlsStats(),
-        "server": ServerStats(
-            connections_open=1,
-            connections_accepted=1,
-            connections_refused=0,
-            requests_in_progress=0,
-            bugs=0,
-        ),
+        "server": _made(ServerStats, connections_open=1, connections_accepted=1),
         "polling": ChannelStats(),
         "publisher": PublisherStats(),
         "records": RecordStats(),

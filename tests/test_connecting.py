@@ -83,15 +83,6 @@ def test_one_that_has_failed_is_passed_over(
         assert {proxies.url() for _ in range(100)} == {a, b}
 
 
-def test_without_a_zookeeper_there_is_an_error() -> None:
-    """Of entering."""
-    with (
-        pytest.raises(RegistryIOError, match="does not answer"),
-        nncache.connect(zookeeper="127.0.0.1:1", zookeeper_session_timeout_s=0.5),
-    ):
-        pass
-
-
 def test_a_place_that_may_not_be_read_is_an_error(place: dict[str, str], registry: BlockingRegistry) -> None:
     """Rather than no proxies."""
 

@@ -30,7 +30,7 @@ def test_results_and_errors_come_back() -> None:
 
 def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as Ctrl-C."""
-    portal, cancelled = Portal(), threading.Event()
+    portal, cancelled = Portal("a-portal"), threading.Event()
 
     async def hang() -> None:
         try:
@@ -51,7 +51,7 @@ def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyP
 
 def test_its_end_leaves_nothing_under_way() -> None:
     """Neither work that hangs nor a generator that was not read to its end: each lets go of what it holds."""
-    portal, released = Portal(), list[str]()
+    portal, released = Portal("a-portal"), list[str]()
 
     async def hang() -> None:
         try:

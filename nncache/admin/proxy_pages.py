@@ -60,99 +60,79 @@ class ProxyReadiness:
         return f"active NameNode: {self.active or 'none known'}; gate: {self.gate}"
 
 
-class ReadinessOfProxy(Readiness, Protocol):
-    """`ProxyReadiness`, or that of several namespaces."""
-
-    @property
-    def state(self) -> str:
-        """One line for operators."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProxySources:
-    """Where the pages get what they show. None of these may block.
-
-    Attributes:
-        readiness: the state of the proxy now.
-        metrics: all metrics in the Prometheus text format.
-        explain: what is known of a canonical path; a dataclass or mapping that JSON can hold; may raise
-            NoNamespaceError.
-        status: all that operators look at; JSON can hold it.
-        sample: so many paths at most that the cache holds, of those that a filter matches if one is given, by its
-            name or glob; may raise SampleError.
-    """
-
-    readiness: Callable[[], ReadinessOfProxy]
-    metrics: Callable[[], bytes]
-    explain: Callable[[str], object]
-    status: Callable[[], object]
-    sample: Callable[[int, str | None], Sequence[str]]
-
-
 class NoNamespaceError(Exception):
     """Of several namespaces none holds the path; `str()` says so."""
 
 
-class SampleError(Exception):
-    """There is nothing to choose from as asked; `str()` says why."""
+class RefusedQueryError(Exception):
+    """It cannot be shown or purged as asked; `str()` says why."""
 
 
-def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
-    """Return the pages."""
+def proxy_pages(
+    *,
+    readiness: Callable[[], Readiness],
+    metrics: Callable[[], bytes],
+    explain: Callable[[str], object],
+    status: Callable[[], object],
+    sample: Callable[[int, str | None], Sequence[str]],
+) -> tuple[Page, ...]:
+    """Return the pages. None of the sources may block; JSON can hold what they return.
 
-    def explain(query: Mapping[str, str]) -> PageContent:
+    Args:
+        readiness: the state of the proxy now.
+        metrics: all metrics in the Prometheus text format.
+        explain: what is known of a canonical path; may raise NoNamespaceError.
+        status: all that operators look at.
+        sample: so many paths at most that the cache holds, of those that a filter matches if one is given, by its
+            name or glob; may raise RefusedQueryError.
+    """
+
+    def explained(query: Mapping[str, str]) -> PageContent:
         try:
             path = canonical(query.get("path", ""))
         except InvalidPathError as error:
             problem = {"error": f"{error}; ask /explain?path=/an/absolute/path"}
             return as_json(problem, status=HTTPStatus.BAD_REQUEST)
         try:
-            return as_json(sources.explain(path))
+            return as_json(explain(path))
         except NoNamespaceError as error:
             return as_json({"error": str(error)}, status=HTTPStatus.NOT_FOUND)
 
-    def status(_: Mapping[str, str]) -> PageContent:
-        return as_json(sources.status())
-
-    def sample(query: Mapping[str, str]) -> PageContent:
+    def sampled(query: Mapping[str, str]) -> PageContent:
         limit = query.get("limit", str(MAX_SAMPLE))
         if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit) <= MAX_SAMPLE:
             problem = {"error": f"limit: {limit}: must be a number from 1 to {MAX_SAMPLE}"}
             return as_json(problem, status=HTTPStatus.BAD_REQUEST)
         try:
-            return as_json({"paths": list(sources.sample(int(limit), query.get("filter")))})
-        except SampleError as error:
+            return as_json({"paths": list(sample(int(limit), query.get("filter")))})
+        except RefusedQueryError as error:
             return as_json({"error": str(error)}, status=HTTPStatus.BAD_REQUEST)
 
     return (
         *daemon_pages(
-            sources.readiness,
+            readiness,
             "it can serve: it listens, and an active NameNode is known",
-            sources.metrics,
+            metrics,
         ),
         Page(
             "/explain?path=/",
             "what the cache knows of a path, and why it is or is not answered from memory",
-            explain,
+            explained,
             is_for_operators=True,
         ),
         Page(
             "/sample",
             "some of the paths that the cache holds, chosen by chance; ?filter=NAME and ?limit=N choose fewer",
-            sample,
+            sampled,
             is_for_operators=True,
         ),
         Page(
             "/status",
             "all that the page above shows, as JSON (docs/status.md)",
-            status,
+            lambda _: as_json(status()),
             is_for_operators=True,
         ),
     )
-
-
-class PurgeError(Exception):
-    """It cannot be purged as asked; `str()` says why."""
 
 
 class Purges(Protocol):
@@ -162,7 +142,7 @@ class Purges(Protocol):
         """Forget a canonical path, or all at and below it."""
 
     def filter(self, name: str, *, peer: str) -> object:
-        """Forget what a filter may match, given by its name or glob; may raise PurgeError."""
+        """Forget what a filter may match, given by its name or glob; may raise RefusedQueryError."""
 
 
 def purge_action(purges: Purges) -> Action:
@@ -171,18 +151,18 @@ def purge_action(purges: Purges) -> Action:
     def act(query: Mapping[str, str], peer: str) -> PageContent:
         try:
             return as_json({"purged": purge(query, peer)})
-        except (InvalidPathError, PurgeError) as error:
+        except (InvalidPathError, RefusedQueryError) as error:
             return as_json({"error": str(error)}, status=HTTPStatus.BAD_REQUEST)
 
     def purge(query: Mapping[str, str], peer: str) -> object:
         if query.keys() - {"path", "subtree", "filter"} or ("path" in query) == ("filter" in query):
-            raise PurgeError("ask /purge?path=/an/absolute/path[&subtree=true] or /purge?filter=NAME")
+            raise RefusedQueryError("ask /purge?path=/an/absolute/path[&subtree=true] or /purge?filter=NAME")
         if "filter" in query:
             if "subtree" in query:
-                raise PurgeError("subtree goes with path only")
+                raise RefusedQueryError("subtree goes with path only")
             return purges.filter(query["filter"], peer=peer)
         if query.get("subtree", "false") not in {"true", "false"}:
-            raise PurgeError(f"subtree: {query['subtree']}: must be true or false")
+            raise RefusedQueryError(f"subtree: {query['subtree']}: must be true or false")
         is_subtree = query.get("subtree") == "true"
         return purges.path(canonical(query["path"]), is_subtree=is_subtree, peer=peer)
 

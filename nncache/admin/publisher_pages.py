@@ -1,10 +1,10 @@
 """What the admin port of a publisher shows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from nncache.admin.server import Page, PageContent, as_json, daemon_pages
+from nncache.admin.server import Page, as_json, daemon_pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,46 +40,33 @@ class PublisherReadiness:
         return "no-active-namenode" if self.active is None else "not-publishing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublisherSources:
-    """Where the pages get what they show. None of these may block.
+def publisher_pages(
+    *,
+    readiness: Callable[[], PublisherReadiness],
+    metrics: Callable[[], bytes],
+    filters: Callable[[], object],
+    status: Callable[[], object],
+) -> tuple[Page, ...]:
+    """Return the pages. None of the sources may block; JSON can hold what they return.
 
-    Attributes:
+    Args:
         readiness: the state of the publisher now.
         metrics: all metrics in the Prometheus text format.
-        filters: the filters in force, and what is wrong with the others; JSON can hold it.
-        status: all that operators look at; JSON can hold it.
+        filters: the filters in force, and what is wrong with the others.
+        status: all that operators look at.
     """
-
-    readiness: Callable[[], PublisherReadiness]
-    metrics: Callable[[], bytes]
-    filters: Callable[[], object]
-    status: Callable[[], object]
-
-
-def publisher_pages(sources: PublisherSources) -> tuple[Page, ...]:
-    """Return the pages."""
-
-    def filters(_: Mapping[str, str]) -> PageContent:
-        return as_json(sources.filters())
-
-    def status(_: Mapping[str, str]) -> PageContent:
-        return as_json(sources.status())
-
     return (
-        *daemon_pages(
-            sources.readiness, "the edits are read and published, by this process", sources.metrics
-        ),
+        *daemon_pages(readiness, "the edits are read and published, by this process", metrics),
         Page(
             "/filters",
             "what is published, since when, and what is wrong with the other filters",
-            filters,
+            lambda _: as_json(filters()),
             is_for_operators=True,
         ),
         Page(
             "/status",
             "all that the page above shows, as JSON (docs/status.md)",
-            status,
+            lambda _: as_json(status()),
             is_for_operators=True,
         ),
     )

@@ -21,6 +21,7 @@ from aiohttp.typedefs import Handler
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
 from nncache.admin.status_page import StatusPage
+from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 
 PageCalled: TypeAlias = Callable[[str, str, int], None]
@@ -93,7 +94,11 @@ class Readiness(Protocol):
 
     @property
     def reason(self) -> str:
-        """What is out of order, for everybody: one of a few fixed words; "" if nothing is."""
+        """What is out of order, for every client: one of a few fixed words; "" if nothing is."""
+
+    @property
+    def state(self) -> str:
+        """One line for operators."""
 
 
 def _client_of(request: web.Request) -> str | None:
@@ -185,7 +190,7 @@ class AdminServer:
         """Listen.
 
         Raises:
-            OSError: the address is taken, or not ours.
+            StartError: the address is taken, or not ours.
         """
         await self._runner.setup()
         certificate = self._access.certificate
@@ -196,9 +201,9 @@ class AdminServer:
                 self._address = await self._tls.enter_async_context(
                     listening(self._connections, certificate, self._endpoint)
                 )
-        except OSError:
+        except OSError as error:
             await self._runner.cleanup()
-            raise
+            raise StartError(f"admin: {self._endpoint}: {error.strerror or error}") from error
         return self
 
     async def _listen(self) -> ListenAddress:
@@ -259,8 +264,7 @@ class AdminServer:
             answer = show(request.query)
             if page.is_for_operators:
                 self.page_called(request.remote or "", request.raw_path, answer.status)
-            headers = {"Content-Type": answer.content_type}
-            return web.Response(body=answer.body, status=answer.status, headers=headers)
+            return _response(answer)
 
         return handle
 
@@ -276,8 +280,7 @@ class AdminServer:
                 return self._refusal(*refused)
             answer = action.act(request.query, peer)
             self.page_called(peer, request.raw_path, answer.status)
-            headers = {"Content-Type": answer.content_type}
-            return web.Response(body=answer.body, status=answer.status, headers=headers)
+            return _response(answer)
 
         return handle
 
@@ -288,14 +291,16 @@ class AdminServer:
 
     def _refusal(self, status: int, why: str) -> web.Response:
         self._pages_refused += 1
-        answer = as_json({"error": why}, status=status)
-        response = web.Response(
-            body=answer.body, status=status, headers={"Content-Type": answer.content_type}
-        )
+        response = _response(as_json({"error": why}, status=status))
         if status == HTTPStatus.UNAUTHORIZED:
             for scheme in ("Bearer", 'Basic realm="nncache", charset="UTF-8"'):
                 response.headers.add("WWW-Authenticate", scheme)
         return response
+
+
+def _response(answer: PageContent) -> web.Response:
+    headers = {"Content-Type": answer.content_type}
+    return web.Response(body=answer.body, status=answer.status, headers=headers)
 
 
 class _Handler(web.RequestHandler):

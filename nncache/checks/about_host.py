@@ -94,16 +94,13 @@ def _in_clear(facts: Facts) -> Iterator[Finding]:
     """Judge whether the token crosses the network as it is."""
     subject = facts.subject
     admin, at = subject.settings.admin, subject.endpoints["admin"]
-    if admin.admin_token_file and not admin.admin_tls_certificate and not _is_of_this_host(at.host):
+    is_this_host = at.host == "localhost" or is_loopback(at.host)
+    if admin.admin_token_file and not admin.admin_tls_certificate and not is_this_host:
         yield warning(
             f"the admin port {at} takes the token in plain HTTP: who sees one request on the network can use it",
             f"set {subject.at('admin_tls_certificate')} and {subject.at('admin_tls_key')}, or "
             f"{subject.at('admin')} to a loopback address",
         )
-
-
-def _is_of_this_host(host: str) -> bool:
-    return host == "localhost" or is_loopback(host)
 
 
 def identity(facts: Facts) -> Iterator[Finding]:

@@ -103,7 +103,8 @@ def states(facts: Facts) -> Iterator[Finding]:
         case (_,):
             yield ok(shown)
         case _:
-            spaces = {_namespace_over_http(facts, each) for each in facts.active}
+            answers = (facts.found(each).answer for each in facts.active)
+            spaces = {answer.namespace for answer in answers if answer is not None}
             mixed = f"name the NameNodes of one nameservice only in {at('namenode_http')} and {at('namenode_rpc')}"
             fence = "let HDFS fence the old one: hdfs haadmin -getAllServiceState"
             yield failed(f"several NameNodes are active: {shown}", mixed if len(spaces) > 1 else fence)
@@ -114,11 +115,6 @@ def _how_to_find_active(facts: Facts) -> str:
         return "make one active: hdfs haadmin -getAllServiceState shows them, hdfs haadmin -failover changes them"
     at = facts.subject.at
     return f"name all NameNodes of the nameservice in {at('namenode_http')} and {at('namenode_rpc')}, in the same order"
-
-
-def _namespace_over_http(facts: Facts, namenode: NameNode) -> str:
-    answer = facts.found(namenode).answer
-    return "" if answer is None else str(answer.namespace)
 
 
 def _order(facts: Facts) -> Finding | None:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
 
+from nncache.checks.about_zookeeper import rights_of_strangers
 from nncache.checks.facts import Facts, RegistryFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
-from nncache.coordination.acl import CHANGES, Acl, Right
+from nncache.coordination.acl import CHANGES, Right
 from nncache.hadoop.server_kind import ServerKind
 from nncache.net.some_names import some_names
 from nncache.registry.addresses import place_of
@@ -59,7 +60,7 @@ def _wrong_acls(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
     settings, at = facts.subject.settings, facts.subject.at
     if not settings.registry.registry_secure:
         lowest = [*found.acls][-1]
-        may_write = settings.zookeeper.has_identity or _of_strangers(found.acls[lowest]) & Right.CREATE
+        may_write = settings.zookeeper.has_identity or rights_of_strangers(found.acls[lowest]) & Right.CREATE
         if lowest != found.path and not may_write:
             yield failed(
                 f"the ACL of {lowest} lets no client make entries that has not logged in: this daemon cannot register",
@@ -68,7 +69,7 @@ def _wrong_acls(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
         return
     for path, acl in found.acls.items():
         faults = [*settings.registry.access.faults(path, acl)]
-        if faults and _of_strangers(acl) & CHANGES:
+        if faults and rights_of_strangers(acl) & CHANGES:
             yield failed(
                 f"{path}: {'; '.join(faults)}: strangers can send clients elsewhere",
                 f"set its ACL as a system account (setAcl of ZooKeeper's zkCli.sh), or correct "
@@ -79,15 +80,6 @@ def _wrong_acls(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
                 f"{path}: {'; '.join(faults)}",
                 f"set its ACL, or correct {at('registry_system_accounts')}; nncache registry check names all such",
             )
-
-
-def _of_strangers(acl: Acl) -> Right:
-    """Return what clients may do that ZooKeeper has not authenticated."""
-    rights = Right(0)
-    for entry in acl:
-        if not entry.is_known_identity:
-            rights |= entry.rights
-    return rights
 
 
 def registered(facts: Facts) -> Iterator[Finding]:

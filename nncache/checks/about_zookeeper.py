@@ -58,8 +58,8 @@ def acls(facts: Facts) -> Iterator[Finding]:
     if not found.acls:
         yield skipped("no ACL could be read")
         return
-    writable = [path for path, acl in found.acls.items() if _strangers(acl) & CHANGES]
-    readable = [path for path, acl in found.acls.items() if _strangers(acl) & Right.READ]
+    writable = [path for path, acl in found.acls.items() if rights_of_strangers(acl) & CHANGES]
+    readable = [path for path, acl in found.acls.items() if rights_of_strangers(acl) & Right.READ]
     if writable:
         yield failed(
             f"clients that have not logged in can change {some_names(writable, shown=_SHOWN)}: they can forge what is "
@@ -78,7 +78,7 @@ def acls(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _strangers(acl: Acl) -> Right:
+def rights_of_strangers(acl: Acl) -> Right:
     """Return what clients may do that ZooKeeper has not authenticated."""
     rights = Right(0)
     for entry in acl:

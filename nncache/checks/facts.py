@@ -265,7 +265,11 @@ class Facts:
     @property
     def active(self) -> tuple[NameNode, ...]:
         """The NameNodes that say over HTTP that they are active."""
-        return self.in_state(HaState.ACTIVE)
+        return tuple(
+            namenode
+            for namenode, found in self.namenodes.items()
+            if found.answer is not None and found.answer.state is HaState.ACTIVE
+        )
 
     @property
     def lacks_login(self) -> bool:
@@ -287,14 +291,6 @@ class Facts:
         """Tell whether a NameNode's RPC server asks for Kerberos, and this service has no identity."""
         is_asked = "SIMPLE authentication" in self.found(namenode).rpc_silence
         return is_asked and not self.subject.kerberos.has_identity
-
-    def in_state(self, state: HaState) -> tuple[NameNode, ...]:
-        """Return the NameNodes that say this of themselves over HTTP."""
-        return tuple(
-            namenode
-            for namenode, found in self.namenodes.items()
-            if found.answer is not None and found.answer.state is state
-        )
 
     def found(self, namenode: NameNode) -> NameNodeFound:
         """Return what was found about a NameNode."""

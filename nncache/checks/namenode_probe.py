@@ -80,7 +80,7 @@ async def ask_over_http(
             _get(session, f"{base}{STARTED_QUERY}&{who}", web, logs_in=False),
             _get(session, f"{base}{conf_page.TARGET}&{who}", web),
             read_status(session, namenode.http, user, web),
-            _trial(session, namenode, web) if acts_for_others else _no_trial(),
+            _trial(session, namenode, web, is_wanted=acts_for_others),
         )
     properties, conf_silence = _properties(conf)
     return NameNodeFound(
@@ -97,14 +97,12 @@ async def ask_over_http(
     )
 
 
-async def _trial(session: aiohttp.ClientSession, namenode: NameNode, web: NameNodeWeb) -> Trial | None:
+async def _trial(
+    session: aiohttp.ClientSession, namenode: NameNode, web: NameNodeWeb, *, is_wanted: bool
+) -> Trial | None:
     with suppress(aiohttp.ClientError, OSError, KerberosError):
-        return await try_doas(session, namenode.http, web)
+        return await try_doas(session, namenode.http, web) if is_wanted else None
     return None
-
-
-async def _no_trial() -> None:
-    """Ask nothing."""
 
 
 async def read_status(

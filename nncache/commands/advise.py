@@ -27,7 +27,7 @@ def _zone(_: click.Context, __: click.Parameter, value: str) -> ZoneInfo:
         raise click.BadParameter(f"{value}: is no time zone such as Europe/Berlin") from exc
 
 
-@click.command(short_help="Read audit logs: what would nncache save, and with which filters?")
+@click.command()
 @click.argument("inputs", nargs=-1)
 @click.option(
     "--out",

@@ -13,7 +13,7 @@ import click
 from nncache.commands.admin_client import AdminPort, admin_port_of
 from nncache.commands.audit_client import HttpSides, lines, proxy_of, report_as_json
 from nncache.commands.audit_questions import Questions, paced
-from nncache.commands.options import given, with_settings
+from nncache.commands.options import given, with_json, with_settings
 from nncache.errors import AdminError, ConfigurationError, NotAuditedError
 from nncache.hadoop.paths import InvalidPathError, canonical
 from nncache.net.endpoint import parse_endpoint
@@ -27,7 +27,7 @@ _EPILOG = (
 
 
 @with_settings(AUDIT.keys.values())
-@click.command(epilog=_EPILOG, short_help="Compare answers from memory with the NameNode's own.")
+@click.command(epilog=_EPILOG)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "--filter", "filter_", metavar="NAME|GLOB", help="Choose among the paths that this filter matches."
@@ -54,8 +54,7 @@ _EPILOG = (
     metavar="TEXT",
     help="host:port at which the proxy serves clients.  [default: as the proxy says]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+@with_json
 def audit(
     paths: tuple[str, ...],
     filter_: str | None,

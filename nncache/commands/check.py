@@ -1,17 +1,31 @@
 """`nncache check proxy` and `nncache check publisher`: try the settings of a daemon."""
 
+import asyncio
+import json
+import logging
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
+import uvloop
+from rich.console import Console
 
-from nncache.commands.options import given, with_settings
+from nncache.checks.facts import Facts
+from nncache.checks.finding import Verdict, failed, ok, warning
+from nncache.checks.gathering import gather
+from nncache.checks.subject import Subject
+from nncache.checks.table import SETTINGS, CheckResult, exit_code, judged
+from nncache.clock import boottime
+from nncache.commands.options import given, with_json, with_settings
 from nncache.errors import ConfigurationError
 from nncache.hadoop.paths import ROOT
+from nncache.logs import one_line
 from nncache.settings.clear_secrets import unread
 from nncache.settings.commands import KEYS, PROXY, PUBLISHER
 from nncache.settings.federation import fill_proxy
@@ -21,14 +35,10 @@ _EPILOG = (
     "Exit codes: 0, nothing failed; 1, something failed (with --strict, or a warning); 2, an option, a key or a value "
     "is wrong, as at the start of the daemon."
 )
-_with_config = click.option(
-    "--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it."
-)
 _with_strict = click.option("--strict", is_flag=True, help="Let warnings fail, too.")
-_with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group(epilog=_EPILOG, short_help="Try a daemon's settings, before its start or beside it.")
+@click.group(epilog=_EPILOG)
 def check() -> None:
     """Try the settings of a daemon, before it is started or while it runs.
 
@@ -40,8 +50,7 @@ def check() -> None:
 @with_settings(PROXY.keys.values())
 @check.command(epilog=_EPILOG)
 @_with_strict
-@_with_json
-@_with_config
+@with_json
 def proxy(*, strict: bool, as_json: bool, config: Path | None, **flags: object) -> None:
     """Try the settings of `nncache proxy`."""
     _run(PROXY, config, flags, strict=strict, as_json=as_json)
@@ -50,8 +59,7 @@ def proxy(*, strict: bool, as_json: bool, config: Path | None, **flags: object) 
 @with_settings(PUBLISHER.keys.values())
 @check.command(epilog=_EPILOG)
 @_with_strict
-@_with_json
-@_with_config
+@with_json
 def publisher(*, strict: bool, as_json: bool, config: Path | None, **flags: object) -> None:
     """Try the settings of `nncache publisher`."""
     _run(PUBLISHER, config, flags, strict=strict, as_json=as_json)
@@ -61,12 +69,6 @@ def _run(
     form: Form[Any], config: Path | None, flags: dict[str, object], *, strict: bool, as_json: bool
 ) -> None:
     """Print what is found, and exit."""
-    from nncache.checks.finding import failed, ok, warning  # noqa: PLC0415 - --help loads no client
-    from nncache.checks.subject import Subject  # noqa: PLC0415 - as above
-    from nncache.checks.table import SETTINGS, CheckResult, exit_code, judged  # noqa: PLC0415 - as above
-    from nncache.commands.check_wiring import as_json as rendered  # noqa: PLC0415 - as above
-    from nncache.commands.check_wiring import gathered, waiting  # noqa: PLC0415 - as above
-
     began = time.monotonic()
     try:
         filled, mounts = _filled(form, config, given(flags))
@@ -81,15 +83,17 @@ def _run(
         results = (
             CheckResult(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"), *warnings)),
         )
-        with waiting() as tell:
+        with _waiting() as tell:
             for name, each in filled.items():
                 subject = Subject(each.settings, each.places, mounts.get(name, ROOT))
-                results += judged(gathered(subject, tell), name)
+                results += judged(_gathered(subject, tell), name)
         code = exit_code(results, strict=strict)
     if as_json:
-        click.echo(rendered(results, code))
+        click.echo(report_as_json(results, code))
     else:
-        _print(results, time.monotonic() - began)
+        for verdict, rest in lines(results):
+            click.echo(click.style(f"{verdict.value:<8}", fg=_COLOURS[verdict]) + " " + rest)
+        click.echo(summary(results, time.monotonic() - began))
     sys.exit(code)
 
 
@@ -108,9 +112,68 @@ def _filled(
     return filled, {name: point for point, name in reversed(tuple(points.items()))}
 
 
-def _print(results: Any, seconds: float) -> None:  # noqa: ANN401 - tuple[Result, ...], which is loaded late
-    from nncache.commands.check_wiring import lines, summary  # noqa: PLC0415 - as above
+def _gathered(subject: Subject, tell: Callable[[str], None]) -> Facts:
+    """Return what the probes find."""
+    log = logging.getLogger("nncache")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what is wrong is in the findings
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(gather(subject, boottime, tell))
+    finally:
+        log.setLevel(level)
 
-    for verdict, colour, rest in lines(results):
-        click.echo(click.style(verdict, fg=colour) + " " + rest)
-    click.echo(summary(results, seconds))
+
+@contextmanager
+def _waiting() -> Iterator[Callable[[str], None]]:
+    """Show on a terminal what is being done; yields what to tell it."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("checking") as status:
+        yield lambda text: status.update(f"checking {text}")
+
+
+_COLOURS: Final[Mapping[Verdict, str]] = {
+    Verdict.OK: "green",
+    Verdict.WARNING: "yellow",
+    Verdict.FAILED: "red",
+    Verdict.SKIPPED: "bright_black",
+}
+
+
+def lines(results: Iterable[CheckResult]) -> Iterator[tuple[Verdict, str]]:
+    """Yield the verdict and the rest of each line."""
+    for result in results:
+        namespace = f"[{result.namespace}] " if result.namespace else ""
+        for finding in result.findings:
+            to_do = f"; to do: {finding.remedy}" if finding.remedy else ""
+            yield finding.verdict, f"{result.check:<15} {namespace}{one_line(finding.text + to_do)}"
+
+
+def summary(results: Sequence[CheckResult], seconds: float) -> str:
+    """Return the last line."""
+    counted = Counter(finding.verdict for result in results for finding in result.findings)
+    return ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict) + f" in {seconds:.1f} s"
+
+
+def report_as_json(results: Sequence[CheckResult], exit_code: int) -> str:
+    """Return all of it as one JSON object."""
+    return json.dumps(
+        {
+            "exit_code": exit_code,
+            "findings": [
+                {
+                    **({"namespace": result.namespace} if result.namespace else {}),
+                    "check": result.check,
+                    "verdict": finding.verdict.value,
+                    "text": finding.text,
+                    "remedy": finding.remedy,
+                }
+                for result in results
+                for finding in result.findings
+            ],
+        },
+        indent=2,
+    )

@@ -14,8 +14,7 @@ from nncache.settings.forms import Loading
 
 
 @with_settings(DNS.keys.values())
-@click.command(short_help="Serve the service registry as DNS.")
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+@click.command()
 def dns(config: Path | None, **flags: object) -> None:
     """Serve the service registry as DNS, read-only, until SIGTERM or SIGINT.
 
@@ -40,8 +39,7 @@ ESSENTIAL_OF_PUBLISHER: Final = (
 
 
 @with_form(PUBLISHER, ESSENTIAL_OF_PUBLISHER)
-@click.command(cls=GroupedHelp, short_help="Publish changes of filtered paths in ZooKeeper.")
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+@click.command(cls=GroupedHelp)
 def publisher(config: Path | None, **flags: object) -> None:
     """Publish in ZooKeeper what happens in HDFS to the paths that filters match, until SIGTERM or SIGINT."""
     load = Loading(config, partial(load_settings, PUBLISHER, config, given(flags)))
@@ -61,7 +59,6 @@ ESSENTIAL_OF_PROXY: Final = (
 
 @with_form(PROXY, ESSENTIAL_OF_PROXY)
 @click.command(cls=GlobCommand)
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
     load = Loading(config, partial(load_proxy, config, given(flags)))

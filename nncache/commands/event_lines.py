@@ -4,22 +4,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 from nncache.hadoop.event_json import encode_event
 from nncache.hadoop.events import Event
+from nncache.invalidation.subscriber.events import FilterModified, Position
 from nncache.logs import one_line
 
 _TXID_WIDTH: Final = 10
 _TYPE_WIDTH: Final = 8  # METADATA and TRUNCATE are the longest
 _NAMES: Final = ("path", "srcPath", "dstPath")
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The events behind a transaction follow."""
-
-    txid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +40,8 @@ class Away:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """The filter was modified; the events behind this transaction are those of its new glob."""
-
-    txid: int
-    glob_before: str
-    owner_before: str
-    glob: str
-    owner: str
-
-
-WatchItem = Started | Happened | Missing | Away | Changed
-
-
-class Lines(Protocol):
-    """One way of writing."""
-
-    def line(self, item: WatchItem, now: datetime) -> str:
-        """Return it as one line, without its end."""
+WatchItem = Position | Happened | Missing | Away | FilterModified
+"""A position says that the events behind it follow."""
 
 
 class TextLines:
@@ -79,9 +56,9 @@ class TextLines:
 
     def _text(self, item: WatchItem) -> str:
         match item:
-            case Started(txid):
+            case Position(txid):
                 return f"-- following {self._filter_name} after transaction {txid}"
-            case Changed(txid, glob_before, owner_before, glob, owner):
+            case FilterModified(txid, glob_before, owner_before, glob, owner):
                 parts = (
                     f"{what} {before} -> {after}"
                     for what, before, after in (
@@ -116,9 +93,9 @@ class JsonLines:
 
     def _fields(self, item: WatchItem) -> Mapping[str, object]:
         match item:
-            case Started(txid):
+            case Position(txid):
                 return {"after": txid}
-            case Changed(txid, glob_before, owner_before, glob, owner):
+            case FilterModified(txid, glob_before, owner_before, glob, owner):
                 return {
                     "modifiedAfter": txid,
                     "before": {"pathGlob": glob_before, "owner": owner_before},

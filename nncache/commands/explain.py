@@ -16,10 +16,9 @@ from nncache.settings.commands import EXPLAIN
 
 
 @with_settings(EXPLAIN.keys.values())
-@click.command(short_help="Say why PATH is or is not answered from memory.")
+@click.command()
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def explain(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
     """Say what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
     answer = admin_port(EXPLAIN, config, flags).ask("/explain?path=" + quote(path, safe=""))

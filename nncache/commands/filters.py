@@ -1,30 +1,43 @@
 """`nncache filters`: which paths matter, and to whom.
 
 HDFS decides who may: only an administrator adds and removes, a filter's owner says who may subscribe to it.
+Every command raises ConfigurationError where what was asked for makes no sense, and FiltersError where HDFS did not do
+it; the line says why, and who may.
 """
 
+import json
 import sys
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
 
-from nncache.commands.options import GlobCommand, given, with_settings
-from nncache.errors import FiltersError, NotComparedError
-from nncache.settings.commands import FILTERS, load_settings
-
-if TYPE_CHECKING:
-    from nncache.commands.filters_client import FiltersClient
-    from nncache.commands.filters_files import FilterFiles
+from nncache.clock import unix_time
+from nncache.commands.filters_estimate import estimate
+from nncache.commands.filters_files import apply_, diff, export
+from nncache.commands.filters_store import complain, filter_settings, on_store, read_all
+from nncache.commands.filters_view import (
+    all_as_json,
+    columns,
+    complaints,
+    details,
+    differences,
+    odd_subscribers,
+    table,
+    untrusted,
+)
+from nncache.commands.options import GlobCommand, with_json, with_settings
+from nncache.errors import ConfigurationError
+from nncache.hadoop.glob_syntax import pitfall
+from nncache.invalidation.filters.admission import no_room, over_quota, refused_changes, too_general
+from nncache.invalidation.filters.definition import Filter, FilterError, filter_as_json
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.filters.settings import FilterSettings
+from nncache.logs import one_line
+from nncache.settings.commands import FILTERS
 
 _with_surroundings = with_settings(FILTERS.keys.values())
-_with_config = click.option(
-    "--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it."
-)
-_with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_with_file = click.argument("file")
-_with_prune = click.option("--prune", is_flag=True, help="Remove the filters that are not in FILE, too.")
 _with_yes = click.option(
     "--yes", is_flag=True, help="Take a glob that matches less than it seems to, such as /user/**."
 )
@@ -40,6 +53,10 @@ def filters() -> None:
     """
 
 
+for _command in (apply_, diff, estimate, export):
+    filters.add_command(_command)
+
+
 @_with_surroundings
 @filters.command(cls=GlobCommand)
 @click.option("--name", required=True, help="Its name: letters, digits and ._- only.")
@@ -47,7 +64,6 @@ def filters() -> None:
 @click.option("--owner", metavar="USER", help="Who says who may subscribe.  [default: the --user]")
 @click.option("--allow", multiple=True, metavar="USER[,USER]...", help="Who may subscribe.")
 @_with_yes
-@_with_config
 def add(
     name: str,
     glob: str,
@@ -62,26 +78,56 @@ def add(
 
     Only administrators of HDFS may.
     """
-    _client(config, flags).add(name, glob, owner, parts(allow), is_meant=yes)
+    settings = filter_settings(config, flags)
+    try:
+        new = Filter(name, glob, owner or settings.namenodes.user, parts(allow))
+    except FilterError as error:
+        raise ConfigurationError(one_line(str(error))) from error
+    _see_meant(new.path_glob, is_meant=yes)
+
+    async def carry_out(store: FilterStore) -> None:
+        names = await store.list()
+        if name not in names:  # otherwise that is what is wrong
+            await _see_admitted(store, settings.filters, None, new, len(names))
+        await store.add(new)
+        await store.sweep(unix_time())
+
+    on_store(settings, carry_out)
+    who = ", ".join(new.allowed_subscribers) or "none yet"
+    _say(f"added filter {name} for {glob}, which belongs to {new.owner}; who may subscribe: {who}")
 
 
 @_with_surroundings
 @filters.command("list")
-@_with_json
-@_with_config
-def list_(as_json: bool, config: Path | None, **flags: object) -> None:  # noqa: FBT001 - a flag of the command
+@with_json
+def list_(*, as_json: bool, config: Path | None, **flags: object) -> None:
     """List all filters."""
-    _client(config, flags).list(as_json=as_json)
+    settings = filter_settings(config, flags)
+    stored = on_store(settings, read_all)
+    refused = refused_changes({}, stored.filters, settings.filters)
+    if as_json:
+        click.echo(all_as_json(stored, refused))
+    elif sys.stdout.isatty():
+        Console(highlight=False).print(table(stored))
+    else:
+        click.echo("\n".join(columns(stored)))
+    complain(complaints(stored, refused))
+    if not (stored.filters or stored.broken):
+        complain([f"there are no filters in {settings.filters.filters_path}"])
 
 
 @_with_surroundings
 @filters.command()
 @_with_name
-@_with_json
-@_with_config
-def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None:  # noqa: FBT001 - as above
+@with_json
+def show(name: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
     """Show one filter."""
-    _client(config, flags).show(name, as_json=as_json)
+    stored = on_store(filter_settings(config, flags), lambda store: store.get(name))
+    lines = [json.dumps(filter_as_json(stored.filter), indent=2)] if as_json else details(stored)
+    click.echo("\n".join(lines))
+    if stored.distrust is not None:
+        complain([untrusted([name], stored.distrust)])
+    complain(odd_subscribers(name, stored.odd_subscribers))
 
 
 @_with_surroundings
@@ -90,7 +136,6 @@ def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None
 @click.option("--glob", help="Which paths from now on, in the syntax of hdfs dfs -ls.")
 @click.option("--owner", metavar="USER", help="Who says from now on who may subscribe.")
 @_with_yes
-@_with_config
 def modify(
     name: str, glob: str | None, owner: str | None, *, yes: bool, config: Path | None, **flags: object
 ) -> None:
@@ -98,157 +143,73 @@ def modify(
 
     Only administrators of HDFS may. Its subscribers stay; their stream names the transaction from which it holds.
     """
-    _client(config, flags).modify(name, glob=glob, owner=owner, is_meant=yes)
+    settings = filter_settings(config, flags)
+    if glob is None and owner is None:
+        raise ConfigurationError("nothing to modify: give --glob, --owner or both")
+    if glob is not None:
+        _see_meant(glob, is_meant=yes)
+
+    async def carry_out(store: FilterStore) -> tuple[Filter, Filter]:
+        before = (await store.get(name)).filter
+        after = replace(before, path_glob=glob or before.path_glob, owner=owner or before.owner)
+        await _see_admitted(store, settings.filters, before, after, 0)
+        await store.change(before, after)
+        return before, after
+
+    before, after = on_store(settings, carry_out)
+    if before == after:
+        _say(f"filter {name} is so already")
+    else:
+        _say(f"modified filter {name}: {'; '.join(differences(before, after))}")
 
 
 @_with_surroundings
 @filters.command()
 @_with_name
-@_with_config
 def remove(name: str, config: Path | None, **flags: object) -> None:
     """Remove a filter.
 
     Only administrators of HDFS may. The streams of its subscribers end and say why.
     """
-    _client(config, flags).remove(name)
+
+    async def carry_out(store: FilterStore) -> None:
+        await store.remove(name)
+        await store.sweep(unix_time())
+
+    on_store(filter_settings(config, flags), carry_out)
+    _say(f"removed filter {name}")
 
 
 @_with_surroundings
 @filters.command()
 @_with_name
 @_with_users
-@_with_config
 def allow(name: str, users: tuple[str, ...], config: Path | None, **flags: object) -> None:
     """Let users subscribe to a filter.
 
     Its owner may, and administrators of HDFS.
     """
-    _client(config, flags).allow(name, parts(users))
+    wanted = parts(users)
+    changed = on_store(filter_settings(config, flags), lambda store: store.allow(name, wanted))
+    for user in sorted(set(wanted)):
+        _say(f"filter {name}: {user} may subscribe" + ("" if user in changed else " already"))
 
 
 @_with_surroundings
 @filters.command()
 @_with_name
 @_with_users
-@_with_config
 def deny(name: str, users: tuple[str, ...], config: Path | None, **flags: object) -> None:
     """Let users subscribe no longer.
 
     The filter's owner may, and administrators of HDFS.
     """
-    _client(config, flags).deny(name, parts(users))
-
-
-@_with_surroundings
-@filters.command(cls=GlobCommand)
-@click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
-@click.option(
-    "--transactions",
-    type=click.IntRange(1, 10_000_000),
-    default=100_000,
-    show_default=True,
-    help="Of the edit log, the last so many.",
-)
-@click.option(
-    "--max-seconds",
-    type=click.FloatRange(0, min_open=True),
-    default=30.0,
-    show_default=True,
-    help="How long to read.",
-)
-@click.option(
-    "--limit",
-    type=click.FloatRange(0),
-    default=1000.0,
-    show_default=True,
-    help="The publisher's max_events_per_s_per_filter.",
-)
-@_with_json
-@_with_config
-def estimate(
-    glob: str,
-    *,
-    transactions: int,
-    max_seconds: float,
-    limit: float,
-    as_json: bool,
-    config: Path | None,
-    **flags: object,
-) -> None:
-    """Say how much a glob would match.
-
-    Reads the NameNode's latest edits, as a publisher does, and changes nothing. Only a superuser of HDFS may.
-    """
-    settings = load_settings(FILTERS, config, given(dict(flags)))
-    from nncache.commands.filters_estimate import estimate_filter  # noqa: PLC0415 - as below
-
-    estimate_filter(
-        settings, glob, transactions=transactions, max_s=max_seconds, limit_per_s=limit, as_json=as_json
-    )
-
-
-@_with_surroundings
-@filters.command("apply")
-@_with_file
-@_with_prune
-@click.option("--dry-run", is_flag=True, help="Only say what would be done, as diff does.")
-@_with_yes
-@_with_json
-@_with_config
-def apply_(
-    file: str,
-    *,
-    prune: bool,
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
-    config: Path | None,
-    **flags: object,
-) -> None:
-    """Make the filters those of a file.
-
-    The whole file is checked before anything is changed. What an entry leaves out (owner, subscribers) stays as it is.
-    After an interruption, or an error of HDFS, apply the file again: what was done stays. Only administrators of HDFS
-    may.
-    """
-    files = _files(config, flags)
-    if dry_run:
-        files.diff(file, prune=prune, as_json=as_json)
-    else:
-        files.apply(file, prune=prune, is_meant=yes, as_json=as_json)
-
-
-@_with_surroundings
-@filters.command()
-@_with_file
-@_with_prune
-@_with_json
-@_with_config
-def diff(file: str, *, prune: bool, as_json: bool, config: Path | None, **flags: object) -> None:
-    """Print what applying a file would do.
-
-    Lines with + are added, ~ changed, - removed. The exit code is that of diff(1): 0 for no difference, 1 for some, 2
-    where they could not be compared.
-    """
-    try:
-        is_different = _files(config, flags).diff(file, prune=prune, as_json=as_json)
-    except FiltersError as error:
-        raise NotComparedError(str(error)) from error
-    if is_different:
-        sys.exit(1)
-
-
-@_with_surroundings
-@filters.command()
-@click.argument("file", default="-")
-@_with_config
-def export(file: str, config: Path | None, **flags: object) -> None:
-    """Write all filters as a file.
-
-    `apply` and `diff` read it. It is sorted, so that it can be kept in git. Without FILE, or with -, it goes to
-    standard output.
-    """
-    _files(config, flags).export(file)
+    unwanted = parts(users)
+    changed = on_store(filter_settings(config, flags), lambda store: store.deny(name, unwanted))
+    for user in sorted(set(unwanted)):
+        _say(
+            f"filter {name}: {user} " + ("may subscribe no longer" if user in changed else "was not allowed")
+        )
 
 
 def parts(given_at_once: tuple[str, ...]) -> tuple[str, ...]:
@@ -256,15 +217,39 @@ def parts(given_at_once: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(user for each in given_at_once for part in each.split(",") if (user := part.strip()))
 
 
-def _files(config: Path | None, flags: Mapping[str, object]) -> "FilterFiles":
-    settings = load_settings(FILTERS, config, given(dict(flags)))
-    from nncache.commands.filters_files import FilterFiles  # noqa: PLC0415 - as below
+async def _see_admitted(
+    store: FilterStore, limits: FilterSettings, before: Filter | None, after: Filter, filters: int
+) -> None:
+    """See that a filter is within the limits, beside so many if it is new, before anything is written.
 
-    return FilterFiles(settings)
+    Raises:
+        FilterError: it is not.
+    """
+    reason = ""
+    if before is None or before.path_glob != after.path_glob:
+        reason = too_general(after.path_glob, limits)
+    if before is None:
+        reason = reason or no_room(filters, limits)
+    is_owned = before is not None and before.owner == after.owner
+    if not reason and limits.max_filters_per_owner and not is_owned:
+        stored = await store.read_all()
+        owned = sum(each.owner == after.owner for each in stored.filters.values())
+        reason = over_quota(after.owner, owned, limits)
+    if reason:
+        raise FilterError(f"filter {after.name} is refused: {reason}")
 
 
-def _client(config: Path | None, flags: Mapping[str, object]) -> "FiltersClient":
-    settings = load_settings(FILTERS, config, given(dict(flags)))
-    from nncache.commands.filters_client import FiltersClient  # noqa: PLC0415 - --help and a wrong setting load no client
+def _see_meant(glob: str, *, is_meant: bool) -> None:
+    """Name what a glob matches less than it seems to.
 
-    return FiltersClient(settings)
+    Raises:
+        ConfigurationError: it does, and was not meant.
+    """
+    if trouble := pitfall(glob):
+        if not is_meant:
+            raise ConfigurationError(one_line(f"{trouble}; nothing was changed: --yes takes it all the same"))
+        complain([one_line(trouble)])
+
+
+def _say(line: str) -> None:
+    click.echo(one_line(line))

@@ -1,14 +1,16 @@
-"""Say what a filter would match, from the NameNode's recent edits."""
+"""`nncache filters estimate`: what a filter would match, from the NameNode's recent edits."""
 
 import json
 import time
 from collections.abc import Iterator
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 import click
 
-from nncache.commands.filters_store import TIMEOUT_S, bar, on_hdfs
+from nncache.commands.filters_store import TIMEOUT_S, bar, filter_settings, on_hdfs
+from nncache.commands.options import GlobCommand, with_json, with_settings
 from nncache.errors import ConfigurationError
 from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
 from nncache.hadoop.glob_syntax import pitfall
@@ -21,31 +23,56 @@ from nncache.invalidation.filters.definition import check_glob
 from nncache.invalidation.filters.hdfs_calls import answered
 from nncache.invalidation.publisher.estimate import Estimate, Estimator
 from nncache.logs import one_line
-from nncache.settings.commands import SettingsOfFilters
+from nncache.settings.commands import FILTERS
 
 WHO_MAY: Final = "only a superuser of HDFS may read the edits, as the publisher does"
 
 
-def estimate_filter(
-    settings: SettingsOfFilters,
+@with_settings(FILTERS.keys.values())
+@click.command(cls=GlobCommand)
+@click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
+@click.option(
+    "--transactions",
+    type=click.IntRange(1, 10_000_000),
+    default=100_000,
+    show_default=True,
+    help="Of the edit log, the last so many.",
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="How long to read.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(0),
+    default=1000.0,
+    show_default=True,
+    help="The publisher's max_events_per_s_per_filter.",
+)
+@with_json
+def estimate(
     glob: str,
     *,
     transactions: int,
-    max_s: float,
-    limit_per_s: float,
+    max_seconds: float,
+    limit: float,
     as_json: bool,
+    config: Path | None,
+    **flags: object,
 ) -> None:
-    """Print what a glob would have matched of the last `transactions`, or of as many as are read in `max_s` seconds.
+    """Say how much a glob would match.
 
-    Raises:
-        ConfigurationError: the glob is invalid.
-        FiltersError: the edits cannot be read; says why, and who may.
+    Reads the NameNode's latest edits, as a publisher does, and changes nothing. Only a superuser of HDFS may.
     """
+    settings = filter_settings(config, flags)
     try:
         check_glob(glob)
     except FilterError as error:
         raise ConfigurationError(one_line(str(error))) from error
-    estimator = Estimator(glob, limit_per_s)
+    estimator = Estimator(glob, limit)
 
     async def read(hdfs: WebHdfs, identity: KerberosIdentity | None) -> bool:
         with answered("the edits cannot be read", who_may=WHO_MAY):
@@ -54,7 +81,7 @@ def estimate_filter(
                 address, settings.namenodes.user, timeout_s=TIMEOUT_S, check=check, identity=identity
             )
             try:
-                return await _read(namenode, estimator, transactions, max_s)
+                return await _read(namenode, estimator, transactions, max_seconds)
             except RemoteCallError as exc:
                 raise RemoteExceptionError(HTTPStatus.FORBIDDEN, exc.remote, call="getEditsFromTxid") from exc
             finally:
@@ -63,14 +90,12 @@ def estimate_filter(
     is_whole = on_hdfs(settings, read)
     found, refused = estimator.estimate(), too_general(glob, settings.filters)
     if as_json:
-        click.echo(
-            json.dumps(estimate_as_json(glob, found, limit_per_s, refused, is_whole=is_whole), indent=2)
-        )
+        click.echo(json.dumps(estimate_as_json(glob, found, limit, refused, is_whole=is_whole), indent=2))
         return
-    for line in lines(glob, found, limit_per_s, refused):
+    for line in lines(glob, found, limit, refused):
         click.echo(one_line(line))
     if not is_whole:
-        click.echo(f"read for {max_s:g} s, and not to the end: --max-seconds", err=True)
+        click.echo(f"read for {max_seconds:g} s, and not to the end: --max-seconds", err=True)
     if trouble := pitfall(glob):
         click.echo(one_line(trouble), err=True)
 

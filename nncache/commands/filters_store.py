@@ -2,15 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, TypeVar
 
 import aiohttp
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from nncache.clock import boottime
+from nncache.commands.options import given
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
@@ -18,9 +21,10 @@ from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import FilterError, FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.logs import one_line
 from nncache.net.setting_error import SettingError
-from nncache.settings.commands import SettingsOfFilters
+from nncache.settings.commands import FILTERS, SettingsOfFilters, load_settings
 
 PATIENCE_S: Final = 0.5
 """Seconds after which it is shown."""
@@ -53,6 +57,24 @@ def bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 TIMEOUT_S: Final = 15.0
 """For one call to HDFS."""
+
+
+def filter_settings(config: Path | None, flags: dict[str, object]) -> SettingsOfFilters:
+    """Return the settings of a command; `flags` are the parameters that stand for settings."""
+    return load_settings(FILTERS, config, given(flags))
+
+
+async def read_all(store: FilterStore) -> StoredFilters:
+    """Return all filters, and show how many of them have been read."""
+    with bar("reading filters") as progress:
+        return await store.read_all(progress)
+
+
+def complain(lines: Iterable[str]) -> None:
+    """Print lines on standard error."""
+    for line in lines:
+        click.echo(line, err=True)
+
 
 _ResultT = TypeVar("_ResultT")
 

@@ -60,19 +60,15 @@ def table(stored: StoredFilters) -> Table:
 
 def all_as_json(stored: StoredFilters, refused: Mapping[str, str]) -> str:
     """Return everything that is there, under the names of HDFS-8940."""
+    all_refused: dict[str, str | Distrust] = {**refused, **stored.untrusted}
     return json.dumps(
         {
             "filters": list(map(filter_as_json, stored.filters.values())),
             "broken": [{"name": name, "reason": reason} for name, reason in stored.broken.items()],
-            "refused": [{"name": name, "reason": reason} for name, reason in _all_refused(stored, refused)],
+            "refused": [{"name": name, "reason": str(reason)} for name, reason in all_refused.items()],
         },
         indent=2,
     )
-
-
-def _all_refused(stored: StoredFilters, refused: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    untrusted = {name: str(why) for name, why in stored.untrusted.items()}
-    yield from ({**refused, **untrusted}).items()
 
 
 def details(stored: StoredFilter) -> Iterator[str]:

@@ -1,32 +1,81 @@
 """The commands, as `nncache --help` lists them."""
 
 import os
-import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final
 
 import click
 from click.shell_completion import get_completion_class
 
-from nncache.commands.advise import advise
-from nncache.commands.audit import audit
-from nncache.commands.check import check
-from nncache.commands.daemons import dns, proxy, publisher
-from nncache.commands.explain import explain
-from nncache.commands.filters import filters
-from nncache.commands.proxies import proxies
-from nncache.commands.purge import purge
-from nncache.commands.registry import registry
-from nncache.commands.top import top
-from nncache.commands.watch import watch
-from nncache.errors import ConfigurationError, StartError
-from nncache.settings.clear_secrets import in_environment, unread
-from nncache.settings.commands import KEYS
+from nncache.errors import ConfigurationError
+from nncache.settings.clear_secrets import ENVIRONMENT, in_environment, unread
 
-PROGRAM = "nncache"
-VARIABLE = "_NNCACHE_COMPLETE"
+PROGRAM: Final = "nncache"
+VARIABLE: Final = "_NNCACHE_COMPLETE"
 """With it in its environment the program answers the shell's questions (click's own convention)."""
 
+_MODULES: Final = {"dns": "daemons", "proxy": "daemons", "publisher": "daemons"}
+"""Where a command is that is not in the module of its name."""
 
-@click.command()
+_SUMMARIES: Final[Mapping[str, str]] = {
+    "advise": "Read audit logs: what would nncache save, and with which filters?",
+    "audit": "Compare answers from memory with the NameNode's own.",
+    "check": "Try a daemon's settings, before its start or beside it.",
+    "cluster": "Start HDFS on this machine, for development: a real one, or --light without Java.",
+    "dns": "Serve the service registry as DNS.",
+    "explain": "Say why PATH is or is not answered from memory.",
+    "filters": "Say which paths matter, and to whom.",
+    "proxies": "List the registered proxies and publishers.",
+    "proxy": "Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT.",
+    "publisher": "Publish changes of filtered paths in ZooKeeper.",
+    "purge": "Have a running proxy forget PATH.",
+    "registry": "Find services by name, and register them.",
+    "top": "Show a running proxy's hottest paths and callers.",
+    "watch": "Print what happens to the paths of FILTER.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is run: none waits for the libraries of another, `--help` for none.
+
+    Source: click's manual, "Lazily Loading Subcommands".
+    """
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name of the command, the command itself, and its arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and name in _SUMMARIES:
+            command = getattr(import_module(f"nncache.commands.{_MODULES.get(name, name)}"), name)
+        return name, command, rest
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(package_name="nncache")
+@click.pass_context
+def nncache(context: click.Context) -> None:
+    """A WebHDFS proxy that answers GETFILESTATUS from memory and is invalidated by HDFS inotify."""
+    variables = [name for name in os.environ if name.startswith(ENVIRONMENT)]
+    if not variables:
+        return
+    from nncache.settings.commands import KEYS  # noqa: PLC0415 - most starts need not know the keys of all commands
+
+    if faults := in_environment(variables, KEYS):
+        raise ConfigurationError(*faults)
+    if context.invoked_subcommand != "check":  # which has a line for it
+        for line in unread(variables, {*KEYS, "config"}):
+            click.echo(f"nncache: warning: {line}", err=True)
+
+
+for _name, _summary in _SUMMARIES.items():
+    nncache.add_command(click.Command(_name, short_help=_summary))
+
+
+@nncache.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
@@ -38,56 +87,3 @@ def completion(context: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None, shell
     click.echo(kind(context.find_root().command, {}, PROGRAM, VARIABLE).source())
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="nncache")
-@click.pass_context
-def nncache(context: click.Context) -> None:
-    """A WebHDFS proxy that answers GETFILESTATUS from memory and is invalidated by HDFS inotify."""
-    if faults := in_environment(os.environ, KEYS):
-        raise ConfigurationError(*faults)
-    if context.invoked_subcommand != check.name:  # which has a line for it
-        for line in unread(os.environ, {*KEYS, "config"}):
-            click.echo(f"nncache: warning: {line}", err=True)
-
-
-nncache.add_command(proxy)
-nncache.add_command(publisher)
-nncache.add_command(check)
-nncache.add_command(explain)
-nncache.add_command(purge)
-nncache.add_command(audit)
-nncache.add_command(advise)
-nncache.add_command(top)
-nncache.add_command(filters)
-nncache.add_command(watch)
-nncache.add_command(registry)
-nncache.add_command(proxies)
-nncache.add_command(dns)
-nncache.add_command(completion)
-
-
-@nncache.command(
-    context_settings={"ignore_unknown_options": True},
-    add_help_option=False,
-    short_help="Start HDFS on this machine, for development: a real one, or --light without Java.",
-)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def cluster(arguments: tuple[str, ...]) -> None:
-    """Start HDFS on this machine for development; prints its addresses as JSON.
-
-    A real cluster, which needs a checkout; or, with --light, one process without Java (docs/light-cluster.md), which
-    takes --port PORT and --directory DIRECTORY.
-    """
-    try:
-        from nncache.testbed.command import run_cluster  # noqa: PLC0415 - a proxy must start where no test bed is
-    except ModuleNotFoundError as exc:
-        if exc.name != "nncache.testbed":
-            raise
-        raise StartError(
-            "the test bed is part of a checkout, not of an installed nncache: "
-            "clone the repository and run `make .venv/.secured && .venv/bin/nncache cluster` in it, "
-            "or run `nncache cluster --light`, which needs neither a checkout nor Java"
-        ) from exc
-    sys.exit(run_cluster(list(arguments)))

@@ -4,6 +4,7 @@ Values are taken as text and read by `nncache/settings/keys.py`, as those of the
 """
 
 from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,8 +13,6 @@ from nncache.errors import ConfigurationError
 from nncache.settings import clear_secrets
 from nncache.settings.forms import Form
 from nncache.settings.keys import Key, Kind, keys_of
-
-Command = Callable[..., Any]
 
 
 def option_of(key: Key) -> "SettingOption":
@@ -28,10 +27,10 @@ def option_of(key: Key) -> "SettingOption":
 
 
 class SettingOption(click.Option):
-    """The option of a setting of a daemon: where `--help` lists it, and whether `--help-all` alone does."""
+    """The option of a setting: where `--help` lists it, and whether it does; else `--help-all` alone does."""
 
-    heading: str = ""
-    is_essential: bool = False
+    heading: str = "Options"
+    is_essential: bool = True
 
 
 class GroupedHelp(click.Command):
@@ -81,8 +80,8 @@ def with_form(form: Form[Any], essential: Collection[str]) -> Callable[[click.Co
             callback=_show_all,
             help="Show all settings and exit.",
         )
-        command.params.append(help_all)
         with_settings(form.keys.values())(command)
+        command.params.append(help_all)
         by_name = {option.name: option for option in command.params if isinstance(option, SettingOption)}
         for field, component in form.components.items():
             for key in keys_of([component]):
@@ -106,11 +105,17 @@ def given(parameters: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in parameters.items() if value is not None and value != ()}
 
 
+with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
 def with_settings(keys: Iterable[Key]) -> Callable[[click.Command], click.Command]:
-    """Return a decorator that gives a click command one option per key."""
+    """Return a decorator that gives a click command one option per key, and `--config` for the file."""
 
     def add(command: click.Command) -> click.Command:
-        ours = tuple(keys)
+        ours, file = tuple(keys), click.Path(path_type=Path)
+        command.params.append(
+            click.Option(["--config"], type=file, help="TOML file of settings; flags win over it.")
+        )
         command.params.extend(option_of(key) for key in ours)
         command.params.extend(map(_refused, clear_secrets.clear_keys(key.name for key in ours)))
         return command

@@ -1,17 +1,53 @@
-"""`nncache proxies`: the proxies that are registered."""
+"""`nncache proxies`: find the daemons by name, and ask each for its state."""
 
+import asyncio
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
+import aiohttp
 import click
 
-from nncache.commands.options import given, with_settings
+from nncache.commands.options import given, with_json, with_settings
+from nncache.commands.registry_client import see_root, with_registry
+from nncache.logs import one_line
+from nncache.registry import paths
+from nncache.registry.daemon_record import ADMIN_API, KIND, PLACE, WEBHDFS_API
+from nncache.registry.errors import PathNotFoundError
+from nncache.registry.operations import Registry
+from nncache.registry.record import Endpoint, RegistryEntry
+from nncache.registry.tree_reading import read_tree
 from nncache.settings.commands import PROXIES, load_settings
+
+TIMEOUT_S: Final = 3.0
+"""For the answer of a daemon."""
+
+READY: Final = "ready"
+NOT_READY: Final = "not ready"
+SILENT: Final = "no answer"
+
+_OK: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A daemon that is registered.
+
+    Attributes:
+        state: as its page /ready says; SILENT if it cannot be asked from here.
+    """
+
+    name: str
+    kind: str
+    state: str
+    webhdfs: tuple[str, ...]
+    admin: tuple[str, ...]
 
 
 @with_settings(PROXIES.keys.values())
-@click.command(short_help="List the registered proxies and publishers.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+@click.command()
+@with_json
 def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
     """List the proxies and publishers that are registered, and ask each for its state.
 
@@ -19,6 +55,55 @@ def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
     register with --registry.
     """
     settings = load_settings(PROXIES, config, given(flags))
-    from nncache.commands.proxies_view import list_proxies  # noqa: PLC0415 - a wrong setting loads no client
 
-    list_proxies(settings, as_json=as_json)
+    async def work(registry: Registry) -> None:
+        try:
+            entries = (await read_tree(registry, PLACE)).entries
+        except PathNotFoundError as error:
+            await see_root(registry, error)
+            entries = ()
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
+        async with aiohttp.ClientSession(timeout=timeout) as http, asyncio.TaskGroup() as tasks:
+            asked = [tasks.create_task(_found(http, entry)) for entry in entries]
+        for line in lines([task.result() for task in asked], as_json=as_json):
+            click.echo(line)
+
+    with_registry(settings, work)
+
+
+def lines(found: list[Found], *, as_json: bool) -> list[str]:
+    """Return a line for each; as JSON one for all."""
+    if as_json:
+        return [json.dumps([asdict(each) for each in found])]
+    rows = [(each.name, each.state, " ".join(each.webhdfs or each.admin)) for each in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        one_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        for row in rows
+    ]
+
+
+async def _found(http: aiohttp.ClientSession, entry: RegistryEntry) -> Found:
+    admin = _uris(entry.record.internal_endpoint(ADMIN_API))
+    return Found(
+        name=paths.name_of(entry.path),
+        kind=entry.record.attributes.get(KIND, ""),
+        state=await _state(http, admin[0]) if admin else SILENT,
+        webhdfs=_uris(entry.record.external_endpoint(WEBHDFS_API)),
+        admin=admin,
+    )
+
+
+async def _state(http: aiohttp.ClientSession, admin: str) -> str:
+    try:
+        async with http.get(f"{admin.removesuffix('/')}/ready") as reply:
+            document = json.loads(await reply.text())
+    except (aiohttp.ClientError, TimeoutError, ValueError):
+        return SILENT
+    if reply.status == _OK:
+        return READY
+    return str(document.get("state", NOT_READY)) if isinstance(document, dict) else NOT_READY
+
+
+def _uris(endpoint: Endpoint | None) -> tuple[str, ...]:
+    return tuple(uri for address in (endpoint.addresses if endpoint else ()) if (uri := address.get("uri")))

@@ -15,7 +15,7 @@ from nncache.settings.commands import PURGE
 
 
 @with_settings(PURGE.keys.values())
-@click.command(short_help="Have a running proxy forget PATH.")
+@click.command()
 @click.argument("path", required=False)
 @click.option(
     "--subtree", is_flag=True, help="Forget everything below PATH, too, and the callers' rights there."
@@ -27,7 +27,6 @@ from nncache.settings.commands import PURGE
     help="Forget all that this filter may match, instead of a PATH: everything from its first wildcard down.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def purge(
     path: str | None,
     filter_: str | None,

@@ -1,32 +1,39 @@
-"""`nncache registry`: names bound to service records in ZooKeeper."""
+"""`nncache registry`: names bound to service records in ZooKeeper.
 
-from collections.abc import Callable
+Every command raises RegistryCommandError where ZooKeeper does not answer or the registry refuses, ConfigurationError
+where the login cannot be made.
+"""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
-from nncache.commands.options import given, with_settings
-from nncache.errors import ConfigurationError
+from nncache.commands import registry_view
+from nncache.commands.options import given, with_json, with_settings
+from nncache.commands.registry_client import Work, complain, see_root, with_registry
+from nncache.commands.registry_reaper import Reaper
+from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
+from nncache.registry import paths
+from nncache.registry.auditing import audit_tree
 from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.errors import InvalidRecordError, NoRecordError
+from nncache.registry.operations import Registry
+from nncache.registry.purge_plan import plan_purge
+from nncache.registry.record_json import encode_record, parse_record
+from nncache.registry.tree_reading import read_tree
+from nncache.registry.tree_watch import TreeWatch
 from nncache.settings.commands import REAPER, REGISTRY, load_settings
 
-if TYPE_CHECKING:
-    from nncache.commands.registry_client import RegistryClient
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
 _with_surroundings = with_settings(REGISTRY.keys.values())
-_with_config = click.option(
-    "--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it."
-)
-_with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _with_path = click.argument("path")
 _with_top = click.argument("path", default="/")
-
-
-def _with_recursive(meaning: str) -> Callable[[_F], _F]:
-    return click.option("--recursive", "-r", is_flag=True, help=meaning)
+_with_recursive = click.option("--recursive", "-r", is_flag=True, help="All below it, too.")
 
 
 @click.group()
@@ -41,38 +48,56 @@ def registry() -> None:
 @_with_surroundings
 @registry.command("ls")
 @_with_top
-@_with_recursive("All below it, too.")
-@_with_json
-@_with_config
+@_with_recursive
+@with_json
 def list_(path: str, *, recursive: bool, as_json: bool, config: Path | None, **flags: object) -> None:
     """List the entries below PATH.
 
     One line for each: the number of entries below it, the bytes of its record, when it was made, its path.
     """
-    _client(config, flags).list(path, recursive=recursive, as_json=as_json)
+
+    async def work(registry: Registry) -> None:
+        top = paths.readable(path)
+        if recursive:
+            reading = await read_tree(registry, top)
+            found = [entry.status for entry in reading.entries] + list(reading.bare)
+            statuses = tuple(sorted(found, key=lambda status: paths.in_order(status.path)))
+        else:
+            names = await registry.list(top)
+            statuses = await registry.stat_all([paths.below(top, name) for name in names])
+        _print(registry_view.statuses(statuses, as_json=as_json))
+
+    _run(config, flags, work)
 
 
 @_with_surroundings
 @registry.command()
 @_with_path
 @click.option("--raw", is_flag=True, help="Print the record's bytes as they are.")
-@_with_config
 def resolve(path: str, *, raw: bool, config: Path | None, **flags: object) -> None:
     """Print the service record at PATH, as JSON."""
-    _client(config, flags).resolve(path, raw=raw)
+
+    async def work(registry: Registry) -> None:
+        data = encode_record(await registry.resolve(path))
+        click.echo(data if raw else json.dumps(json.loads(data), indent=2))
+
+    _run(config, flags, work)
 
 
 @_with_surroundings
 @registry.command()
 @_with_path
 @click.option("--parents", "-p", is_flag=True, help="The entries above it, too.")
-@_with_config
 def mknode(path: str, *, parents: bool, config: Path | None, **flags: object) -> None:
     """Make an entry without a record.
 
     It is no failure if it is there.
     """
-    _client(config, flags).mknode(path, parents=parents)
+
+    async def work(registry: Registry) -> None:
+        await registry.mknode(path, create_parents=parents)
+
+    _run(config, flags, work)
 
 
 @_with_surroundings
@@ -83,7 +108,6 @@ def mknode(path: str, *, parents: bool, config: Path | None, **flags: object) ->
 @click.option(
     "--version", type=click.IntRange(0), help="Replace the record only if it has this version (ls --json)."
 )
-@_with_config
 def bind(
     path: str, file: Path, *, overwrite: bool, version: int | None, config: Path | None, **flags: object
 ) -> None:
@@ -92,20 +116,36 @@ def bind(
     FILE is JSON of type JSONServiceRecord, as resolve prints it; - is standard input. The entry above PATH must be
     there.
     """
-    _client(config, flags).bind(path, file, overwrite=overwrite, version=version)
+    settings = load_settings(REGISTRY, config, given(flags))
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        record = parse_record(str(file), data)
+    except OSError as error:
+        raise ConfigurationError(f"{file}: {error.strerror}") from error
+    except (NoRecordError, InvalidRecordError) as error:
+        raise ConfigurationError(str(error)) from error
+
+    async def work(registry: Registry) -> None:
+        await registry.bind(path, record, overwrite=overwrite, version=version)
+
+    with_registry(settings, work)
 
 
 @_with_surroundings
 @registry.command("rm")
 @_with_path
-@_with_recursive("All below it, too.")
-@_with_config
+@_with_recursive
 def remove(path: str, *, recursive: bool, config: Path | None, **flags: object) -> None:
     """Remove the entry at PATH.
 
     It is no failure if it is not there.
     """
-    _client(config, flags).remove(path, recursive=recursive)
+
+    async def work(registry: Registry) -> None:
+        if not await registry.delete(path, recursive=recursive):
+            await see_root(registry)
+
+    _run(config, flags, work)
 
 
 @_with_surroundings
@@ -122,8 +162,7 @@ def remove(path: str, *, recursive: bool, config: Path | None, **flags: object) 
 @click.option(
     "--after", default="", metavar="PATH", help="Begin behind this path: that of the last one printed."
 )
-@_with_json
-@_with_config
+@with_json
 def find(
     query: str,
     path: str,
@@ -142,34 +181,63 @@ def find(
         wanted = EndpointQuery.parse(query)
     except ValueError as error:
         raise ConfigurationError(f"--endpoint-field {query}: {error}") from error
-    _client(config, flags).find(path, wanted, limit=limit, after=after, as_json=as_json)
+
+    async def work(registry: Registry) -> None:
+        reading = await read_tree(registry, path, wanted, after=after, limit=limit)
+        _print(registry_view.found(reading.entries, wanted, as_json=as_json))
+        complain(f"{broken.path}: not searched: {broken.why}" for broken in reading.unreadable)
+
+    _run(config, flags, work)
 
 
 @_with_surroundings
 @registry.command(short_help="Print what is below PATH and how it changes.")
 @_with_top
-@_with_json
-@_with_config
+@with_json
 def watch(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
     """Print what is below PATH and how it changes, until Ctrl-C (which is no failure).
 
     Lines begin with + for an entry that is there or has another record, - for one that is gone. A line that begins with
     -- says that everything has been printed, or that the connection was lost and changes may have gone by unseen.
     """
-    _client(config, flags).watch(path, as_json=as_json)
+
+    async def work(registry: Registry) -> None:
+        session: Any = registry.zookeeper
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, task.cancel)
+        await see_root(registry)
+        try:
+            async for change in TreeWatch(session, registry.root, path).changes():
+                click.echo(registry_view.change(change, as_json=as_json))
+        except asyncio.CancelledError:
+            return
+
+    _run(config, flags, work)
 
 
 @_with_surroundings
 @registry.command(short_help="Look for broken records, impossible names and wrong ACLs.")
 @_with_top
-@_with_json
-@_with_config
+@with_json
 def check(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
     """Look for broken records, names that are none, and wrong ACLs below PATH.
 
     Ends with 1 if there are any. ACLs are looked at with --registry-secure alone.
     """
-    _client(config, flags).check(path, as_json=as_json)
+    faults: dict[str, tuple[str, ...]] = {}
+
+    async def work(registry: Registry) -> None:
+        faults.update(await audit_tree(registry, path))
+
+    try:
+        _run(config, flags, work)
+    except RegistryCommandError as error:
+        raise RegistryNotReadError(str(error)) from error
+    _print([json.dumps(faults)] if as_json else registry_view.faults(faults))
+    if faults:
+        sys.exit(1)
 
 
 @_with_surroundings
@@ -183,14 +251,25 @@ def check(path: str, *, as_json: bool, config: Path | None, **flags: object) -> 
 )
 @_with_top
 @click.option("--yes", is_flag=True, help="Delete them; else it is only printed what would be deleted.")
-@_with_config
 def purge(yarn_id: str, policy: str, path: str, *, yes: bool, config: Path | None, **flags: object) -> None:
     """Delete the records below PATH that go with an application, an attempt or a container that has ended.
 
     Without --yes it only prints what it would delete. An entry stays, and is named, where something below it cannot be
     read or belongs to something else. YARN does this by itself where it runs its registry.
     """
-    _client(config, flags).purge(path, yarn_id, policy, delete=yes)
+
+    async def work(registry: Registry) -> None:
+        reading = await read_tree(registry, path)
+        unreadable = [broken.path for broken in reading.unreadable]
+        plan = plan_purge(reading.records, unreadable, yarn_id, policy)
+        versions = {entry.path: entry.status.version for entry in reading.entries}
+        for doomed in plan.delete:
+            if yes:
+                await registry.delete(doomed, version=versions.get(doomed))
+            click.echo(f"{'deleted' if yes else 'would delete'} {doomed}")
+        complain(f"{kept.path}: kept: {kept.why}" for kept in plan.kept)
+
+    _run(config, flags, work)
 
 
 @with_settings(REAPER.keys.values())
@@ -204,8 +283,7 @@ def purge(yarn_id: str, policy: str, path: str, *, yes: bool, config: Path | Non
     metavar="SECONDS",
     help="With --yes: look again and again, until SIGTERM or SIGINT.",
 )
-@_with_json
-@_with_config
+@with_json
 def reaper(
     path: str, *, yes: bool, every_s: float | None, as_json: bool, config: Path | None, **flags: object
 ) -> None:
@@ -218,13 +296,13 @@ def reaper(
     if every_s is not None and not yes:
         raise click.UsageError("--every needs --yes: a dry run is printed once")
     settings = load_settings(REAPER, config, given(flags))
-    from nncache.commands.registry_reaper import Reaper  # noqa: PLC0415 - --help and a wrong setting load no client
-
     Reaper(settings, path, as_json=as_json).run(delete=yes, every_s=every_s)
 
 
-def _client(config: Path | None, flags: dict[str, object]) -> "RegistryClient":
-    settings = load_settings(REGISTRY, config, given(flags))
-    from nncache.commands.registry_client import RegistryClient  # noqa: PLC0415 - --help and a wrong setting load no client
+def _run(config: Path | None, flags: dict[str, object], work: Work) -> None:
+    with_registry(load_settings(REGISTRY, config, given(flags)), work)
 
-    return RegistryClient(settings)
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)

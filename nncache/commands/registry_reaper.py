@@ -13,12 +13,10 @@ from yarl import URL
 from nncache.clock import boottime
 from nncache.commands import registry_view
 from nncache.commands.registry_client import in_registry, with_registry
-from nncache.coordination.session import Session
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.hadoop.kerberos.web_login import WebLogin
-from nncache.logs import LogSettings, set_up_logs
 from nncache.net.setting_error import SettingError
 from nncache.net.tls_client import client_context
 from nncache.registry.errors import RegistryError
@@ -38,7 +36,6 @@ class Reaper:
         Raises:
             ConfigurationError: the authorities or the login cannot be used.
         """
-        set_up_logs(LogSettings(log_level="error"))  # the lines say what is wrong
         self._settings = settings
         self._top = top
         self._as_json = as_json
@@ -58,7 +55,7 @@ class Reaper:
             ConfigurationError: the login cannot be made.
         """
 
-        async def once(registry: Registry, _: Session) -> None:
+        async def once(registry: Registry) -> None:
             async with self._managers() as managers:
                 await self._look(registry, managers, delete=delete)
 
@@ -66,7 +63,7 @@ class Reaper:
             with_registry(self._settings, once)
             return
 
-        async def again(registry: Registry, _: Session) -> None:
+        async def again(registry: Registry) -> None:
             async with self._managers() as managers:
                 while True:
                     try:

@@ -27,11 +27,6 @@ def statuses(listed: Sequence[EntryStatus], *, as_json: bool) -> Iterator[str]:
         yield f"{status.children:>{children}}  {status.size_bytes:>{size}}  {made}  {one_line(status.path)}"
 
 
-def indented(data: bytes) -> str:
-    """Return a record's bytes for people to read."""
-    return json.dumps(json.loads(data), indent=2)
-
-
 def found(entries: Iterable[RegistryEntry], query: EndpointQuery, *, as_json: bool) -> Iterator[str]:
     """Yield a line for each record: its path, and the addresses of the endpoints that match."""
     if as_json:

@@ -23,7 +23,7 @@ ROWS: Final = 10
 
 
 @with_settings(TOP.keys.values())
-@click.command(short_help="Show a running proxy's hottest paths and callers.")
+@click.command()
 @click.option(
     "--once", is_flag=True, help="Print one table and end; so it is, too, when the output is no terminal."
 )
@@ -31,7 +31,6 @@ ROWS: Final = 10
 @click.option(
     "-n", "rows", type=click.IntRange(1, 20), default=ROWS, show_default=True, help="Rows of each kind."
 )
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def top(*, rows: int, once: bool, as_json: bool, config: Path | None, **flags: object) -> None:
     """Show what a running proxy answers: hottest paths, callers, addresses, and why the NameNode was asked."""
     port, console = admin_port(TOP, config, flags), Console()

@@ -1,15 +1,42 @@
-"""`nncache watch FILTER`: follow the events of a filter."""
+"""`nncache watch FILTER`: follow the events of a filter until a signal."""
 
+import asyncio
+import signal
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NoReturn, assert_never
 
 import click
+import uvloop
 
+from nncache.commands.event_lines import (
+    Away,
+    Happened,
+    JsonLines,
+    Missing,
+    TextLines,
+    WatchItem,
+)
 from nncache.commands.options import given, with_settings
+from nncache.errors import WatchError
+from nncache.invalidation.errors import (
+    ChannelOutageError,
+    ChannelUnavailableError,
+    MissingEventsError,
+    NotPermittedError,
+    PublisherAwayError,
+    UnknownFilterError,
+)
+from nncache.invalidation.subscriber.events import FilterModified, Position, ReceivedEvents, SubscriptionItem
+from nncache.invalidation.subscriber.subscription import Subscription
+from nncache.logs import LogSettings, set_up_logs
 from nncache.settings.commands import WATCH, load_settings
+from nncache.subscribing import EventsPosition, subscribed
 
 
 @with_settings(WATCH.keys.values())
-@click.command(short_help="Print what happens to the paths of FILTER.")
+@click.command()
 @click.argument("filter_name", metavar="FILTER")
 @click.option(
     "--from",
@@ -19,7 +46,6 @@ from nncache.settings.commands import WATCH, load_settings
     help="Begin behind this transaction.  [default: behind the last one published]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def watch(
     filter_name: str, from_txid: int | None, *, as_json: bool, config: Path | None, **flags: object
 ) -> None:
@@ -30,7 +56,85 @@ def watch(
     goes on by itself. After an interruption go on with --from and the last transaction seen.
     """
     settings = load_settings(WATCH, config, given(flags))
-    from nncache.commands.event_lines import JsonLines, TextLines  # noqa: PLC0415 - a wrong setting loads no client
-    from nncache.commands.watch_wiring import run_watch  # noqa: PLC0415 - as above
+    lines = (JsonLines if as_json else TextLines)(filter_name)
+    set_up_logs(LogSettings(log_level="error"))  # the lines say what is away
 
-    run_watch(settings, filter_name, from_txid, (JsonLines if as_json else TextLines)(filter_name))
+    def tell(item: WatchItem) -> None:
+        click.echo(lines.line(item, datetime.now(UTC)))  # which flushes: a program may read it
+
+    async def follow() -> None:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, task.cancel)
+        resume = None if from_txid is None else EventsPosition(from_txid)
+        try:
+            async with subscribed(settings, filter_name, resume) as subscription:
+                await Telling(subscription, tell).run()
+        except asyncio.CancelledError:
+            return
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(follow())
+
+
+class Telling:
+    """What `nncache watch` prints: events, gaps, and an outage once, until something else was printed."""
+
+    def __init__(self, subscription: Subscription, tell: Callable[[WatchItem], None]) -> None:
+        self._subscription = subscription
+        self._tell = tell
+        self._has_begun = False
+        self._begun_after = -1  # what was printed last
+        self._outage = ""  # what was printed last
+
+    async def run(self) -> NoReturn:
+        """Follow until cancelled.
+
+        Raises:
+            WatchError: there is nothing to follow; says what to do.
+        """
+        while True:
+            try:
+                self._take(await anext(self._subscription))
+            except PublisherAwayError as exc:
+                self._say_away(str(exc))
+            except ChannelOutageError as exc:
+                if not self._has_begun:
+                    raise WatchError(f"{exc}: is --zookeeper right?") from exc
+                self._say_away(str(exc))
+            except MissingEventsError as exc:
+                self._tell(Missing(str(exc), exc.first_txid, exc.last_txid))
+                self._outage, self._begun_after = "", -1
+            except (UnknownFilterError, NotPermittedError) as exc:
+                raise WatchError(str(exc)) from exc
+            except ChannelUnavailableError as exc:
+                if not self._has_begun:
+                    raise WatchError(
+                        f"{exc}: is a publisher running, and are --nameservice and --zookeeper-root the same as its?"
+                    ) from exc
+                self._say_away(str(exc))
+
+    def _take(self, item: SubscriptionItem) -> None:
+        match item:
+            case Position(txid):
+                self._has_begun = True
+                if txid != self._begun_after or self._outage:
+                    self._tell(item)
+                self._begun_after, self._outage = txid, ""
+            case FilterModified():
+                self._outage = ""
+                self._tell(item)
+            case ReceivedEvents(batches):
+                self._outage = ""
+                for batch in batches:
+                    for event in batch.events:
+                        self._tell(Happened(batch.txid, event))
+                        self._begun_after = -1
+            case _:
+                assert_never(item)
+
+    def _say_away(self, reason: str) -> None:
+        if reason != self._outage:
+            self._outage = reason
+            self._tell(Away(reason))

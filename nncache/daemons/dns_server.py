@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, Self, cast
 
 from cachetools import LRUCache
 
+from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 from nncache.net.shares import Shares, holder_of
 from nncache.net.token_bucket import TokenBucket
@@ -121,15 +122,15 @@ class DnsServer:
         """Listen.
 
         Raises:
-            OSError: the address is taken, or not ours.
+            StartError: the address is taken, or not ours.
         """
         for left in reversed(range(PORTS_TRIED)):
             try:
                 await self._listen()
-            except OSError:
+            except OSError as error:
                 self._close()
                 if self._endpoint.port or not left:
-                    raise
+                    raise StartError(f"dns_listen: {self._endpoint}: {error.strerror or error}") from error
             else:
                 break
         return self

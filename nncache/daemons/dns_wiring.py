@@ -29,7 +29,7 @@ from nncache.daemons.state_change import StateChange
 from nncache.daemons.state_log import log_changes
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
-from nncache.errors import ConfigurationError, StartError
+from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
@@ -235,31 +235,12 @@ class DnsSystem:
         Raises:
             StartError: an address cannot be listened on.
         """
-        try:
-            await self._admin.__aenter__()
-        except OSError as error:
-            raise StartError(f"admin: {self._settings.dns.admin_at}: {error.strerror or error}") from error
-        try:
-            await self._serve(stop)
-        finally:
-            await self._admin.__aexit__(None, None, None)
-
-    async def _serve(self, stop: asyncio.Event) -> None:
-        try:
-            await self._server.__aenter__()
-        except OSError as error:
-            raise StartError(
-                f"dns_listen: {self._settings.dns.listen_at}: {error.strerror or error}"
-            ) from error
-        try:
-            async with self._session, background(self._works()):
-                self._say_where()
-                calm_collector()
-                self._manager.ready()
-                await stop.wait()
-                self._manager.stopping()
-        finally:
-            await self._server.__aexit__(None, None, None)
+        async with self._admin, self._server, self._session, background(self._works()):
+            self._say_where()
+            calm_collector()
+            self._manager.ready()
+            await stop.wait()
+            self._manager.stopping()
 
     def take(self, settings: SettingsOfDns, changed: AbstractSet[str]) -> None:
         """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloader`)."""

@@ -207,13 +207,7 @@ def event_streams_of(
 ) -> EventsEndpoint:
     """Return it; where there is no ZooKeeper it answers 501.
 
-    Args:
-        settings: all of the proxy's.
-        traffic: counts requests.
-        clock: seconds of CLOCK_BOOTTIME.
-        login: at ZooKeeper, if that wants one.
-        terminator: authenticates clients; None: the NameNodes do.
-        is_secured: whether the cluster has Kerberos.
+    `terminator` authenticates clients; None: the NameNodes do. `is_secured`: the cluster has Kerberos.
     """
     limit = settings.proxy.max_event_streams
     source, why_none = None, _TURNED_OFF

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
-from nncache.admin.proxy_pages import NoNamespaceError, PurgeError, SampleError
+from nncache.admin.proxy_pages import NoNamespaceError, RefusedQueryError
 from nncache.daemons.federated_status import (
     FederatedReadiness,
     federated_status,
@@ -18,6 +18,8 @@ from nncache.daemons.proxy_status import Json, StatusSnapshot
 from nncache.daemons.purging import Purged
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.traffic import Traffic
+
+T = TypeVar("T")
 
 
 class FederatedPages:
@@ -77,17 +79,9 @@ class FederatedPages:
         """Return paths that some cache holds, of each namespace as many as of the others.
 
         Raises:
-            SampleError: no filter of this name or glob is in force in any.
+            RefusedQueryError: no filter of this name or glob is in force in any.
         """
-        found, errors = list[Sequence[str]](), list[SampleError]()
-        for stack in self._stacks.values():
-            try:
-                found.append(stack.sample(limit, filter_))
-            except SampleError as error:
-                errors.append(error)
-        if not found:
-            raise errors[0]
-        return _by_turns(found, limit)
+        return _by_turns(self._where_possible(lambda stack: stack.sample(limit, filter_)), limit)
 
     def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[Purged, ...]:
         """Forget a canonical path, or everything at and below it, in each namespace that has a part of it."""
@@ -98,24 +92,29 @@ class FederatedPages:
             if name is not None
         ]
         if not purged:
-            raise PurgeError(f"{path}: no namespace is mounted there")
+            raise RefusedQueryError(f"{path}: no namespace is mounted there")
         return tuple(each for part in purged for each in part)
 
     def filter(self, name: str, *, peer: str) -> tuple[Purged, ...]:
         """Forget all that a filter may match, in each namespace that has one of this name or glob.
 
         Raises:
-            PurgeError: it is in force in none.
+            RefusedQueryError: it is in force in none.
         """
-        purged, errors = list[Purged](), list[PurgeError]()
+        purged = self._where_possible(lambda stack: stack.purger.filter(name, peer=peer))
+        return tuple(each for part in purged for each in part)
+
+    def _where_possible(self, ask: Callable[[NamespaceStack], T]) -> list[T]:
+        """Return the answers of the namespaces that have one; at least one has, or the first error is raised."""
+        found, errors = list[T](), list[RefusedQueryError]()
         for stack in self._stacks.values():
             try:
-                purged += stack.purger.filter(name, peer=peer)
-            except PurgeError as error:
+                found.append(ask(stack))
+            except RefusedQueryError as error:
                 errors.append(error)
-        if len(errors) == len(self._stacks):
+        if not found:
             raise errors[0]
-        return tuple(purged)
+        return found
 
     def _refused(self) -> int:
         return self._traffic.stats().total

@@ -5,8 +5,8 @@ Pure: the wiring looks every so often and hands in what it saw. What comes and g
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, Generic, Protocol, Self, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Generic, TypeVar
 
 SAMPLE_EVERY_S: Final = 5.0
 SAMPLES: Final = 121
@@ -20,14 +20,8 @@ _JUST_S: Final = 0.5
 """Looks come a little early or late."""
 
 
-class Figures(Protocol):
-    """Figures since the start; each only grows."""
-
-    def since(self, earlier: Self) -> Self:
-        """Return by how much each has grown since then."""
-
-
-F = TypeVar("F", bound=Figures)
+F = TypeVar("F")
+"""A dataclass of figures since the start: each only grows, or is a mapping of such."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +43,6 @@ class Totals:
     refused: int = 0
     own_calls: int = 0
     forwarded: Mapping[str, int] = field(default_factory=dict)
-
-    def since(self, earlier: Self) -> Self:
-        """Return by how much each has grown since then; a reason for which nothing was forwarded is left out."""
-        return type(self)(
-            requests=self.requests - earlier.requests,
-            from_memory=self.from_memory - earlier.from_memory,
-            failed=self.failed - earlier.failed,
-            refused=self.refused - earlier.refused,
-            own_calls=self.own_calls - earlier.own_calls,
-            forwarded={
-                reason: grown
-                for reason, count in self.forwarded.items()
-                if (grown := count - earlier.forwarded.get(reason, 0))
-            },
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +95,28 @@ class History(Generic[F]):
             if now - each[0] < MINUTE_S - _JUST_S:
                 break
             at, before = each
-        return Span(now - at, totals.since(before))
+        return Span(now - at, _grown(totals, before))
 
     def spans(self) -> Iterator[tuple[float, Span[F]]]:
         """Yield when each span between two samples ended, and what happened in it, the oldest first."""
         before: tuple[float, F] | None = None
         for at, totals in self._samples:
             if before is not None:
-                yield at, Span(at - before[0], totals.since(before[1]))
+                yield at, Span(at - before[0], _grown(totals, before[1]))
             before = at, totals
+
+
+def _grown(now: F, before: F) -> F:
+    """Return by how much each figure has grown since then; of a mapping what has not grown is left out."""
+    grown = dict[str, Any]()
+    for each in fields(now):  # type: ignore[arg-type] # a TypeVar can't say that it is a dataclass
+        figure, earlier = getattr(now, each.name), getattr(before, each.name)
+        if isinstance(figure, Mapping):
+            counts = {key: count - earlier.get(key, 0) for key, count in figure.items()}
+            grown[each.name] = {key: count for key, count in counts.items() if count}
+        else:
+            grown[each.name] = figure - earlier
+    return type(now)(**grown)
 
 
 def _kind(state: str) -> str:

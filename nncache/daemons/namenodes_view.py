@@ -1,6 +1,6 @@
 """The NameNodes as operators see them."""
 
-from nncache.hadoop.election_view import HaState, NameNode
+from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.pool import NameNodePool
 
@@ -8,7 +8,8 @@ from nncache.hadoop.pool import NameNodePool
 def namenodes_view(pool: NameNodePool) -> tuple[dict[str, object], ...]:
     """Return the addresses, namespaces and state of each, as JSON."""
     return tuple(
-        about_namenode(each, pool.namespace_check(each)) | {"state": state_word(pool.state_of(each))}
+        about_namenode(each, pool.namespace_check(each))
+        | {"state": "unreachable" if (state := pool.state_of(each)) is None else state.name.lower()}
         for each in pool.namenodes
     )
 
@@ -22,8 +23,3 @@ def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, objec
         "namespace_over_http": None if over_http is None else str(over_http),
         "namespace_over_rpc": None if over_rpc is None else str(over_rpc),
     }
-
-
-def state_word(state: HaState | None) -> str:
-    """Return what a NameNode is, in one word."""
-    return "unreachable" if state is None else state.name.lower()

@@ -5,7 +5,8 @@ and callbacks that they begin inherit.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar
 
@@ -15,33 +16,28 @@ T = TypeVar("T")
 Asked = TypeVar("Asked")
 
 
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Name lines by this namespace for as long as the block lasts."""
+    token = _NAMESPACE.set(name)
+    try:
+        yield
+    finally:
+        _NAMESPACE.reset(token)
+
+
 async def run_named(name: str, work: Callable[[], Awaitable[T]]) -> T:
     """Do some work for the namespace of this name; returns its result."""
-    token = _NAMESPACE.set(name)
-    try:
+    with naming(name):
         return await work()
-    finally:
-        _NAMESPACE.reset(token)
-
-
-def do_named(name: str, act: Callable[[], None]) -> None:
-    """Do something at once for the namespace of this name."""
-    token = _NAMESPACE.set(name)
-    try:
-        act()
-    finally:
-        _NAMESPACE.reset(token)
 
 
 def named(name: str, handle: Callable[[Asked], Awaitable[T]]) -> Callable[[Asked], Awaitable[T]]:
     """Return what does the same for the namespace of this name."""
 
     async def handle_named(asked: Asked) -> T:
-        token = _NAMESPACE.set(name)
-        try:
+        with naming(name):
             return await handle(asked)
-        finally:
-            _NAMESPACE.reset(token)
 
     return handle_named
 

@@ -94,14 +94,7 @@ class NamespaceStack:
         security: Security = NO_SECURITY,
         observers: tuple[Observer, ...] = (),
     ) -> None:
-        """Build it.
-
-        Args:
-            settings: all of them.
-            clock: seconds of CLOCK_BOOTTIME.
-            security: its identity, and how it authenticates others.
-            observers: of its requests.
-        """
+        """Build it; `clock` is that of CLOCK_BOOTTIME, `observers` see its requests."""
         self.settings = settings
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock, security.identity, security.web)

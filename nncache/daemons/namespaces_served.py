@@ -7,9 +7,9 @@ them (`nncache.proxy.federated`).
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from nncache.admin.proxy_pages import Purges, ReadinessOfProxy
+from nncache.admin.proxy_pages import Purges
 from nncache.daemons.federated_pages import FederatedPages
 from nncache.daemons.namespace_log import named, run_named
 from nncache.daemons.namespace_stack import NamespaceStack, Security
@@ -31,50 +31,18 @@ First: TypeAlias = Callable[[Traffic, Handler], Handler]
 """Puts what answers some requests, and counts them, before what answers all others."""
 
 
-class Served(Protocol):
-    """One namespace, or several.
+class OneNamespace:
+    """A namespace alone.
 
     Attributes:
-        stacks: by name; of one alone its name is "".
+        stacks: by name; that of one alone is "".
         server: of the clients.
+        purges: what has caches forget.
+        background: the work beside the requests. None of it is needed to forward a call.
+        explain: says what is known of a canonical path.
+        sample: returns paths that the cache holds; may raise RefusedQueryError.
+        readiness: says whether it can serve, and whether from memory.
     """
-
-    @property
-    def stacks(self) -> Mapping[str, NamespaceStack]:
-        """Each namespace."""
-
-    @property
-    def server(self) -> Server:
-        """Of the clients."""
-
-    @property
-    def purges(self) -> Purges:
-        """What has caches forget."""
-
-    @property
-    def background(self) -> Sequence[Work]:
-        """The work beside the requests. None of it is needed to forward a call."""
-
-    def readiness(self, *, is_listening: bool, is_stopping: bool) -> ReadinessOfProxy:
-        """Say whether it can serve, and whether from memory."""
-
-    def explain(self, path: str) -> Mapping[str, object]:
-        """Say what is known of a canonical path."""
-
-    def sample(self, limit: int, filter_: str | None) -> Sequence[str]:
-        """Return paths that the cache holds; may raise SampleError."""
-
-    def status(
-        self, *, is_listening: bool, is_stopping: bool, loop: LoopStats, hottest: HottestStats
-    ) -> Mapping[str, object]:
-        """Return the document of the status page."""
-
-    def collector(self, of_process: Callable[[], Figures]) -> "StatsCollector | FederatedCollector":
-        """Return what makes metrics of its figures, and of those of the whole proxy."""
-
-
-class OneNamespace:
-    """A namespace alone; see `Served`."""
 
     def __init__(
         self,
@@ -108,7 +76,7 @@ class OneNamespace:
 
 
 class SeveralNamespaces:
-    """Several behind one server of clients; see `Served`."""
+    """Several behind one server of clients; with the attributes of `OneNamespace`."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
 from nncache.daemons.clients_authentication import clients_authentication_of
 from nncache.daemons.daemon import Signals, run_until_signal
-from nncache.daemons.namespace_log import do_named, name_lines
+from nncache.daemons.namespace_log import name_lines, naming
 from nncache.daemons.namespace_stack import Security
 from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.daemons.reloader import OF_PROXY, Reloader
@@ -68,7 +68,8 @@ def run_proxy(
         def reload() -> None:
             logs.reopen()
             for name, reloader in reloaders.items():
-                do_named(name, reloader.reload)
+                with naming(name):
+                    reloader.reload()
 
         signals.on_reload = reload
         await system.serve(signals.stop)

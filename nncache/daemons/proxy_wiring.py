@@ -13,13 +13,13 @@ from contextlib import AsyncExitStack
 from importlib.metadata import version
 
 from nncache.admin.access import Access
-from nncache.admin.proxy_pages import ProxySources, ReadinessOfProxy, proxy_pages, purge_action
-from nncache.admin.server import AdminServer, Page, ready_page
+from nncache.admin.proxy_pages import proxy_pages, purge_action
+from nncache.admin.server import AdminServer, Page, Readiness, ready_page
 from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.daemons.housekeeping import calm_collector, forget_targets, tend_collector
 from nncache.daemons.namespace_stack import NO_SECURITY, Security
-from nncache.daemons.namespaces_served import OneNamespace, Served, SeveralNamespaces
+from nncache.daemons.namespaces_served import OneNamespace, SeveralNamespaces
 from nncache.daemons.proxy_status import HOTTEST_SHOWN
 from nncache.daemons.registered import ServedRegistry, proxy_daemon
 from nncache.daemons.registration import NO_REGISTRATION, Registration
@@ -68,7 +68,7 @@ class ProxySystem:
             access: what the settings say of the operators' pages, if that was read already.
             manager: notified when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
-            security: its identity, and how it authenticates others; of several namespaces by their names.
+            security: of several namespaces by their names.
 
         Raises:
             SettingError: one of those logs cannot be opened.
@@ -82,7 +82,7 @@ class ProxySystem:
         self._watchdog = Watchdog()
         self._hottest = Hottest(clock)
         observers = (*self._logs.observers, self._hottest)
-        self._served: Served
+        self._served: OneNamespace | SeveralNamespaces
         names = ("",) if federation is None else tuple(federation.settings)
         by_name = dict.fromkeys(names, security) if isinstance(security, Security) else security
         of_proxy = by_name[names[0]]  # what all agree on
@@ -103,7 +103,7 @@ class ProxySystem:
             self._served = SeveralNamespaces(federation, clock, by_name, observers, first)
         self.stacks = self._served.stacks
         self._server = self._served.server
-        sources = ProxySources(
+        pages = proxy_pages(
             readiness=self._readiness,
             metrics=MetricsPage("proxy", self._served.collector(self._figures)).render,
             explain=self._served.explain,
@@ -112,7 +112,7 @@ class ProxySystem:
         )
         self._admin = AdminServer(
             settings.proxy.admin_at,
-            (*proxy_pages(sources), *self._pages_of_each(), purge_action(self._served.purges)),
+            (*pages, *self._pages_of_each(), purge_action(self._served.purges)),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
             status_page=StatusPage("proxy.html"),
@@ -161,9 +161,9 @@ class ProxySystem:
             return StartError(str(error))
         try:
             await self._admin.__aenter__()
-        except OSError as error:
+        except StartError as error:
             await self._server.stop()
-            return StartError(f"admin: {self._settings.proxy.admin_at}: {error.strerror or error}")
+            return error
         return None
 
     async def _work_until(self, stop: asyncio.Event) -> None:
@@ -256,7 +256,7 @@ class ProxySystem:
             "tls": self._server.tls_stats(),
         }
 
-    def _readiness(self) -> ReadinessOfProxy:
+    def _readiness(self) -> Readiness:
         return self._served.readiness(is_listening=self._is_listening, is_stopping=self._is_stopping)
 
     def _status(self) -> Mapping[str, object]:

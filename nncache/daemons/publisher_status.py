@@ -7,7 +7,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final
 
 from nncache.daemons.history import History, Span
 from nncache.daemons.publisher_state import PublisherState
@@ -39,15 +39,6 @@ class PublisherTotals:
     events: int = 0
     polls: int = 0
     cost_s: float = 0.0
-
-    def since(self, earlier: Self) -> Self:
-        """Return by how much each has grown since then."""
-        return type(self)(
-            writes=self.writes - earlier.writes,
-            events=self.events - earlier.events,
-            polls=self.polls - earlier.polls,
-            cost_s=self.cost_s - earlier.cost_s,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

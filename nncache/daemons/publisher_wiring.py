@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from nncache.admin.access import Access
-from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
+from nncache.admin.publisher_pages import PublisherReadiness, publisher_pages
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
@@ -38,7 +38,7 @@ from nncache.daemons.start_lines import who
 from nncache.daemons.state_log import log_changes
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
-from nncache.errors import ConfigurationError, StartError
+from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
@@ -147,15 +147,14 @@ class PublisherSystem:
                 login,
                 lambda: publisher_daemon(self._settings, self._admin.url),
             )
-        sources = PublisherSources(
-            readiness=self._readiness,
-            metrics=MetricsPage("publisher", self.figures).render,
-            filters=self._filters,
-            status=self._status,
-        )
         self._admin = AdminServer(
             settings.publisher.admin_at,
-            publisher_pages(sources),
+            publisher_pages(
+                readiness=self._readiness,
+                metrics=MetricsPage("publisher", self.figures).render,
+                filters=self._filters,
+                status=self._status,
+            ),
             lambda: self._readiness().state,
             title="nncache publisher",
             access=access or access_of(settings.admin, settings.publisher.admin_at.host),
@@ -168,28 +167,20 @@ class PublisherSystem:
         Raises:
             StartError: the address of the pages cannot be listened on.
         """
-        try:
-            await self._admin.__aenter__()
-        except OSError as error:
-            address = self._settings.publisher.admin_at
-            raise StartError(f"admin: {address}: {error.strerror or error}") from error
-        try:
-            async with self._hdfs:
-                publisher = self._publisher = self._made(self._admin.address)
-                try:
-                    async with background(self._works(publisher)):
-                        self._say_where()
-                        calm_collector()
-                        self._manager.ready()
-                        await stop.wait()
-                        self._manager.stopping()
-                        if self._registration is not None:
-                            await self._registration.withdraw()
-                finally:
-                    await publisher.shut_down()
-                    await self._pool.close()
-        finally:
-            await self._admin.__aexit__(None, None, None)
+        async with self._admin, self._hdfs:
+            publisher = self._publisher = self._made(self._admin.address)
+            try:
+                async with background(self._works(publisher)):
+                    self._say_where()
+                    calm_collector()
+                    self._manager.ready()
+                    await stop.wait()
+                    self._manager.stopping()
+                    if self._registration is not None:
+                        await self._registration.withdraw()
+            finally:
+                await publisher.shut_down()
+                await self._pool.close()
 
     def _made(self, admin: ListenAddress) -> Publisher:
         settings = self._settings

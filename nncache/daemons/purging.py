@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.admin.proxy_pages import PurgeError, SampleError
+from nncache.admin.proxy_pages import RefusedQueryError
 from nncache.cache import MetadataCache
 from nncache.cache.purging import Purge, purge_of_path, purges_of_glob
 from nncache.cache.sampling import sample
@@ -19,10 +19,6 @@ _NAMED: Final = 10
 """In the line that says which there are."""
 
 
-class UnknownFilterError(Exception):
-    """No such filter is in force; `str()` says which are."""
-
-
 def globs_named(name: str, globs: Mapping[str, str], names: Mapping[str, str]) -> frozenset[str]:
     """Return the globs of the filters of this name, or of this glob; not empty.
 
@@ -32,13 +28,13 @@ def globs_named(name: str, globs: Mapping[str, str], names: Mapping[str, str]) -
         names: of these, by id; those that have one.
 
     Raises:
-        UnknownFilterError: no filter has this name.
+        RefusedQueryError: no filter has this name; says which are in force.
     """
     chosen = frozenset(glob for id_, glob in globs.items() if name in {glob, names.get(id_)})
     if not chosen:
         known = sorted({names.get(id_, glob) for id_, glob in globs.items()})
         some = some_names(known, shown=_NAMED)
-        raise UnknownFilterError(f"no filter {name!r} is in force; in force: {some or 'none'}")
+        raise RefusedQueryError(f"no filter {name!r} is in force; in force: {some or 'none'}")
     return chosen
 
 
@@ -60,13 +56,7 @@ class Purger:
     def __init__(
         self, cache: MetadataCache, clock: Callable[[], float], filter_names: Callable[[], Mapping[str, str]]
     ) -> None:
-        """Begin.
-
-        Args:
-            cache: forgets.
-            clock: local time in seconds.
-            filter_names: of the filters in force, by id; those that have one.
-        """
+        """Begin; `filter_names` returns the names of the filters in force, by id, of those that have one."""
         self._cache = cache
         self._clock = clock
         self._filter_names = filter_names
@@ -79,12 +69,9 @@ class Purger:
         """Forget all that a filter may match, which is given by its name or its glob.
 
         Raises:
-            PurgeError: it is not in force.
+            RefusedQueryError: it is not in force.
         """
-        try:
-            chosen = globs_named(name, self._cache.glob_of, self._filter_names())
-        except UnknownFilterError as error:
-            raise PurgeError(str(error)) from error
+        chosen = globs_named(name, self._cache.glob_of, self._filter_names())
         purges = tuple(purge for glob in sorted(chosen) for purge in purges_of_glob(glob))
         return self._purge(purges, f"of filter {name}", peer)
 
@@ -125,15 +112,12 @@ class HeldPaths:
         """Return paths, at most `limit`, chosen by chance among all, or those that a filter matches.
 
         Raises:
-            SampleError: no filter of this name or glob is in force.
+            RefusedQueryError: no filter of this name or glob is in force.
         """
         if filter_ is None:
             is_wanted: Callable[[str], bool] = _any
         else:
-            try:
-                globs = globs_named(filter_, self._cache.glob_of, self._filter_names())
-            except UnknownFilterError as error:
-                raise SampleError(str(error)) from error
+            globs = globs_named(filter_, self._cache.glob_of, self._filter_names())
             is_wanted = GlobSet({glob: glob for glob in globs}).matches
         return sample(self._cache.store, limit=limit, is_wanted=is_wanted, chance=self._chance)
 

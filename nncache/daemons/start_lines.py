@@ -1,10 +1,9 @@
 """What a proxy logs when it begins to serve."""
 
 import logging
-from functools import partial
 from importlib.metadata import version
 
-from nncache.daemons.namespace_log import do_named
+from nncache.daemons.namespace_log import naming
 from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.invalidation.settings import ZOOKEEPER
@@ -61,7 +60,8 @@ def say_where_all(federation: Federation, port: int, admin: str) -> None:
             ", ".join(own.namenodes.namenode_http),
             own.channel_name,
         )
-        do_named(name, partial(_say_changes, own))
+        with naming(name):
+            _say_changes(own)
     if federation.mounts.fallback is None:
         _log.warning(
             "no namespace is mounted at /: what lies there, and calls without a path, are answered with an error; "

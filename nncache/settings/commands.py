@@ -1,6 +1,6 @@
 """The settings of each command: one form each, one flat TOML file for all."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -39,54 +39,67 @@ from nncache.settings.hadoop_conf import from_hadoop, registry_from_hadoop, view
 from nncache.settings.keys import keys_of
 from nncache.settings.namespaces import NamespaceSettings
 
-THE_CLUSTER = {"heading": "Hadoop configuration"}
-THE_NAMESPACE = {"heading": "Namespace"}
-THE_NAMENODES = {"heading": "NameNodes"}
-THE_TLS = {"heading": "TLS to the NameNodes"}
-THE_IDENTITY = {"heading": "Kerberos identity"}
-THE_EDITS = {"heading": "Polling of the edits"}
-THE_OPERATORS = {"heading": "Access to the admin port"}
-THE_LOG = {"heading": "Log"}
-THE_REQUESTS = {"heading": "Access log and audit log"}
-THE_FILTERS = {"heading": "Filters"}
-THE_ZOOKEEPER = {"heading": "ZooKeeper"}
-THE_REGISTRY = {"heading": "Service registry"}
+_HEADINGS: Final[Mapping[Callable[[], object], str]] = {
+    AdminSettings: "Access to the admin port",
+    CacheSettings: "Cache",
+    ChannelSettings: "Invalidation channel",
+    DnsSettings: "DNS zone",
+    ExplainSettings: "Admin port of the proxy",
+    FilterSettings: "Filters",
+    HadoopConfSettings: "Hadoop configuration",
+    KerberosSettings: "Kerberos identity",
+    LimitSettings: "Limits",
+    LogSettings: "Log",
+    NameNodeSettings: "NameNodes",
+    NameNodeTlsSettings: "TLS to the NameNodes",
+    NameserviceSettings: "Nameservice",
+    NamespaceSettings: "Namespace",
+    PollingSettings: "Polling of the edits",
+    ProxySettings: "Listeners",
+    PublisherSettings: "Publishing",
+    ReaperSettings: "YARN's ResourceManagers",
+    RegistrationSettings: "Registration by name",
+    RegistrySettings: "Service registry",
+    RequestLogSettings: "Access log and audit log",
+    TerminationSettings: "Authentication of clients by the proxy",
+    UpdateSettings: "Update rate",
+    UserSettings: "User",
+    WebHdfsSettings: "NameNodes and user",
+    ZooKeeperSettings: "ZooKeeper",
+}
+"""What docs/settings.md calls each component."""
+
+
+def _part(component: Callable[[], SettingsT]) -> SettingsT:
+    """Return the field of a component."""
+    part: Any = field(default_factory=component, metadata={"heading": _HEADINGS[component]})
+    return part  # type: ignore[no-any-return] # a field stands for its value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfProxy:
     """All that an operator may choose about `nncache proxy`."""
 
-    proxy: ProxySettings = field(default_factory=ProxySettings, metadata={"heading": "Listeners"})
-    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
-    namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
-    namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
-    namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
-    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
-    termination: TerminationSettings = field(
-        default_factory=TerminationSettings, metadata={"heading": "Authentication of clients by the proxy"}
-    )
-    cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "Cache"})
-    channel: ChannelSettings = field(
-        default_factory=ChannelSettings, metadata={"heading": "Invalidation channel"}
-    )
-    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
-    registration: RegistrationSettings = field(
-        default_factory=RegistrationSettings, metadata={"heading": "Registration by name"}
-    )
-    registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
-    polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
-    limits: LimitSettings = field(default_factory=LimitSettings, metadata={"heading": "Limits"})
-    admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
-    log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
-    request_logs: RequestLogSettings = field(default_factory=RequestLogSettings, metadata=THE_REQUESTS)
+    proxy: ProxySettings = _part(ProxySettings)
+    hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
+    namespace: NamespaceSettings = _part(NamespaceSettings)
+    namenodes: NameNodeSettings = _part(NameNodeSettings)
+    namenode_tls: NameNodeTlsSettings = _part(NameNodeTlsSettings)
+    kerberos: KerberosSettings = _part(KerberosSettings)
+    termination: TerminationSettings = _part(TerminationSettings)
+    cache: CacheSettings = _part(CacheSettings)
+    channel: ChannelSettings = _part(ChannelSettings)
+    zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
+    registration: RegistrationSettings = _part(RegistrationSettings)
+    registry: RegistrySettings = _part(RegistrySettings)
+    polling: PollingSettings = _part(PollingSettings)
+    limits: LimitSettings = _part(LimitSettings)
+    admin: AdminSettings = _part(AdminSettings)
+    log: LogSettings = _part(LogSettings)
+    request_logs: RequestLogSettings = _part(RequestLogSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together.
-
-        Raises:
-            SettingError: the key to change.
-        """
+        """Refuse what does not fit together; the SettingError names the key to change."""
         self._see_staleness()
         _see_registration(self.registration, self.registry, self.zookeeper)
         if self.termination.is_on and not self.kerberos.has_identity:
@@ -133,30 +146,22 @@ class SettingsOfProxy:
 class SettingsOfPublisher:
     """All that an operator may choose about `nncache publisher`."""
 
-    publisher: PublisherSettings = field(
-        default_factory=PublisherSettings, metadata={"heading": "Publishing"}
-    )
-    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
-    namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
-    namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
-    namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
-    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
-    filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
-    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
-    registration: RegistrationSettings = field(
-        default_factory=RegistrationSettings, metadata={"heading": "Registration by name"}
-    )
-    registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
-    polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
-    admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
-    log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
+    publisher: PublisherSettings = _part(PublisherSettings)
+    hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
+    namespace: NamespaceSettings = _part(NamespaceSettings)
+    namenodes: NameNodeSettings = _part(NameNodeSettings)
+    namenode_tls: NameNodeTlsSettings = _part(NameNodeTlsSettings)
+    kerberos: KerberosSettings = _part(KerberosSettings)
+    filters: FilterSettings = _part(FilterSettings)
+    zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
+    registration: RegistrationSettings = _part(RegistrationSettings)
+    registry: RegistrySettings = _part(RegistrySettings)
+    polling: PollingSettings = _part(PollingSettings)
+    admin: AdminSettings = _part(AdminSettings)
+    log: LogSettings = _part(LogSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together.
-
-        Raises:
-            SettingError: the key to change.
-        """
+        """Refuse what does not fit together; the SettingError names the key to change."""
         if self.publisher.output_stream == ZOOKEEPER:
             _need_zookeeper(self.zookeeper, "nncache publisher")
         _see_registration(self.registration, self.registry, self.zookeeper)
@@ -166,34 +171,26 @@ class SettingsOfPublisher:
 class SettingsOfFilters:
     """The settings of `nncache filters`."""
 
-    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
-    namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
-    namenodes: WebHdfsSettings = field(
-        default_factory=WebHdfsSettings, metadata={"heading": "NameNodes and user"}
-    )
-    namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
-    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
-    filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
+    hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
+    namespace: NamespaceSettings = _part(NamespaceSettings)
+    namenodes: WebHdfsSettings = _part(WebHdfsSettings)
+    namenode_tls: NameNodeTlsSettings = _part(NameNodeTlsSettings)
+    kerberos: KerberosSettings = _part(KerberosSettings)
+    filters: FilterSettings = _part(FilterSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfWatch:
     """The settings of `nncache watch`."""
 
-    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
-    namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
-    nameservice: NameserviceSettings = field(
-        default_factory=NameserviceSettings, metadata={"heading": "Nameservice"}
-    )
-    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
-    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
+    namespace: NamespaceSettings = _part(NamespaceSettings)
+    nameservice: NameserviceSettings = _part(NameserviceSettings)
+    kerberos: KerberosSettings = _part(KerberosSettings)
+    zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together.
-
-        Raises:
-            SettingError: the key to change.
-        """
+        """Refuse what does not fit together; the SettingError names the key to change."""
         _need_zookeeper(self.zookeeper, "nncache watch")
 
 
@@ -201,18 +198,14 @@ class SettingsOfWatch:
 class SettingsOfRegistry:
     """The settings of `nncache registry` and `proxies`."""
 
-    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
-    registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
-    updates: UpdateSettings = field(default_factory=UpdateSettings, metadata={"heading": "Update rate"})
-    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
-    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
+    registry: RegistrySettings = _part(RegistrySettings)
+    updates: UpdateSettings = _part(UpdateSettings)
+    kerberos: KerberosSettings = _part(KerberosSettings)
+    zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together.
-
-        Raises:
-            SettingError: the key to change.
-        """
+        """Refuse what does not fit together; the SettingError names the key to change."""
         _need_zookeeper(self.zookeeper, "nncache registry")
         _see_secure(self.registry, self.zookeeper)
 
@@ -221,20 +214,16 @@ class SettingsOfRegistry:
 class SettingsOfDns:
     """All that an operator may choose about `nncache dns`."""
 
-    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
-    dns: DnsSettings = field(default_factory=DnsSettings, metadata={"heading": "DNS zone"})
-    registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
-    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
-    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
-    admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
-    log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
+    hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
+    dns: DnsSettings = _part(DnsSettings)
+    registry: RegistrySettings = _part(RegistrySettings)
+    kerberos: KerberosSettings = _part(KerberosSettings)
+    zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
+    admin: AdminSettings = _part(AdminSettings)
+    log: LogSettings = _part(LogSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together.
-
-        Raises:
-            SettingError: the key to change.
-        """
+        """Refuse what does not fit together; the SettingError names the key to change."""
         _need_zookeeper(self.zookeeper, "nncache dns")
         if not self.dns.domain:
             raise SettingError("domain", "none", "must be the domain to serve, such as registry.example")
@@ -244,16 +233,10 @@ class SettingsOfDns:
 class SettingsOfReaper(SettingsOfRegistry):
     """The settings of `nncache registry reaper`."""
 
-    reaper: ReaperSettings = field(
-        default_factory=ReaperSettings, metadata={"heading": "YARN's ResourceManagers"}
-    )
+    reaper: ReaperSettings = _part(ReaperSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together.
-
-        Raises:
-            SettingError: the key to change.
-        """
+        """Refuse what does not fit together; the SettingError names the key to change."""
         SettingsOfRegistry.__post_init__(self)
         if not self.reaper.yarn_rm:
             raise SettingError(
@@ -265,19 +248,15 @@ class SettingsOfReaper(SettingsOfRegistry):
 class SettingsOfExplain:
     """The settings of `nncache explain`, `purge` and `top`."""
 
-    proxy: ExplainSettings = field(
-        default_factory=ExplainSettings, metadata={"heading": "Admin port of the proxy"}
-    )
+    proxy: ExplainSettings = _part(ExplainSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfAudit:
     """The settings of `nncache audit`."""
 
-    proxy: ExplainSettings = field(
-        default_factory=ExplainSettings, metadata={"heading": "Admin port of the proxy"}
-    )
-    caller: UserSettings = field(default_factory=UserSettings, metadata={"heading": "User"})
+    proxy: ExplainSettings = _part(ExplainSettings)
+    caller: UserSettings = _part(UserSettings)
 
 
 def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:

@@ -71,8 +71,9 @@ class Form(Generic[SettingsT]):
         self._of_all = of_all
         self.command = command  # as it is typed: `proxy`
         self.settings = settings
-        self.components = _components(settings)  # field -> component
-        self.headings = _headings(settings)  # field -> what docs/settings.md calls the component
+        fields, hints = dataclasses.fields(settings), get_type_hints(settings)  # type: ignore[arg-type] # it is a dataclass
+        self.components: Mapping[str, type] = {field.name: hints[field.name] for field in fields}
+        self.headings: Mapping[str, str] = {field.name: field.metadata["heading"] for field in fields}
         self.keys: Mapping[str, Key] = {key.name: key for key in keys_of(self.components.values())}  # by name
 
     def fill(
@@ -96,7 +97,8 @@ class Form(Generic[SettingsT]):
         """Return the settings of a start, as `fill` does, with where each value comes from."""
         table = {} if config is None else _read(config)
         known = {*self.keys, *keys_of_others}
-        faults = [] if config is None else self._unknown(table, config, known)
+        flat = {name: value for name, value in table.items() if name not in {TABLES, KEY}}
+        faults = _unknown(flat, str(config), known)
         namespaces = self._namespaces(table, config, flags, known)
         chosen = (
             _chosen(namespaces, str(flags.get(CHOICE, table.get(CHOICE, "")))) if CHOICE in self.keys else ""
@@ -144,7 +146,11 @@ class Form(Generic[SettingsT]):
         except SettingError as error:
             raise ConfigurationError(fault(error)) from error
         return Filled(
-            settings, {key.name: places.get(key.name, _unset(key, config)) for key in self.keys.values()}
+            settings,
+            {  # where a key that is set nowhere can be set: in the file, if there is one
+                name: places.get(name, key.flag if config is None else f"{name} in {config}")
+                for name, key in self.keys.items()
+            },
         )
 
     def namespaces(
@@ -187,11 +193,6 @@ class Form(Generic[SettingsT]):
         if faults:
             raise ConfigurationError(*faults)
         return found
-
-    def _unknown(self, table: Mapping[str, object], config: Path, known: Collection[str]) -> list[str]:
-        """Return a line for each key of the file that no command has."""
-        flat = {name: value for name, value in table.items() if name not in {TABLES, KEY}}
-        return _unknown(flat, str(config), known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +264,6 @@ def _chosen(namespaces: Namespaces | None, choice: str) -> str:
         raise ConfigurationError(f"{error} (in {namespaces.origin})") from error
 
 
-def _unset(key: Key, config: Path | None) -> str:
-    """Return where a key can be set that is set nowhere."""
-    return key.flag if config is None else f"{key.name} in {config}"
-
-
 def _read(config: Path) -> dict[str, object]:
     """Return the keys of the file."""
     text = ""
@@ -293,12 +289,3 @@ def _advice(text: str, error: str) -> str:
     if advice := as_number(match["key"], match["value"]):
         return f": {match['key']} {advice}"
     return f": {match['key']}: a text must stand in quotes, a list in []"
-
-
-def _components(settings: type) -> dict[str, type]:
-    hints = get_type_hints(settings)
-    return {field.name: hints[field.name] for field in dataclasses.fields(settings)}
-
-
-def _headings(settings: type) -> dict[str, str]:
-    return {field.name: field.metadata["heading"] for field in dataclasses.fields(settings)}

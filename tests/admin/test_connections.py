@@ -14,6 +14,7 @@ import pytest
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
 from nncache.admin.server import Action, AdminServer, Page, PageContent, as_json, daemon_pages
+from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 from nncache.proxy.clients import tls_listener
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
@@ -270,5 +271,5 @@ async def test_an_address_that_is_taken_is_an_error_of_the_system(tmp_path: Path
     authority = Authority(tmp_path)
     async with serving(authority) as (server, certificate):
         second = AdminServer(server.address, (), str, access=Access("127.0.0.1", certificate=certificate))
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(StartError, match="in use"):
             await second.__aenter__()

@@ -1,13 +1,12 @@
 """The pages of a publisher's admin port."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
-from nncache.admin.server import PageContent
+from nncache.admin.publisher_pages import PublisherReadiness, publisher_pages
+from nncache.admin.server import Page
 
 READY = PublisherReadiness(
     is_publishing=True,
@@ -19,29 +18,24 @@ READY = PublisherReadiness(
 WAITING = replace(READY, is_publishing=False)
 
 
-def shown(readiness: PublisherReadiness, link: str) -> PageContent:
-    """Return what a page shows."""
-    filters: Mapping[str, object] = {"published": [{"name": "a"}], "broken": {"b": "no glob"}}
-    sources = PublisherSources(
+def pages(readiness: PublisherReadiness = READY) -> dict[str, Page]:
+    """Return the pages by their links."""
+    made = publisher_pages(
         readiness=lambda: readiness,
         metrics=lambda: b"polls_total 1\n",
-        filters=lambda: filters,
+        filters=lambda: {"published": [{"name": "a"}], "broken": {"b": "no glob"}},
         status=lambda: {"daemon": "publisher"},
     )
-    pages = {page.link: page for page in publisher_pages(sources)}
-    return pages[link].show({})
+    return {page.link: page for page in made}
 
 
-def test_the_pages_are_those_of_any_daemon_and_the_filters() -> None:
-    """Nothing is explained here: a publisher caches nothing."""
-    sources = PublisherSources(readiness=lambda: READY, metrics=lambda: b"", filters=dict, status=dict)
-    assert [page.link for page in publisher_pages(sources)] == [
-        "/health",
-        "/ready",
-        "/metrics",
-        "/filters",
-        "/status",
-    ]
+def test_pages_of_any_daemon_and_two_for_operators() -> None:
+    """They show globs, owners, subscribers and settings. Nothing is explained here: a publisher caches nothing."""
+    for_operators = {link: page.is_for_operators for link, page in pages().items()}
+    own = {"/filters": True, "/status": True}
+    assert for_operators == {"/health": False, "/ready": False, "/metrics": False} | own
+    assert json.loads(pages()["/filters"].show({}).body)["broken"] == {"b": "no glob"}
+    assert json.loads(pages()["/status"].show({}).body) == {"daemon": "publisher"}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +51,7 @@ def test_the_pages_are_those_of_any_daemon_and_the_filters() -> None:
 def test_ready_means_that_changes_are_published(readiness: PublisherReadiness, reason: str) -> None:
     """A publisher that stands by is alive and not ready."""
     status = 503 if reason else 200
-    answer = shown(readiness, "/ready")
+    answer = pages(readiness)["/ready"].show({})
     assert answer.status == status
     assert json.loads(answer.body) == {
         "ready": not reason,
@@ -68,25 +62,3 @@ def test_ready_means_that_changes_are_published(readiness: PublisherReadiness, r
         "published_txid": readiness.published_txid,
         "state": readiness.state,
     }
-
-
-def test_filters_are_shown_as_json() -> None:
-    """What is published, and what cannot be."""
-    assert json.loads(shown(READY, "/filters").body) == {
-        "published": [{"name": "a"}],
-        "broken": {"b": "no glob"},
-    }
-
-
-def test_the_status_is_shown_as_json() -> None:
-    """For the page at `/`."""
-    assert json.loads(shown(READY, "/status").body) == {"daemon": "publisher"}
-
-
-def test_the_filters_are_for_operators() -> None:
-    """They show globs, owners and subscribers; so does the status, and settings."""
-    nothing = PublisherSources(readiness=lambda: READY, metrics=lambda: b"", filters=dict, status=dict)
-    assert [page.link for page in publisher_pages(nothing) if page.is_for_operators] == [
-        "/filters",
-        "/status",
-    ]

@@ -14,6 +14,7 @@ import pytest
 from nncache.admin.access import Access
 from nncache.admin.server import Action, AdminServer, Page, PageContent, as_json, daemon_pages
 from nncache.admin.status_page import StatusPage
+from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 from tests.patience import HANG_S
 from tests.proxy.wire import until
@@ -35,6 +36,11 @@ class Awake:
     def reason(self) -> str:
         """What is out of order."""
         return "" if self.is_awake else "asleep"
+
+    @property
+    def state(self) -> str:
+        """The same."""
+        return self.reason
 
 
 @dataclass
@@ -238,7 +244,7 @@ async def test_a_taken_port_is_an_error_at_the_start() -> None:
     """Two daemons with one admin port: the second one does not start, and leaves nothing behind."""
     async with fixture() as s:
         port = int(s.url.rpartition(":")[2])
-        with pytest.raises(OSError, match="address already in use"):
+        with pytest.raises(StartError, match=r"^admin: .*address already in use"):
             await AdminServer(ListenAddress("127.0.0.1", port), s.pages(), lambda: "").__aenter__()
 
 

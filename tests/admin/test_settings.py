@@ -9,11 +9,6 @@ from nncache.net.setting_error import SettingError
 from nncache.testbed.certificates import Authority
 
 
-def test_without_a_file_there_is_no_token() -> None:
-    """The default."""
-    assert read_token("admin_token_file", AdminSettings().admin_token_file) is None
-
-
 def test_the_token_is_the_files_one_word(tmp_path: Path) -> None:
     """The end of the line does not belong to it."""
     file = tmp_path / "token"
@@ -30,12 +25,6 @@ def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> No
     file.chmod(0o600)
     with pytest.raises(SettingError, match=r"^admin_token_file: .*must"):
         read_token("admin_token_file", str(file))
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    """At the start, not at the first page."""
-    with pytest.raises(SettingError, match="No such file"):
-        read_token("admin_token_file", str(tmp_path / "none"))
 
 
 def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from nncache.checks.contacts import contact
 from nncache.checks.facts import Contact, Trouble
 from nncache.hadoop.server_kind import ServerKind
 from nncache.testbed.certificates import Authority
-from tests.commands.planted import greeting, http_server, silent, socket_server, tls
+from tests.commands.planted import greeting, silent, socket_server, tls
+from tests.http_server import http_server
 from tests.processes import free_address
 from tests.tls import server_context, web_of
 

@@ -12,9 +12,8 @@ from nncache.hadoop.server_kind import ServerKind
 from nncache.settings.commands import PROXY, PUBLISHER
 from nncache.settings.forms import Form
 from nncache.testbed.certificates import Authority
-from tests.admin_port import answering
 from tests.checks.samples import ON_ZOOKEEPER, subject
-from tests.commands.planted import http_server
+from tests.http_server import answering, http_server
 from tests.processes import free_address
 from tests.tls import server_context
 

@@ -11,7 +11,8 @@ from nncache.checks.facts import NameNodeFound
 from nncache.checks.namenode_probe import ask_over_http, ask_over_rpc
 from nncache.hadoop.election_view import HaState, NameNode
 from nncache.testbed import Cluster
-from tests.commands.planted import http_server, silent, socket_server
+from tests.commands.planted import silent, socket_server
+from tests.http_server import http_server
 
 
 def over_http(address: str, user: str = "hdfs") -> NameNodeFound:

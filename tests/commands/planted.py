@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from click.testing import CliRunner
@@ -53,31 +52,6 @@ def checked(*words: str) -> Report:
     printed: dict[str, Any] = json.loads(result.stdout)
     assert printed["exit_code"] == result.exit_code
     return Report(result.exit_code, tuple(printed["findings"]))
-
-
-@contextmanager
-def http_server(status: int, fields: Mapping[str, str] | None = None, body: str = "") -> Iterator[str]:
-    """Answer every GET alike; yields host:port."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            for name, value in (fields or {}).items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        serving.start()
-        try:
-            yield f"127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            serving.join()
 
 
 @contextmanager

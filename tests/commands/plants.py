@@ -1,7 +1,5 @@
 """Mistakes that are planted, and what `nncache check` must say of each."""
 
-from nncache.checks.table import SETTINGS
-
 PROXY_ON = "proxy --listen 127.0.0.1:0 --admin 127.0.0.1:0 --user {superuser}"
 PUBLISHER_ON = "publisher --admin 127.0.0.1:0 --user {superuser} --filters-path {filters}"
 FIRST = "--namenode-http {http} --namenode-rpc {rpc}"
@@ -11,167 +9,86 @@ ON_ZOOKEEPER = "--zookeeper {zookeeper} --zookeeper-root {root} --nameservice ns
 Plant = tuple[str, str, str, tuple[str, ...]]
 """The words, the check that must fail or warn, its verdict, and what its line must name."""
 
-WRONG_SETTINGS: dict[str, Plant] = {
+WRONG_SETTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "URL as address": (
         f"{PROXY_ON} --namenode-http http://nn1:9870",
-        SETTINGS,
-        "failed",
         ("namenode_http: http://nn1:9870", "must be host:port", "nn1:9870"),
     ),
-    "address without a port": (
-        f"{PROXY_ON} --namenode-http nn1",
-        SETTINGS,
-        "failed",
-        ("namenode_http: nn1", "host:port"),
-    ),
+    "address without a port": (f"{PROXY_ON} --namenode-http nn1", ("namenode_http: nn1", "host:port")),
     "lists of unequal length": (
         f"{PROXY_ON} --namenode-http a:1,b:1 --namenode-rpc a:2",
-        SETTINGS,
-        "failed",
         ("namenode_rpc: a:2", "as many NameNodes as namenode_http, 2"),
     ),
     "a NameNode twice": (
         f"{PROXY_ON} --namenode-http a:1,a:1 --namenode-rpc a:2,b:2",
-        SETTINGS,
-        "failed",
         ("namenode_http: a:1", "each NameNode once"),
     ),
     "ZooKeeper with a path": (
         f"{PROXY_ON} --zookeeper zk1:2181/x",
-        SETTINGS,
-        "failed",
         ("zookeeper: zk1:2181/x", "/x belongs in zookeeper_root"),
     ),
-    "glob and ZooKeeper": (
-        f"{PROXY_ON} --zookeeper zk1:2181 --glob /a",
-        SETTINGS,
-        "failed",
-        ("glob: /a", "filters add"),
-    ),
-    "a broken glob": (
-        f"{PROXY_ON} --glob /user/[a-z",
-        SETTINGS,
-        "failed",
-        ("glob: /user/[a-z", "no ] closes this ["),
-    ),
+    "glob and ZooKeeper": (f"{PROXY_ON} --zookeeper zk1:2181 --glob /a", ("glob: /a", "filters add")),
+    "a broken glob": (f"{PROXY_ON} --glob /user/[a-z", ("glob: /user/[a-z", "no ] closes this [")),
     "a bound never met": (
         f"{PROXY_ON} --max-staleness-s 0.001",
-        SETTINGS,
-        "failed",
         ("max_staleness_s: 0.001", "must be more than", "3 is the default"),
     ),
-    "a number that is none": (
-        f"{PROXY_ON} --max-calls many",
-        SETTINGS,
-        "failed",
-        ("max_calls: many", "whole number"),
-    ),
-    "a user name that is none": (
-        f"{DIRECT} --user a:b",
-        SETTINGS,
-        "failed",
-        ("user: a:b", "user name that HDFS knows"),
-    ),
-    "publisher without ZooKeeper": (
-        PUBLISHER_ON,
-        SETTINGS,
-        "failed",
-        ("zookeeper: none", "nncache publisher"),
-    ),
-    "no such file": (
-        f"{PROXY_ON} --config /no/such.toml",
-        SETTINGS,
-        "failed",
-        ("/no/such.toml", "No such file"),
-    ),
+    "a number that is none": (f"{PROXY_ON} --max-calls many", ("max_calls: many", "whole number")),
+    "a user name that is none": (f"{DIRECT} --user a:b", ("user: a:b", "user name that HDFS knows")),
+    "publisher without ZooKeeper": (PUBLISHER_ON, ("zookeeper: none", "nncache publisher")),
+    "no such file": (f"{PROXY_ON} --config /no/such.toml", ("/no/such.toml", "No such file")),
     "clients authenticated without a secret": (
         f"{DIRECT} --principal n/h@R --keytab /k --spnego-principal HTTP/h@R --spnego-keytab /k",
-        SETTINGS,
-        "failed",
         ("cookie_secret_file: none: must be a file, since spnego_principal is given",),
     ),
     "clients authenticated without an identity": (
         f"{DIRECT} --spnego-principal HTTP/h@R --spnego-keytab /k --cookie-secret-file /s",
-        SETTINGS,
-        "failed",
         ("spnego_principal: HTTP/h@R: needs principal and keytab",),
     ),
     "a principal of the web that is none": (
         f"{DIRECT} --principal n/h@R --keytab /k --spnego-principal p/h@R --spnego-keytab /k --cookie-secret-file /s",
-        SETTINGS,
-        "failed",
         ("spnego_principal: p/h@R: must be HTTP/HOST",),
     ),
     "one port for both": (
         "proxy --listen 127.0.0.1:9 --admin 127.0.0.1:9 --namenode-http a:1 --namenode-rpc a:2",
-        SETTINGS,
-        "failed",
         ("admin: 127.0.0.1:9: must not be the port of listen", "give it another one"),
     ),
     "one port for TLS and plain HTTP": (
         f"{DIRECT} --listen 0.0.0.0:9 --tls-listen 127.0.0.1:9 --tls-certificate /c --tls-key /k",
-        SETTINGS,
-        "failed",
         ("tls_listen: 127.0.0.1:9: must not be the port of listen", "give it another one"),
     ),
     "seconds with a unit": (
         f"{DIRECT} --max-staleness-s 3s",
-        SETTINGS,
-        "failed",
         ("max_staleness_s: 3s: must be a number of seconds", "without a unit", ": 3"),
     ),
-    "minutes": (
-        f"{DIRECT} --lame-duck-s 10m",
-        SETTINGS,
-        "failed",
-        ("lame_duck_s: 10m: must be a number of seconds", ": 600"),
-    ),
+    "minutes": (f"{DIRECT} --lame-duck-s 10m", ("lame_duck_s: 10m: must be a number of seconds", ": 600")),
     "bytes with a unit": (
         f"{DIRECT} --max-cache-bytes 2GiB",
-        SETTINGS,
-        "failed",
         ("max_cache_bytes: 2GiB: must be a number of bytes", ": 2147483648"),
     ),
-    "per cent": (
-        f"{DIRECT} --audit-share 1%",
-        SETTINGS,
-        "failed",
-        ("audit_share: 1%: must be a number", ": 0.01"),
-    ),
+    "per cent": (f"{DIRECT} --audit-share 1%", ("audit_share: 1%: must be a number", ": 0.01")),
     "a principal without a key": (
         f"{DIRECT} --principal nncache/h@R",
-        SETTINGS,
-        "failed",
         ("keytab: none: must name the file with the key of nncache/h@R",),
     ),
     "a keytab without a principal": (
         f"{DIRECT} --keytab /k",
-        SETTINGS,
-        "failed",
         ("principal: none: must say which key of keytab is meant", "klist -kt"),
     ),
     "a root that is no path": (
         f"{PROXY_ON} --zookeeper zk1:2181 --zookeeper-root kafka",
-        SETTINGS,
-        "failed",
         ("zookeeper_root: kafka", "absolute path"),
     ),
     "TLS without a key": (
         f"{DIRECT} --tls-listen 127.0.0.1:9",
-        SETTINGS,
-        "failed",
         ("tls_certificate", "must be a PEM file, since tls_listen is given"),
     ),
     "a registry without ZooKeeper": (
         f"{DIRECT} --registry",
-        SETTINGS,
-        "failed",
         ("registry: true: needs the servers of ZooKeeper",),
     ),
     "no such directory": (
         f"{PROXY_ON} --hadoop-conf-dir /no/such",
-        SETTINGS,
-        "failed",
         ("hadoop_conf_dir: /no/such", "core-site.xml"),
     ),
 }
@@ -234,23 +151,17 @@ SITES: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
 }
 """What hdfs-site.xml says, more words, and what the line must name."""
 
-SERVERS: dict[str, Plant] = {
+ADDRESSES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ports swapped": (
         f"{PROXY_ON} --namenode-http {{rpc}} --namenode-rpc {{http}}",
-        "addresses",
-        "failed",
         ("swapped", "set --namenode-http to {http} and --namenode-rpc to {rpc}"),
     ),
     "HTTP port wrong": (
         f"{PROXY_ON} --namenode-http {{closed}} --namenode-rpc {{rpc}}",
-        "addresses",
-        "failed",
         ("namenode_http {closed} cannot be reached: [Errno 111]", "in --namenode-http, replace {closed}"),
     ),
     "RPC port wrong": (
         f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{closed}}",
-        "addresses",
-        "failed",
         (
             "namenode_rpc {closed} cannot be reached: [Errno 111]",
             "in --namenode-rpc, replace {closed}",
@@ -259,76 +170,58 @@ SERVERS: dict[str, Plant] = {
     ),
     "host unknown": (
         f"{PROXY_ON} --namenode-http nn1.invalid:9870 --namenode-rpc {{rpc}}",
-        "addresses",
-        "failed",
         ("namenode_http nn1.invalid:9870 cannot be resolved", "in --namenode-http, replace nn1.invalid:9870"),
     ),
     "a proxy in front of a proxy": (
         f"{PROXY_ON} --namenode-http {{proxy}} --namenode-rpc {{rpc}}",
-        "addresses",
-        "failed",
         ("namenode_http {proxy} is an nncache proxy", "the NameNode itself"),
     ),
     "a proxy in front of itself": (
         "proxy --listen {closed} --admin 127.0.0.1:0 --namenode-http {closed} --namenode-rpc {rpc}",
-        "addresses",
-        "failed",
         ("namenode_http {closed} is the address on which this proxy itself listens",),
     ),
     "an admin port": (
         f"{PROXY_ON} --namenode-http {{proxy_admin}} --namenode-rpc {{rpc}}",
-        "addresses",
-        "failed",
         ("namenode_http {proxy_admin} is the admin port of an nncache proxy",),
     ),
     "a DataNode": (
         f"{PROXY_ON} --namenode-http {{datanode}} --namenode-rpc {{rpc}}",
-        "addresses",
-        "failed",
         ("namenode_http {datanode} is the HTTP port of a Hadoop daemon that is no NameNode (DataNode)",),
     ),
     "a TLS port": (
         f"{PROXY_ON} --namenode-http {{tls}} --namenode-rpc {{rpc}}",
-        "addresses",
-        "failed",
         ("namenode_http {tls} is a TLS (https) port", "dfs.namenode.http-address", "HTTP_AND_HTTPS"),
     ),
     "a web server": (
         f"{PROXY_ON} --namenode-http {{web}} --namenode-rpc {{rpc}}",
-        "addresses",
-        "failed",
         ("namenode_http {web} is an HTTP server that is no NameNode",),
     ),
     "ZooKeeper as RPC": (
         f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{zookeeper}}",
-        "addresses",
-        "failed",
         ("namenode_rpc {zookeeper} is a ZooKeeper", "dfs.namenode.rpc-address"),
     ),
     "a hanging server": (
         f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{silent}}",
-        "addresses",
-        "failed",
         ("namenode_rpc {silent} accepts connections and answers nothing", "hangs"),
     ),
     "an SSH server": (
         f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{ssh}}",
-        "addresses",
-        "failed",
         ("namenode_rpc {ssh} is a server that speaks neither", "SSH-2.0"),
     ),
     "an HTTP port as ZooKeeper": (
         f"{PROXY_ON} {FIRST} --zookeeper {{web}}",
-        "addresses",
-        "failed",
         ("zookeeper {web} is an HTTP server", "in --zookeeper, replace {web}", "2181"),
     ),
     "ZooKeeper down": (
         f"{PROXY_ON} {FIRST} --zookeeper {{closed}}",
-        "addresses",
-        "failed",
         ("zookeeper {closed} cannot be reached: [Errno 111]",),
     ),
+}
+"""Other servers than are wanted: `addresses` must fail."""
+
+SERVERS: dict[str, Plant] = {
+    name: (words, "addresses", "failed", parts) for name, (words, parts) in ADDRESSES.items()
+} | {
     "one ZooKeeper of two down": (
         f"{PROXY_ON} {FIRST} {ON_ZOOKEEPER} --zookeeper {{closed}}",
         "addresses",

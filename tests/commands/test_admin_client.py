@@ -8,7 +8,7 @@ from nncache.commands.admin_client import AdminPort, admin_port
 from nncache.errors import AdminError, ConfigurationError
 from nncache.settings.commands import TOP
 from nncache.testbed.certificates import Authority
-from tests.admin_port import answering
+from tests.http_server import answering
 from tests.tls import server_context
 
 TOKEN = "0123456789abcdef"

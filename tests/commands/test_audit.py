@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,6 +12,7 @@ from click.testing import CliRunner, Result
 from nncache.commands.audit import audit
 from nncache.commands.audit_questions import Questions
 from nncache.commands.group import nncache
+from tests.http_server import Answer, serving
 from tests.processes import free_address
 
 
@@ -53,34 +52,13 @@ class Simulation:
 def simulation() -> Iterator[Simulation]:
     """Serve one."""
     found = Simulation()
-    with served(found):
+
+    def answer(request: BaseHTTPRequestHandler) -> Answer:
+        status, document = found.answer(request.path)
+        return status, {"Cache-Status": "nncache; hit"}, json.dumps(document).encode()
+
+    with serving(answer) as found.address:
         yield found
-
-
-@contextmanager
-def served(found: Simulation) -> Iterator[None]:
-    """Serve it."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, answer = found.answer(self.path)
-            self.send_response(status)
-            self.send_header("Cache-Status", "nncache; hit")
-            self.end_headers()
-            self.wfile.write(json.dumps(answer).encode())
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        found.address = f"127.0.0.1:{server.server_port}"
-        serving = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        serving.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            serving.join()
 
 
 def run(simulation: Simulation, *words: str) -> Result:

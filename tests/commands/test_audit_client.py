@@ -9,8 +9,7 @@ from nncache.commands.audit_client import HttpSides, is_hit, lines, proxy_of, re
 from nncache.commands.audit_questions import AuditReport, StatusReply
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.proxy.audit_judge import AuditOutcome
-from tests.admin_port import answering
-from tests.commands.planted import http_server
+from tests.http_server import answering, http_server
 from tests.processes import free_address
 
 ADMIN = ListenAddress("proxy7", 9872)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started, TextLines, WatchItem
+from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, TextLines, WatchItem
 from nncache.hadoop.event_json import decode_event
 from nncache.hadoop.events import (
     AclKind,
@@ -20,6 +20,7 @@ from nncache.hadoop.events import (
     Unlink,
 )
 from nncache.hadoop.filestatus import FileType
+from nncache.invalidation.subscriber.events import Position
 
 NOW = datetime(2026, 11, 21, 9, 8, 7, 6_999, tzinfo=UTC)
 TIME = "2026-11-21T09:08:07.006Z "
@@ -29,7 +30,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
 @pytest.mark.parametrize(
     ("reported", "line"),
     [
-        (Started(41), "-- following joe after transaction 41"),
+        (Position(41), "-- following joe after transaction 41"),
         (Missing("transactions 1 to 2 are missing", 1, 2), "-- gap: transactions 1 to 2 are missing"),
         (Away("no publisher"), "-- outage: no publisher"),
         (
@@ -63,7 +64,7 @@ def test_people_get_aligned_lines(reported: WatchItem, line: str) -> None:
 @pytest.mark.parametrize(
     ("reported", "fields"),
     [
-        (Started(41), {"after": 41}),
+        (Position(41), {"after": 41}),
         (Missing("gone"), {"gap": "gone"}),
         (Missing("gone", 1, 2), {"gap": "gone", "firstTxid": 1, "lastTxid": 2}),
         (Away("no publisher"), {"outage": "no publisher"}),

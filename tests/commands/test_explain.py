@@ -14,7 +14,7 @@ from nncache.cache.explanation import EntryView, Explanation, LastForgotten
 from nncache.commands.explain import explain, readable
 from nncache.errors import ConfigurationError
 from nncache.proxy.cache_status import MEANINGS
-from tests.admin_port import answering
+from tests.http_server import answering
 
 PATH = "/user/joe/a b%/_SUCCESS"
 

@@ -1,63 +1,89 @@
 """`nncache filters` against a real NameNode: HDFS itself says who may, and the command says it in one line."""
 
 import json
-import threading
-from collections.abc import Iterator
+import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from nncache.commands.filters import filters, parts
+from nncache.commands.filters_files import read_file
 from nncache.commands.group import nncache
-from nncache.errors import ConfigurationError, FiltersError
+from nncache.errors import ConfigurationError, FiltersError, NotComparedError, StartError
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.filter_file import encode_filters
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
+from tests.commands.a_terminal import on_a_terminal
+from tests.http_server import http_server
 
 GLOB = "/user/joe/*/_SUCCESS"
 NO_LIST = "it has no directory subscribers"
+FILE = """
+[[filter]]
+name = "joe"
+glob = "/user/joe/*/_SUCCESS"
+owner = "joe"
+subscribers = ["alice"]
+
+[[filter]]
+name = "ann"
+glob = "/user/ann/*"
+"""
 
 
 class Command:
-    """The command, with a directory of filters that is this test's alone and that is not there yet."""
+    """The command, with a directory of filters that is this test's alone and that is not there yet, and a file."""
 
-    def __init__(self, cluster: Cluster, directory: str) -> None:
+    def __init__(self, cluster: Cluster, directory: str, file: Path) -> None:
         self.cluster = cluster
         self.path = f"{directory}/filters"
         self.namenodes = cluster.namenodes[0].http
+        self.file = file
 
-    def run(self, *arguments: str, user: str | None = None) -> Result:
-        """Run it and return what came of it; an error is in `exception`."""
+    def run(self, *arguments: str, text: str | None = None, user: str | None = None) -> Result:
+        """Run it, perhaps with a text at its standard input; an error is in `exception`."""
         place = ("--filters-path", self.path, "--namenode-http", self.namenodes)
         who = ("--user", user or self.cluster.superuser)
-        return CliRunner().invoke(nncache, ["filters", *arguments, *place, *who])
+        return CliRunner().invoke(nncache, ["filters", *arguments, *place, *who], input=text)
 
-    def must(self, *arguments: str, user: str | None = None) -> str:
-        """Return what it prints; it must succeed."""
-        result = self.run(*arguments, user=user)
+    def done(self, *arguments: str, text: str | None = None, user: str | None = None) -> Result:
+        """Return what came of it; it must succeed."""
+        result = self.run(*arguments, text=text, user=user)
         assert result.exit_code == 0, (arguments, result.output, result.exception)
-        return result.stdout
+        return result
 
-    def refused(self, *arguments: str, user: str | None = None) -> str:
+    def must(self, *arguments: str, text: str | None = None, user: str | None = None) -> str:
+        """Return what it prints; it must succeed."""
+        return self.done(*arguments, text=text, user=user).stdout
+
+    def refused(self, *arguments: str, user: str | None = None, kind: type[StartError] = FiltersError) -> str:
         """Return the one line of its refusal."""
         result = self.run(*arguments, user=user)
-        assert isinstance(result.exception, FiltersError), (arguments, result.output, result.exception)
-        assert (result.exception.exit_code, result.output) == (1, "")
+        assert isinstance(result.exception, kind), (arguments, result.output, result.exception)
+        assert (result.exception.exit_code, result.output) == (kind.exit_code, "")
         return str(result.exception)
 
+    def shown(self, name: str) -> dict[str, Any]:
+        """Return a filter, as any user may read it."""
+        found: dict[str, Any] = json.loads(self.must("show", name, "--json", user="carol"))
+        return found
+
     def subscribers(self, name: str) -> list[str]:
-        """Return who may subscribe, as anybody may read it."""
-        found: list[str] = json.loads(self.must("show", name, "--json", user="carol"))["allowedSubscribers"]
+        """Return who may subscribe."""
+        found: list[str] = self.shown(name)["allowedSubscribers"]
         return found
 
 
 @pytest.fixture
-def command(cluster: Cluster, administrators_directory: str) -> Command:
-    """A fresh directory of filters."""
-    return Command(cluster, administrators_directory)
+def command(cluster: Cluster, administrators_directory: str, tmp_path: Path) -> Command:
+    """A fresh directory of filters, and a file of two."""
+    made = Command(cluster, administrators_directory, tmp_path / "filters.toml")
+    made.file.write_text(FILE)
+    return made
 
 
 @pytest.fixture
@@ -108,11 +134,9 @@ def test_nobody_else_adds_or_removes(joe: Command, user: str) -> None:
     assert webhdfs(joe.cluster, "GET", joe.path, "LISTSTATUS") == before
 
 
-def test_without_the_directory_nobody_else_makes_it(cluster: Cluster, administrators_directory: str) -> None:
+def test_without_the_directory_nobody_else_makes_it(command: Command) -> None:
     """An ordinary user cannot begin a directory of filters where administrators keep theirs."""
-    line = Command(cluster, administrators_directory).refused(
-        "add", "--name", "a", "--glob", "/a", user="alice"
-    )
+    line = command.refused("add", "--name", "a", "--glob", "/a", user="alice")
     assert line.startswith("only an administrator (a superuser of HDFS) may add")
 
 
@@ -254,37 +278,12 @@ def test_a_missing_option_is_named() -> None:
     assert CliRunner().invoke(filters, ["allow", "joe"]).exit_code == 2
 
 
-@contextmanager
-def standby() -> Iterator[str]:
-    """Run a NameNode that says that it is not the active one; yields its address."""
-    body = json.dumps({"RemoteException": {"exception": "StandbyException", "message": "in state standby"}})
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(403)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        do_PUT = do_GET  # noqa: N815 - the name that the server calls
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+STANDBY = json.dumps({"RemoteException": {"exception": "StandbyException", "message": "in state standby"}})
 
 
 def test_the_active_namenode_is_found(joe: Command, tmp_path: Path) -> None:
     """Whichever is named first; alone, a standby says what is missing. A file can name them, too."""
-    with standby() as address:
+    with http_server(403, body=STANDBY) as address:
         active, joe.namenodes = joe.namenodes, f"127.0.0.1:1,{address},{joe.namenodes}"
         assert "joe" in joe.must("list")
         joe.must("allow", "joe", "eve")
@@ -304,3 +303,219 @@ def test_the_active_namenode_is_found(joe: Command, tmp_path: Path) -> None:
 def test_users_are_separated_by_commas_and_blanks() -> None:
     """As they are typed or pasted."""
     assert parts(("a,b", "c", " d , ,e")) == ("a", "b", "c", "d", "e")
+
+
+def test_a_glob_that_matches_less_than_it_seems_to_is_told(command: Command) -> None:
+    """It is refused unless that is meant: a level may be."""
+    deep = ("add", "--name", "deep", "--glob", "/user/**/x")
+    line = command.refused(*deep, kind=ConfigurationError)
+    assert "stays within one level" in line
+    assert "; nothing was changed: --yes" in line
+    assert "deep" not in command.must("list")
+    added = command.done(*deep, "--yes")
+    assert added.stdout.startswith("added filter deep for /user/**/x")
+    assert added.stderr.startswith("/user/**/x: ** stays within one level, as * does in Hadoop")
+    assert command.done("add", "--name", "flat", "--glob", "/user/*/x").stderr == ""
+
+
+def test_what_is_refused_is_not_written(command: Command) -> None:
+    """By a flag of the command or its file of settings, as those of the publisher; the list names what is there."""
+
+    def refused(*words: str) -> str:
+        return command.refused(*words, kind=ConfigurationError)
+
+    def add(name: str, glob: str, owner: str) -> tuple[str, ...]:
+        return ("add", "--name", name, "--glob", glob, "--owner", owner)
+
+    few, per_owner = ("--max-filters", "1"), ("--max-filters-per-owner", "1")
+    assert refused(*add("wide", "/*/x", "ann")).startswith(
+        "filter wide is refused: /*/x has a wildcard in level 1 "
+    )
+    command.must(*add("a", "/user/a", "ann"))
+    assert refused(*add("b", "/user/b", "ann"), *few).startswith(
+        "filter b is refused: there are 1 filters already"
+    )
+    owned = "filter b is refused: ann owns 1 filters already"
+    assert refused(*add("b", "/user/b", "ann"), *per_owner).startswith(owned)
+    assert command.refused(*add("a", "/user/a", "ann"), *few).startswith("there is a filter a ")
+    command.must(*add("b", "/user/b", "joe"))
+    assert refused("modify", "b", "--owner", "ann", *per_owner).startswith(owned)
+    assert refused("modify", "b", "--glob", "/*").startswith(
+        "filter b is refused: /* has a wildcard in level 1"
+    )
+    command.file.write_text(encode_filters([Filter("c", "/user/c", "ann"), Filter("d", "/*", "ann")]))
+    applied = command.run("apply", str(command.file), *per_owner)
+    assert isinstance(applied.exception, FiltersError)
+    assert str(applied.exception) == "refused, so nothing was changed: c, d"
+    listed = command.done("list", *few)
+    assert "c  " not in listed.stdout
+    assert listed.stderr == (
+        "refused, unless it was in force before the limit: b: there are 1 filters already (max_filters)\n"
+    )
+
+
+def test_a_filter_is_modified(command: Command) -> None:
+    """Glob, owner, or both; its subscribers stay."""
+    command.must("add", "--name", "a", "--glob", "/user/a", "--owner", "ann", "--allow", "bob")
+    odd = ("modify", "a", "--glob", "/user/a/**")
+    assert "nothing was changed: --yes" in command.refused(*odd, kind=ConfigurationError)
+    modified = command.done(*odd, "--yes")
+    assert modified.stdout == "modified filter a: glob /user/a -> /user/a/**\n"
+    assert "** stays within one level" in modified.stderr
+    both = ("modify", "a", "--glob", "/user/b", "--owner", "joe")
+    assert command.must(*both) == "modified filter a: glob /user/a/** -> /user/b; owner ann -> joe\n"
+    assert command.must(*both) == "filter a is so already\n"
+    assert command.shown("a") == {
+        "name": "a",
+        "pathGlob": "/user/b",
+        "owner": "joe",
+        "allowedSubscribers": ["bob"],
+    }
+    refusal = command.refused("modify", "a", kind=ConfigurationError)
+    assert refusal == "nothing to modify: give --glob, --owner or both"
+
+
+def test_a_terminal_shows_a_table(joe: Command) -> None:
+    """With its headings in small letters, unlike columns, which a pipe gets."""
+    program = (sys.executable, "-m", "nncache.cli", "filters", "list")
+    shown = on_a_terminal(*program, "--namenode-http", joe.namenodes, "--filters-path", joe.path)
+    assert "subscribers" in shown
+    assert GLOB in shown
+    assert "SUBSCRIBERS" not in shown
+
+
+def test_a_file_is_applied_once_and_comes_back(command: Command) -> None:
+    """What apply will do is said by diff; afterwards there is nothing to do, and export writes the same for git."""
+    file = str(command.file)
+    user = command.cluster.superuser
+    differing = command.run("diff", file)
+    assert differing.exit_code == 1
+    assert differing.stdout.splitlines() == [
+        f"+ ann  /user/ann/*  owner {user}  subscribers -",
+        "+ joe  /user/joe/*/_SUCCESS  owner joe  subscribers alice",
+    ]
+    assert command.must("apply", file, "--dry-run") == differing.stdout
+    assert command.run("diff", file).exit_code == 1, "a dry run does nothing"
+    assert command.must("apply", file) == "filters: 2 added, 0 changed, 0 removed, 0 unchanged\n"
+    assert command.must("apply", file) == "filters: 0 added, 0 changed, 0 removed, 2 unchanged\n"
+    assert command.must("diff", file) == ""
+    exported = command.must("export")
+    assert command.must("diff", "-", text=exported) == ""
+    target = command.file.with_name("out.toml")
+    command.done("export", str(target))
+    assert target.read_text() == exported
+
+
+def test_a_glob_of_a_file_that_matches_less_than_it_seems_to_is_told(command: Command) -> None:
+    """It is refused, with the whole file, unless that is meant; then it is told once."""
+    command.file.write_text(FILE.replace("/user/ann/*", "/user/**"))
+    file, trouble = str(command.file), "/user/**: ** stays within one level"
+    assert command.run("diff", file).stderr.startswith(trouble)
+    refused = command.run("apply", file)
+    assert isinstance(refused.exception, ConfigurationError)
+    assert str(refused.exception).startswith("nothing was changed: --yes")
+    assert refused.stderr.startswith(trouble)
+    applied = command.done("apply", file, "--yes")
+    assert applied.stdout == "filters: 2 added, 0 changed, 0 removed, 0 unchanged\n"
+    assert applied.stderr.startswith(trouble)
+    assert command.done("apply", file).stderr == ""
+
+
+def test_a_file_changes_what_it_names_and_prunes_when_asked(command: Command) -> None:
+    """What it leaves out stays; the JSON says the plan and what was done."""
+    command.done("apply", str(command.file))
+    file = '[[filter]]\nname = "joe"\nglob = "/user/joe/b*"\nsubscribers = ["bob"]\n'
+    kept = command.done("apply", "-", text=file)
+    assert kept.stdout == "filters: 0 added, 1 changed, 0 removed, 0 unchanged\n"
+    assert kept.stderr == "not in the file, and kept (--prune removes what is not): ann\n"
+    assert command.shown("joe") == {
+        "name": "joe",
+        "pathGlob": "/user/joe/b*",
+        "owner": "joe",
+        "allowedSubscribers": ["bob"],
+    }
+    pruned = json.loads(command.must("apply", "-", "--prune", "--json", text=file))
+    assert (pruned["removed"], pruned["done"]) == (["ann"], {"added": 0, "changed": 0, "removed": 1})
+    assert json.loads(command.must("diff", "-", "--json", text=file))["unchanged"] == 1
+
+
+def test_a_bad_file_changes_nothing_and_all_its_errors_are_told(command: Command) -> None:
+    """The good entries, too, are not applied: exit code 2."""
+    command.file.write_text(FILE + '[[filter]]\nname = "a/b"\nglob = "x"\n')
+    for verb in ("apply", "diff"):
+        result = command.run(verb, str(command.file))
+        assert isinstance(result.exception, ConfigurationError)
+        assert str(result.exception) == f"{command.file}: 2 errors: nothing was changed"
+        name, glob = result.stderr.splitlines()
+        assert name.startswith(f"{command.file}:12: filter 'a/b': name: 'a/b': must be letters")
+        assert glob == f"{command.file}:13: filter 'a/b': glob: x: at position 0: a glob begins with a /"
+    assert json.loads(command.must("list", "--json"))["filters"] == []
+
+
+def test_only_administrators_apply(command: Command) -> None:
+    """HDFS says so; the line says what was done and that it may be repeated."""
+    command.done("add", "--name", "first", "--glob", "/first")
+    result = command.run("apply", str(command.file), user="joe")
+    assert isinstance(result.exception, FiltersError)
+    assert str(result.exception).startswith("only an administrator (a superuser of HDFS) may add and remove")
+    assert str(result.exception).endswith("what was done stays: apply the file again to go on")
+    assert result.stdout == "filters: 0 added, 0 changed, 0 removed, 0 unchanged\n"
+
+
+def test_the_owner_denies_whom_the_file_has_allowed(command: Command) -> None:
+    """And allows others, with the commands or with HDFS's own: the list is the owner's however it was made."""
+    command.file.write_text(FILE.replace('["alice"]', '["alice", "bob"]'))
+    command.done("apply", str(command.file))
+    assert command.run("deny", "joe", "alice", user="joe").exit_code == 0
+    assert command.run("allow", "joe", "carol", user="joe").exit_code == 0
+    place = f"{command.path}/joe/subscribers/bob"
+    shell = command.cluster.fs_shell("-rm", "-r", "-skipTrash", place, user="joe")
+    assert shell.exit_code == 0, shell.stderr
+    assert command.subscribers("joe") == ["carol"]
+
+
+def test_broken_filters_are_left_alone_and_told(command: Command) -> None:
+    """Exit code 1: HDFS has not what the file says, the file not what HDFS has."""
+    make_directory(command.cluster, f"{command.path}/joe", "755")
+    applied = command.run("apply", str(command.file))
+    assert str(applied.exception) == "filters that are broken, and were left alone: joe"
+    assert applied.stdout == "filters: 1 added, 0 changed, 0 removed, 0 unchanged\n"
+    assert applied.stderr.startswith("broken: joe: it has no ")
+    assert command.run("diff", str(command.file)).exit_code == 1
+    exported = command.run("export")
+    assert str(exported.exception) == "filters that are broken are not in the file: joe"
+    assert 'name = "ann"' in exported.stdout
+
+
+def test_a_comparison_that_fails_is_no_difference(tmp_path: Path) -> None:
+    """As of diff(1), whose 1 says that they differ."""
+    file = tmp_path / "f.toml"
+    file.write_text(FILE)
+    result = CliRunner().invoke(nncache, ["filters", "diff", str(file), "--namenode-http", "127.0.0.1:1"])
+    assert isinstance(result.exception, NotComparedError)
+    assert result.exception.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reported"),
+    [
+        ("none", None, "No such file or directory"),
+        ("bytes", b"\xff", "is not UTF-8: invalid start byte at byte 0"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, name: str, content: bytes | None, reported: str
+) -> None:
+    """Before HDFS is asked."""
+    file = tmp_path / name
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=f"^{file}: {reported}"):
+        read_file(str(file))
+
+
+def test_a_place_that_cannot_be_written_is_named(command: Command, tmp_path: Path) -> None:
+    """And exit code 2."""
+    result = command.run("export", str(tmp_path / "none" / "f.toml"))
+    assert isinstance(result.exception, ConfigurationError)
+    assert str(result.exception).endswith("No such file or directory")

@@ -1,14 +1,14 @@
 """`nncache filters estimate`: what it says, and of which edits."""
 
 import json
+from dataclasses import replace
 
-import pytest
+from click.testing import CliRunner, Result
 
-from nncache.commands.filters_estimate import estimate_filter, lines
+from nncache.commands.filters import filters
+from nncache.commands.filters_estimate import lines
 from nncache.errors import ConfigurationError, FiltersError
-from nncache.hadoop.namenode_settings import WebHdfsSettings
 from nncache.invalidation.publisher.estimate import Estimate
-from nncache.settings.commands import SettingsOfFilters
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
 
@@ -25,37 +25,29 @@ FOUND = Estimate(
 )
 
 
-def settings_of(cluster: Cluster, user: str) -> SettingsOfFilters:
-    """Return settings of a command that asks this cluster."""
-    return SettingsOfFilters(namenodes=WebHdfsSettings(namenode_http=(cluster.namenodes[0].http,), user=user))
-
-
-def test_the_namenodes_latest_edits_are_read(
-    cluster: Cluster, hdfs_directory: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_namenodes_latest_edits_are_read(cluster: Cluster, hdfs_directory: str) -> None:
     """Up to the end, and no more of them than are asked for; superusers may."""
     for name in ("a", "b", "c"):
         make_directory(cluster, f"{hdfs_directory}/{name}")
-    settings, glob = settings_of(cluster, cluster.superuser), f"{hdfs_directory}/*"
 
-    def estimate(user: SettingsOfFilters = settings, glob: str = glob, transactions: int = 1000) -> str:
-        estimate_filter(user, glob, transactions=transactions, max_s=30.0, limit_per_s=1000.0, as_json=True)
-        return capsys.readouterr().out
+    def estimate(*words: str, glob: str = f"{hdfs_directory}/*", user: str = cluster.superuser) -> Result:
+        place = ("--namenode-http", cluster.namenodes[0].http, "--user", user)
+        return CliRunner().invoke(filters, ["estimate", "--glob", glob, *words, *place])
 
-    found = json.loads(estimate())
+    found = json.loads(estimate("--json").stdout)
     assert found["isWhole"] is True
     assert found["matched"] == 3
     assert found["examples"] == [f"{hdfs_directory}/{name}" for name in "cba"]
-    assert json.loads(estimate(transactions=1))["transactions"] <= 1
-    with pytest.raises(FiltersError, match="only a superuser of HDFS may read the edits"):
-        estimate(settings_of(cluster, "joe"))
-    with pytest.raises(ConfigurationError, match="a glob begins with a /"):
-        estimate(glob="x")
-    estimate_filter(settings, "/*/**", transactions=9, max_s=1e-9, limit_per_s=0.0, as_json=False)
-    said = capsys.readouterr()
-    assert said.out.startswith("/*/**\n")
-    assert "not to the end: --max-seconds" in said.err
-    assert "** stays within one level" in said.err
+    assert json.loads(estimate("--json", "--transactions", "1").stdout)["transactions"] <= 1
+    refused, wrong = estimate(user="joe").exception, estimate(glob="x").exception
+    assert isinstance(refused, FiltersError)
+    assert "only a superuser of HDFS may read the edits" in str(refused)
+    assert isinstance(wrong, ConfigurationError)
+    assert "a glob begins with a /" in str(wrong)
+    said = estimate("--transactions", "9", "--max-seconds", "1e-9", "--limit", "0", glob="/*/**")
+    assert said.stdout.startswith("/*/**\n")
+    assert "not to the end: --max-seconds" in said.stderr
+    assert "** stays within one level" in said.stderr
 
 
 def test_it_is_told_in_lines() -> None:
@@ -74,17 +66,10 @@ def test_it_is_told_in_lines() -> None:
 
 def test_what_is_not_known_is_not_said() -> None:
     """How long it took, or anything at all."""
-    vague = Estimate(
-        first_txid=1,
-        last_txid=1,
-        seconds=None,
-        events=9,
-        matched=9,
-        matched_transactions=1,
-        busiest_minute=9,
-        over_limit=4,
-        examples=(),
+    vague = replace(
+        FOUND, first_txid=1, last_txid=1, seconds=None, matched=9, events=9, matched_transactions=1
     )
+    vague = replace(vague, busiest_minute=9, over_limit=4, examples=())
     assert list(lines("/a", vague, 2.5, "")) == [
         "/a",
         "  edits      1 transactions (1 to 1)",
@@ -92,15 +77,5 @@ def test_what_is_not_known_is_not_said() -> None:
         "  share      100.00% of the transactions",
         "  limits     4 of these events would be left out: 2.5 a second are allowed",
     ]
-    none = Estimate(
-        first_txid=0,
-        last_txid=-1,
-        seconds=None,
-        events=0,
-        matched=0,
-        matched_transactions=0,
-        busiest_minute=0,
-        over_limit=0,
-        examples=(),
-    )
+    none = replace(vague, first_txid=0, last_txid=-1)
     assert list(lines("/a", none, 2.5, "")) == ["/a", "  the NameNode has no edits to look at"]

@@ -8,7 +8,6 @@ from nncache.commands.filters_store import bar, on_hdfs, on_store
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.namenode_settings import WebHdfsSettings
 from nncache.invalidation.errors import FilterError, FilterExistsError
-from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.settings.commands import SettingsOfFilters
 from tests.commands.a_terminal import on_a_terminal
 
@@ -39,15 +38,6 @@ def test_whose_fault_it_is_says_the_kind(error: Exception, kind: type[Exception]
     with pytest.raises(kind) as caught:
         on_hdfs(NOWHERE, fail)
     assert str(caught.value) == str(error).replace("\n", "\\n")
-
-
-def test_what_comes_of_it_is_returned() -> None:
-    """The store is that of the settings."""
-
-    async def path(store: FilterStore) -> str:
-        return store.path
-
-    assert on_store(NOWHERE, path) == "/apps/nncache/filters"
 
 
 def test_no_bar_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:

@@ -45,11 +45,6 @@ def test_columns_are_for_people_and_for_awk() -> None:
     assert nobodys == "nobodys  /a\\x1b2J               carol  -"
 
 
-def test_without_filters_there_are_headings() -> None:
-    """So that a script finds the first line to skip."""
-    assert list(columns(StoredFilters())) == ["NAME  GLOB  OWNER  SUBSCRIBERS"]
-
-
 def test_a_table_keeps_brackets_and_counts_subscribers() -> None:
     """A glob is no markup."""
     shown = io.StringIO()

@@ -1,14 +1,19 @@
 """Each setting is an option; only what was given counts."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from nncache.commands.daemons import ESSENTIAL_OF_PROXY, ESSENTIAL_OF_PUBLISHER, proxy, publisher
 from nncache.commands.group import nncache
 from nncache.commands.options import given, with_settings
 from nncache.errors import ConfigurationError
+from nncache.settings.commands import PROXY, PUBLISHER
+from nncache.settings.forms import Form
 from nncache.settings.keys import keys_of
 from tests.settings.test_keys import Engine
 
@@ -101,3 +106,25 @@ def test_other_mistakes_are_told_as_ever(arguments: tuple[str, ...]) -> None:
     result = CliRunner().invoke(nncache, arguments)
     assert result.exit_code == 2
     assert "quote it" not in result.output
+
+
+@pytest.mark.parametrize("words", [("filters", "add"), ("filters", "estimate"), ("registry", "ls")])
+def test_help_shows_all_settings_where_there_is_no_help_all(words: tuple[str, ...]) -> None:
+    """Daemons alone have so many that they need it."""
+    text = CliRunner().invoke(nncache, [*words, "--help"]).output
+    assert "--hadoop-conf-dir" in text
+    assert "--help-all" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "form", "essential"),
+    [(proxy, PROXY, ESSENTIAL_OF_PROXY), (publisher, PUBLISHER, ESSENTIAL_OF_PUBLISHER)],
+)
+def test_help_all_is_complete(command: click.Command, form: Form[Any], essential: Collection[str]) -> None:
+    """Every key of a daemon is in --help-all; --help has the essential ones, which are settings."""
+    brief = CliRunner().invoke(command, ["--help"]).output
+    assert len(brief.splitlines()) < 120
+    assert all(form.keys[name].flag in brief for name in essential)
+    text = " ".join(CliRunner().invoke(command, ["--help-all"]).output.split())
+    for key in form.keys.values():
+        assert key.flag in text

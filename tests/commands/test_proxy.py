@@ -6,10 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from nncache.commands.daemons import ESSENTIAL_OF_PROXY, proxy
-from nncache.settings.commands import PROXY
 from nncache.testbed import Cluster
 from tests.processes import fetched, free_address, running, said
 
@@ -18,16 +15,6 @@ START = (
     f"--listen 127.0.0.1:9871 --admin 127.0.0.1:9872 {OF_THE_NAMENODE} --channel direct "
     "--glob /user/*/workflow/*/_SUCCESS"
 )
-
-
-def test_help_is_complete() -> None:
-    """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
-    brief = CliRunner().invoke(proxy, ["--help"]).output
-    assert len(brief.splitlines()) < 120
-    assert all(PROXY.keys[name].flag in brief for name in ESSENTIAL_OF_PROXY)
-    text = " ".join(CliRunner().invoke(proxy, ["--help-all"]).output.split())
-    for key in PROXY.keys.values():
-        assert key.flag in text
 
 
 @pytest.mark.timeout(120)

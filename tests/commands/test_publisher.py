@@ -11,10 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from nncache.commands.daemons import ESSENTIAL_OF_PUBLISHER, publisher
-from nncache.settings.commands import PUBLISHER
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S
@@ -24,16 +21,6 @@ START = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0
 
 
 SESSION_TIMEOUT_S = HANG_S
-
-
-def test_help_is_complete() -> None:
-    """Every key's meaning is in --help-all; --help has the essential ones, which are settings."""
-    brief = CliRunner().invoke(publisher, ["--help"]).output
-    assert len(brief.splitlines()) < 120
-    assert all(PUBLISHER.keys[name].flag in brief for name in ESSENTIAL_OF_PUBLISHER)
-    text = " ".join(CliRunner().invoke(publisher, ["--help-all"]).output.split())
-    for key in PUBLISHER.keys.values():
-        assert key.flag in text
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from nncache.commands.purge import purge
-from tests.admin_port import answering
+from tests.http_server import answering
 
 ANSWER = {
     "purged": [

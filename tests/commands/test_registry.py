@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,8 +20,8 @@ from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import encode_record
 from nncache.testbed import Cluster
-from tests.coordination.simulations import connected, remove
-from tests.registry.samples import WEBHDFS
+from tests.coordination.simulations import connected
+from tests.registry.samples import WEBHDFS, place_of_its_own
 
 CONTAINER = "container_1408631738011_0001_01_000002"
 
@@ -30,10 +29,10 @@ CONTAINER = "container_1408631738011_0001_01_000002"
 class Command:
     """The command, with a registry that is this test's alone."""
 
-    def __init__(self, zookeeper: str, directory: Path) -> None:
+    def __init__(self, zookeeper: str, root: str, directory: Path) -> None:
         self.zookeeper = zookeeper
-        self.root = f"/registry-{uuid.uuid4().hex[:12]}"
-        self.place = ("--zookeeper", zookeeper, "--registry-root", self.root)
+        self.root = root
+        self.place = ("--zookeeper", zookeeper, "--registry-root", root)
         self.record = directory / "record.json"
         self.record.write_bytes(encode_record(WEBHDFS))
 
@@ -66,17 +65,11 @@ class Command:
 @pytest.fixture
 def command(cluster: Cluster, tmp_path: Path) -> Iterator[Command]:
     """Yield the command with an empty registry, which is removed."""
-    assert cluster.zookeeper is not None
-    made = Command(cluster.zookeeper.address, tmp_path)
-    made.must("mknode", "--parents", "/services")
-    made.must("mknode", "/users")
-    yield made
-
-    async def clean() -> None:
-        async with connected(made.zookeeper) as session:
-            await remove(session, made.root)
-
-    asyncio.run(clean())
+    with place_of_its_own(cluster) as place:
+        made = Command(place["zookeeper"], place["registry_root"], tmp_path)
+        made.must("mknode", "--parents", "/services")
+        made.must("mknode", "/users")
+        yield made
 
 
 def test_from_a_file_to_a_name_and_back(command: Command) -> None:

@@ -1,11 +1,9 @@
 """`nncache registry reaper` on a real ZooKeeper, with a fake ResourceManager."""
 
-import asyncio
 import json
 import signal
 import subprocess
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,10 +15,10 @@ from nncache.commands.group import nncache as command
 from nncache.errors import ConfigurationError, RegistryCommandError
 from nncache.registry.record import ServiceRecord
 from nncache.testbed import Cluster
-from tests.coordination.simulations import connected, remove
 from tests.patience import HANG_S
 from tests.processes import NNCACHE, free_address
 from tests.registry.fake_resource_manager import FakeResourceManager, served
+from tests.registry.samples import place_of_its_own
 
 ENDED = "application_1408631738011_0001"
 RUNS = "application_1408631738011_0002"
@@ -29,9 +27,9 @@ RUNS = "application_1408631738011_0002"
 class Simulation:
     """A registry of its own with two applications, and the ResourceManager that knows them."""
 
-    def __init__(self, zookeeper: str, manager: FakeResourceManager) -> None:
+    def __init__(self, place: dict[str, str], manager: FakeResourceManager) -> None:
         self.manager = manager
-        self.place = {"zookeeper": zookeeper, "registry_root": f"/registry-{uuid.uuid4().hex[:12]}"}
+        self.place = place
 
     def flags(self, url: str = "") -> list[str]:
         """Return the settings as flags."""
@@ -58,18 +56,12 @@ class Simulation:
 @pytest.fixture
 def simulation(cluster: Cluster) -> Iterator[Simulation]:
     """Yield one, whose registry is removed."""
-    assert cluster.zookeeper is not None
-    with served(FakeResourceManager(applications={ENDED: "FINISHED", RUNS: "RUNNING"})) as manager:
-        made = Simulation(cluster.zookeeper.address, manager)
+    manager = FakeResourceManager(applications={ENDED: "FINISHED", RUNS: "RUNNING"})
+    with place_of_its_own(cluster) as place, served(manager) as asked:
+        made = Simulation(place, asked)
         made.bind("/users/joe/web/a", ENDED)
         made.bind("/users/joe/web/b", RUNS)
         yield made
-
-    async def clean() -> None:
-        async with connected(made.place["zookeeper"]) as session:
-            await remove(session, made.place["registry_root"])
-
-    asyncio.run(clean())
 
 
 def test_it_says_what_it_would_do_before_it_does_it(simulation: Simulation) -> None:

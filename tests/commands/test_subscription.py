@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, Missing, Started, WatchItem
-from nncache.commands.watch_wiring import Telling
+from nncache.commands.event_lines import Away, Happened, Missing, WatchItem
+from nncache.commands.watch import Telling
 from nncache.coordination.zookeeper import Delete
 from nncache.errors import WatchError
 from nncache.hadoop.events import Unlink
+from nncache.invalidation.subscriber.events import Position
 from nncache.invalidation.subscriber.subscription import Subscription
 from tests.invalidation.channel.fake_cluster import FakeCluster, play
 from tests.invalidation.channel.press import ZNODES
@@ -19,9 +20,9 @@ from tests.invalidation.virtual_time import clock
 class Watcher:
     """Somebody who watches, and what was told."""
 
-    def __init__(self, fake_cluster: FakeCluster, name: str = "joe", from_txid: int | None = None) -> None:
+    def __init__(self, fake_cluster: FakeCluster, name: str = "joe") -> None:
         self.reported: list[WatchItem] = []
-        subscription = Subscription(fake_cluster.session, ZNODES, name, clock, from_txid, outage_s=6.0)
+        subscription = Subscription(fake_cluster.session, ZNODES, name, clock, None, outage_s=6.0)
         self.telling = Telling(subscription, self.reported.append)
 
     def news(self) -> list[WatchItem]:
@@ -31,12 +32,12 @@ class Watcher:
 
 
 def watching(
-    story: Callable[[FakeCluster, Watcher], Awaitable[None]], *, from_txid: int | None = None
+    story: Callable[[FakeCluster, Watcher], Awaitable[None]],
 ) -> Callable[[FakeCluster], Awaitable[None]]:
     """Return the story with somebody watching from its beginning to its end."""
 
     async def watched(fake_cluster: FakeCluster) -> None:
-        watcher = Watcher(fake_cluster, from_txid=from_txid)
+        watcher = Watcher(fake_cluster)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(watcher.telling.run())
             await asyncio.sleep(0.1)
@@ -55,26 +56,12 @@ def test_events_are_told_in_order() -> None:
     """Behind where it begins; the others' are not."""
 
     async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
-        assert watcher.news() == [Started(10)]
+        assert watcher.news() == [Position(10)]
         fake_cluster.unlink("/joe/a", "/ann/b", "/joe/c")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(11, "/joe/a"), unlinked(13, "/joe/c")]
 
     play(watching(story))
-
-
-def test_it_begins_where_one_likes() -> None:
-    """Behind the transaction given, if its records are still there."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
-        fake_cluster.unlink("/joe/a")
-        fake_cluster.unlink("/joe/b")
-        await watching(reported, from_txid=11)(fake_cluster)
-
-    async def reported(fake_cluster: FakeCluster, watcher: Watcher) -> None:
-        assert watcher.news() == [Started(11), unlinked(12, "/joe/b")]
-
-    play(story)
 
 
 def test_a_gap_is_told_and_the_rest_follows() -> None:
@@ -88,7 +75,7 @@ def test_a_gap_is_told_and_the_rest_follows() -> None:
         await asyncio.sleep(0.1)
         assert watcher.news() == [
             Missing("transactions 11 to 11 were dropped: purged", 11, 11),
-            Started(11),
+            Position(11),
             unlinked(12, "/joe/b"),
         ]
 
@@ -113,7 +100,7 @@ def test_gaps_in_a_row_are_left_behind() -> None:
                 case Missing(_, first, last) if first is not None and last is not None:
                     assert first == covered[-1] + 1
                     covered.append(last)
-                case Started(txid):
+                case Position(txid):
                     assert txid == covered[-1]
                 case Happened(txid):
                     assert txid == covered[-1] + 1
@@ -140,10 +127,10 @@ def test_a_filter_made_anew_goes_on_behind_what_is_missing() -> None:
         fake_cluster.server.connect()
         await asyncio.sleep(3)
         reported = watcher.news()
-        assert [type(item) for item in reported] == [Missing, Missing, Started, Happened]
+        assert [type(item) for item in reported] == [Missing, Missing, Position, Happened]
         assert reported[1:3] == [
             Missing("filter joe is matched from transaction 12 on only", 11, 11),
-            Started(11),
+            Position(11),
         ]
 
     play(watching(story))
@@ -161,7 +148,7 @@ def test_an_outage_is_told_once_and_so_is_its_end() -> None:
         await asyncio.sleep(3)
         reported = watcher.news()
         assert isinstance(reported[0], Away)
-        assert reported[1:] == [Started(10), unlinked(11, "/joe/a")]
+        assert reported[1:] == [Position(10), unlinked(11, "/joe/a")]
 
     play(watching(story))
 
@@ -180,7 +167,7 @@ def test_a_publisher_away_is_told_once_and_so_is_its_return() -> None:
         assert watcher.news() == [Away("no publisher has been there for 10 s")]
         fake_cluster.press.appear()
         await asyncio.sleep(0.1)
-        assert watcher.news() == [Started(10)]
+        assert watcher.news() == [Position(10)]
         fake_cluster.unlink("/joe/a")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(11, "/joe/a")]
@@ -203,7 +190,7 @@ def test_a_wiped_zookeeper_is_waited_for() -> None:
         await asyncio.sleep(3)
         assert watcher.news() == [
             Missing("filter joe is matched from transaction 12 on only", 11, 11),
-            Started(11),
+            Position(11),
         ]
 
     play(watching(story))
@@ -228,7 +215,7 @@ def test_a_filter_that_is_removed_ends_it() -> None:
         asyncio.get_running_loop().call_later(1, fake_cluster.press.change_filters, {"ann": "/ann/*"})
         with pytest.raises(WatchError, match=r"there are: ann$"):
             await watcher.telling.run()
-        assert [type(reported) for reported in watcher.reported] == [Started, Missing]
+        assert [type(reported) for reported in watcher.reported] == [Position, Missing]
 
     play(story)
 

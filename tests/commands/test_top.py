@@ -17,8 +17,8 @@ from nncache.daemons.proxy_status import status_of
 from nncache.errors import AdminError
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.settings.commands import TOP
-from tests.admin_port import answering
 from tests.daemons.test_proxy_status import SEEN
+from tests.http_server import answering
 
 HOSTILE = "/w/\x1b]0;owned\x07[bold red]x\nforged"
 HOTTEST = HottestStats(

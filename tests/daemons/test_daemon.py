@@ -34,16 +34,6 @@ def test_a_signal_sets_the_event_and_is_told(
     assert f"{number.name}: everything ends" in caplog.messages
 
 
-def test_an_error_leaves_as_it_is() -> None:
-    """The command line tells it."""
-
-    async def serve(_: Signals) -> None:
-        raise OSError("taken")
-
-    with pytest.raises(OSError, match="taken"):
-        run_until_signal(serve, "everything ends")
-
-
 def test_sighup_reloads(caplog: pytest.LogCaptureFixture) -> None:
     """As soon as there is something to reload."""
     reloads = list[int]()

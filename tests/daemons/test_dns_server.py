@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from nncache.daemons.dns_server import HELD_BYTES, DnsServer
+from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 from tests.patience import HANG_S
 from tests.processes import free_address
@@ -191,7 +192,7 @@ async def test_an_address_in_use_is_an_error() -> None:
             taken.bind((host, int(port)))
             if kind == socket.SOCK_STREAM:
                 taken.listen()
-            with pytest.raises(OSError, match="in use"):
+            with pytest.raises(StartError, match=r"^dns_listen: .*in use"):
                 async with DnsServer(ListenAddress(host, int(port)), Echo(), 1.0, lambda: 0.0):
                     pass
     async with DnsServer(ListenAddress(host, int(port)), Echo(), 1.0, lambda: 0.0) as server:

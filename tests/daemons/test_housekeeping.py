@@ -4,7 +4,8 @@ import asyncio
 import gc
 import socket
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -118,15 +119,16 @@ async def test_what_has_grown_old_is_looked_at_once() -> None:
     assert gc.get_count()[2] == 0
 
 
-def garbage_of(make: Callable[[], object]) -> list[object]:
-    """Return what only a collector can free after this was done, and what came of it let go of."""
+@contextmanager
+def collected(found: list[object]) -> Iterator[None]:
+    """Add what only a collector can free of what the block has made and let go of."""
     gc.collect()
     gc.disable()
     try:
-        make()
+        yield
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
-        return list(gc.garbage)
+        found += gc.garbage
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
@@ -137,7 +139,8 @@ def test_what_the_cache_forgets_leaves_no_cycle() -> None:
     """Or memory would come back late, or never: old objects are not looked at again."""
     cache = make_cache(max_cache_entries=300)
 
-    def work() -> None:
+    garbage: list[object] = []
+    with collected(garbage):
         for n in range(1_000):
             fill(cache, f"/a/{n % 7}/{n}", ALICE, 1.0)
             is_hit(cache, f"/a/{n % 7}/{n}", ALICE, 1.0)
@@ -145,8 +148,7 @@ def test_what_the_cache_forgets_leaves_no_cycle() -> None:
         cache.store.forget_all()
         while cache.reclaim(10):
             pass
-
-    assert garbage_of(work) == []
+    assert garbage == []
 
 
 def test_a_connection_leaves_no_cycle_on_uvloop() -> None:
@@ -162,32 +164,35 @@ def test_a_connection_leaves_no_cycle_on_uvloop() -> None:
         writer.close()
         await writer.wait_closed()
 
-    async def serve() -> list[object]:
+    async def serve() -> None:
         server = Server(handle, fast_path_alone(boottime), LimitSettings())
         await server.start("127.0.0.1", 0)
         await exchange(server.port)  # what is made once
-        gc.collect()
-        gc.disable()
         try:
-            for _ in range(20):
-                await exchange(server.port)
-            await until(lambda: not server.stats().connections_open)
-            gc.set_debug(gc.DEBUG_SAVEALL)
-            gc.collect()
-            return [each for each in gc.garbage if type(each).__module__ != "builtins"]
+            with collected(garbage):
+                for _ in range(20):
+                    await exchange(server.port)
+                await until(lambda: not server.stats().connections_open)
         finally:
-            gc.set_debug(0)
-            gc.garbage.clear()
-            gc.enable()
             await server.stop()
 
-    assert uvloop.run(serve()) == []
+    garbage: list[object] = []
+    uvloop.run(serve())
+    assert [each for each in garbage if type(each).__module__ != "builtins"] == []
 
 
-async def kinds(connection: RpcConnection, calls: int) -> list[type]:
-    """Return how calls that come together end; only the kinds, since an error holds what it passed through."""
-    outcomes = await asyncio.gather(*(ask(connection) for _ in range(calls)), return_exceptions=True)
-    return [type(outcome) for outcome in outcomes]
+async def used(connect: Callable[[], RpcConnection], kind: type) -> None:
+    """See that calls that come together all end in this kind, and that nothing keeps the connection."""
+    connection = connect()
+    outcomes = await asyncio.gather(*(ask(connection) for _ in range(5)), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {kind}
+    del outcomes  # an error holds what it passed through
+    await connection.close()
+    is_there = weakref.ref(connection)
+    del connection
+    for _ in range(3):
+        await asyncio.sleep(0)  # the event loop lets go of what it has just called
+    assert is_there() is None
 
 
 NOT_OURS = Namespace("CID-2", "BP-2")
@@ -224,37 +229,19 @@ def test_an_rpc_connection_leaves_no_cycle_on_uvloop(
     And all calls that share an attempt to connect fail in the same way.
     """
 
-    async def used(address: str) -> None:
-        check = check_of(address) if is_compared else None
-        connection = RpcConnection(address, "alice", check=check)
-        assert set(await kinds(connection, 5)) == {kind}
-        await connection.close()
-        is_there = weakref.ref(connection)
-        del connection
-        for _ in range(3):
-            await asyncio.sleep(0)  # the event loop lets go of what it has just called
-        assert is_there() is None
-
-    async def story() -> list[object]:
+    async def story() -> None:
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))  # and does not listen
             async with fake_server(lambda _: answer or Never()) as server:
                 host, port = unused.getsockname()
-                gc.collect()
-                gc.disable()
-                try:
-                    await used(f"{host}:{port}" if answer is None else server.address)
-                    gc.set_debug(gc.DEBUG_SAVEALL)
-                    gc.collect()
-                    return [
-                        each for each in gc.garbage if isinstance(each, RpcConnection | Wire | HadoopError)
-                    ]
-                finally:
-                    gc.set_debug(0)
-                    gc.garbage.clear()
-                    gc.enable()
+                address = f"{host}:{port}" if answer is None else server.address
+                with collected(garbage):
+                    check = check_of(address) if is_compared else None
+                    await used(lambda: RpcConnection(address, "alice", check=check), kind)
 
-    assert uvloop.run(story()) == []
+    garbage: list[object] = []
+    uvloop.run(story())
+    assert [each for each in garbage if isinstance(each, RpcConnection | Wire | HadoopError)] == []
 
 
 class FakeIdentity(KerberosIdentity):
@@ -282,32 +269,15 @@ class FakeIdentity(KerberosIdentity):
 def test_a_login_over_rpc_leaves_no_cycle_on_uvloop(failure: str, mask: int, kind: type) -> None:
     """A publisher that is not let in tries again for weeks."""
 
-    async def used(address: str) -> None:
-        connection = RpcConnection(address, "svc", identity=FakeIdentity(failure))
-        assert set(await kinds(connection, 5)) == {kind}
-        await connection.close()
-        is_there = weakref.ref(connection)
-        del connection
-        for _ in range(3):
-            await asyncio.sleep(0)
-        assert is_there() is None
-
-    async def story() -> list[object]:
+    async def story() -> None:
         async with sasl_server(SaslServer(mask, body=YES.message.SerializeToString())) as server:
-            gc.collect()
-            gc.disable()
-            try:
-                await used(server.address)
-                gc.set_debug(gc.DEBUG_SAVEALL)
-                gc.collect()
-                ours = RpcConnection | Wire | HadoopError | SaslHandshake
-                return [each for each in gc.garbage if isinstance(each, ours)]
-            finally:
-                gc.set_debug(0)
-                gc.garbage.clear()
-                gc.enable()
+            with collected(garbage):
+                await used(lambda: RpcConnection(server.address, "svc", identity=FakeIdentity(failure)), kind)
 
-    assert uvloop.run(story()) == []
+    garbage: list[object] = []
+    uvloop.run(story())
+    ours = RpcConnection | Wire | HadoopError | SaslHandshake
+    assert [each for each in garbage if isinstance(each, ours)] == []
 
 
 def test_a_call_to_the_kdc_that_fails_leaves_no_cycle_on_uvloop() -> None:
@@ -320,24 +290,17 @@ def test_a_call_to_the_kdc_that_fails_leaves_no_cycle_on_uvloop() -> None:
         with pytest.raises(KerberosError):
             await threads.call(fail, timeout_s=HANG_S, what="x")
 
-    async def story() -> list[object]:
+    async def story() -> None:
         threads = KdcThreads()
         await asked(threads)  # what is made once
-        gc.collect()
-        gc.disable()
-        try:
+        with collected(garbage):
             for _ in range(3):
                 await asked(threads)
             await until(lambda: not threads.running)
-            gc.set_debug(gc.DEBUG_SAVEALL)
-            gc.collect()
-            return [each for each in gc.garbage if isinstance(each, asyncio.Future | HadoopError)]
-        finally:
-            gc.set_debug(0)
-            gc.garbage.clear()
-            gc.enable()
 
-    assert uvloop.run(story()) == []
+    garbage: list[object] = []
+    uvloop.run(story())
+    assert [each for each in garbage if isinstance(each, asyncio.Future | HadoopError)] == []
 
 
 def _remembered() -> int:

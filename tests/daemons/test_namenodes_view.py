@@ -1,9 +1,7 @@
 """What operators see of the NameNodes."""
 
-import pytest
-
-from nncache.daemons.namenodes_view import about_namenode, namenodes_view, state_word
-from nncache.hadoop.election_view import HaState, NameNode
+from nncache.daemons.namenodes_view import about_namenode, namenodes_view
+from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.pool import NameNodePool
@@ -24,14 +22,6 @@ def test_each_namenode_address_shows_its_namespace() -> None:
         "namespace_over_http": "BP-1 of cluster CID-1",
         "namespace_over_rpc": "BP-1 of cluster CID-1",
     }
-
-
-@pytest.mark.parametrize(
-    ("state", "word"), [(HaState.ACTIVE, "active"), (HaState.STANDBY, "standby"), (None, "unreachable")]
-)
-def test_a_namenode_is_what_it_says(state: HaState | None, word: str) -> None:
-    """Or unreachable."""
-    assert state_word(state) == word
 
 
 def test_each_configured_namenode_is_shown() -> None:

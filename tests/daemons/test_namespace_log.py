@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nncache.daemons.namespace_log import do_named, name_lines, named, run_named
+from nncache.daemons.namespace_log import name_lines, named, naming, run_named
 
 _log = logging.getLogger("nncache.tests.namespace_log")
 
@@ -73,6 +73,8 @@ async def test_a_request_is_named_while_it_is_answered(lines: list[str]) -> None
     assert await named("two", handle)("x") == "x"
     with pytest.raises(ValueError, match="nothing asked"):
         await named("one", handle)("")
-    do_named("one", lambda: _log.warning("done"))
-    do_named("", lambda: _log.warning("alone"))
+    with naming("one"):
+        _log.warning("done")
+    with naming(""):
+        _log.warning("alone")
     assert lines == ["[two] asked", "[one] asked", "[one] done", "alone"]

@@ -1,6 +1,7 @@
 """A start that cannot succeed ends with one line, and reads each file once."""
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,34 @@ import pytest
 from nncache.admin.access import Access
 from nncache.admin.settings import AdminSettings, access_of
 from nncache.daemons.proxy_process import loaded_again, run_proxy
+from nncache.daemons.publisher_wiring import run_publisher
 from nncache.errors import ConfigurationError, StartError
 from nncache.hadoop.mounts import MountTable
 from nncache.settings.federation import Federation
 from tests.daemons.test_proxy_wiring import settings
+from tests.daemons.test_publisher_wiring import settings as of_publisher
 from tests.processes import free_address
 
 
-def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def run_a_proxy(flags: dict[str, str]) -> None:
+    """Run a proxy in front of a NameNode that is not there."""
+    run_proxy(settings(free_address(), **flags), lambda: settings(free_address()))
+
+
+def run_a_publisher(flags: dict[str, str]) -> None:
+    """Run a publisher in the same way."""
+    run_publisher(of_publisher(**flags), of_publisher)
+
+
+DAEMONS = pytest.mark.parametrize(
+    ("module", "run"), [("proxy_process", run_a_proxy), ("publisher_wiring", run_a_publisher)]
+)
+
+
+@DAEMONS
+def test_the_token_is_read_once(
+    module: str, run: Callable[[dict[str, str]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where a wrong file is an error of one line; it may be gone or half written a moment later."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef")
@@ -26,27 +47,22 @@ def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         file.unlink()
         return access
 
-    monkeypatch.setattr("nncache.daemons.proxy_process.access_of", read_and_remove)
-    monkeypatch.setattr("nncache.daemons.proxy_process.set_up_logs", lambda _: None)  # pytest's own stay
+    monkeypatch.setattr(f"nncache.daemons.{module}.access_of", read_and_remove)
+    monkeypatch.setattr(f"nncache.daemons.{module}.set_up_logs", lambda _: None)  # pytest's own stay
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(StartError, match=f"^admin: {address}: "):
-            run_proxy(
-                settings(free_address(), admin=address, admin_token_file=str(file)),
-                lambda: settings(free_address()),
-            )
+            run({"admin": address, "admin_token_file": str(file)})
 
 
+@DAEMONS
 def test_a_token_file_that_is_not_there_ends_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: str, run: Callable[[dict[str, str]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line that names the setting, before anything is opened."""
-    monkeypatch.setattr("nncache.daemons.proxy_process.set_up_logs", lambda _: None)
+    monkeypatch.setattr(f"nncache.daemons.{module}.set_up_logs", lambda _: None)
     with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
-        run_proxy(
-            settings(free_address(), admin_token_file=str(tmp_path / "none")),
-            lambda: settings(free_address()),
-        )
+        run({"admin_token_file": str(tmp_path / "none")})
 
 
 def test_namespaces_can_be_reloaded_but_not_replaced() -> None:

@@ -2,9 +2,7 @@
 
 import json
 import math
-import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -29,8 +27,8 @@ from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.proxy.traffic import Result, TrafficStats
 from nncache.settings.commands import SettingsOfProxy
+from tests.daemons.status_page import described, keys_of
 from tests.figures import made_up
-from tests.house.tree import ROOT
 
 BOOT_AT = 1_795_000_000.0
 TOTALS = Totals(
@@ -202,34 +200,13 @@ def test_totals_are_those_of_the_metrics() -> None:
     )
 
 
-def keys_of(value: object, at: str = "") -> Iterator[str]:
-    """Yield the path of each key, as docs/status.md writes it."""
-    match value:
-        case dict():
-            for key, each in value.items():
-                path = f"{at}.{key}" if at else key
-                yield path
-                if path != "settings":
-                    yield from keys_of(each, path)
-        case list():
-            for each in value:
-                yield from keys_of(each, f"{at}[]")
-
-
 def test_each_key_is_described() -> None:
     """docs/status.md names each, and no other."""
     recent = History(100.0, Totals())
     recent.look(105.0, Totals(), is_well=True, state="open")
-    text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
-    described = {
-        key
-        for line in text.partition("## The document of a proxy")[2].partition("\n## ")[0].splitlines()
-        if line.startswith("- ")
-        for key in re.findall(r"`([^`]+)`", line.partition(": ")[0])
-    }
     expanded = {
         key.replace("saved.*", f"saved.{span}").replace("hottest.*", f"hottest.{kind}")
-        for key in described
+        for key in described("The document of a proxy")
         for span in ("last_minute", "since_start")
         for kind in ("paths", "callers", "addresses")
     }

@@ -2,8 +2,6 @@
 
 import json
 import math
-import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +32,7 @@ from nncache.invalidation.publisher.stats import OutputStats, PublisherStats
 from nncache.invalidation.settings import PollingSettings
 from nncache.invalidation.stats import ChannelStats
 from nncache.settings.commands import SettingsOfPublisher
-from tests.house.tree import ROOT
+from tests.daemons.status_page import described, keys_of
 from tests.invalidation.publisher.samples import batch, positions
 
 NAMENODE = NameNodeSettings(namenode_http=("nn1:9870",), namenode_rpc=("nn1:8020",))
@@ -284,29 +282,8 @@ def test_a_moment_that_never_was_is_null() -> None:
     assert (SEEN.unix(None), SEEN.unix(-math.inf), SEEN.unix(1.0)) == (None, None, BOOT_AT + 1)
 
 
-def keys_of(value: object, at: str = "") -> Iterator[str]:
-    """Yield the path of each key, as docs/status.md writes it."""
-    match value:
-        case dict():
-            for key, each in value.items():
-                path = f"{at}.{key}" if at else key
-                yield path
-                if path != "settings":
-                    yield from keys_of(each, path)
-        case list():
-            for each in value:
-                yield from keys_of(each, f"{at}[]")
-
-
 def test_each_key_is_described() -> None:
     """docs/status.md names each, and no other."""
     recent = History(100.0, PublisherTotals())
     recent.look(105.0, PublisherTotals(), is_well=True, state="")
-    text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
-    described = {
-        key
-        for line in text.partition("## The document of a publisher")[2].partition("\n## ")[0].splitlines()
-        if line.startswith("- ")
-        for key in re.findall(r"`([^`]+)`", line.partition(": ")[0])
-    }
-    assert described == set(keys_of(document(replace(SEEN, history=recent))))
+    assert described("The document of a publisher") == set(keys_of(document(replace(SEEN, history=recent))))

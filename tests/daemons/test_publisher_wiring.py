@@ -12,8 +12,6 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from nncache.admin.access import Access
-from nncache.admin.settings import AdminSettings, access_of
 from nncache.clock import boottime
 from nncache.daemons.publisher_wiring import PublisherSystem, host_name, run_publisher
 from nncache.errors import ConfigurationError, StartError
@@ -113,34 +111,6 @@ def test_an_output_that_is_none_ends_the_start() -> None:
         run_publisher(settings(output_stream="json:loads"), settings)
 
 
-def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a wrong file is an error of one line; it may be gone or half written a moment later."""
-    file = tmp_path / "token"
-    file.write_text("0123456789abcdef")
-    file.chmod(0o400)
-
-    def read_and_remove(admin: AdminSettings, host: str) -> Access:
-        access = access_of(admin, host)
-        file.unlink()
-        return access
-
-    monkeypatch.setattr("nncache.daemons.publisher_wiring.access_of", read_and_remove)
-    monkeypatch.setattr("nncache.daemons.publisher_wiring.set_up_logs", lambda _: None)  # pytest's own stay
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(StartError, match=f"^admin: {address}: "):
-            run_publisher(settings(admin=address, admin_token_file=str(file)), settings)
-
-
-def test_a_token_file_that_is_not_there_ends_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One line that names the setting, before anything is opened."""
-    monkeypatch.setattr("nncache.daemons.publisher_wiring.set_up_logs", lambda _: None)
-    with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
-        run_publisher(settings(admin_token_file=str(tmp_path / "none")), settings)
-
-
 async def test_the_status_is_there_from_the_start() -> None:
     """With the settings in force, why nothing is published, and a page that shows it."""
     chosen = settings(max_write_ops_per_s=7.0)
@@ -155,12 +125,6 @@ async def test_the_status_is_there_from_the_start() -> None:
         assert (status["writes"]["limit_per_s"], status["settings"]["max_write_ops_per_s"]) == (7.0, 7.0)
         assert status["zookeeper"]["is_connected"] is False
         assert "<h1>nncache publisher</h1>" in (await page(chosen, "/"))[1]
-
-
-def test_it_is_the_host_name_and_the_boot() -> None:
-    """The same for every process of one boot; people find the machine by it."""
-    assert host_name() == host_name()
-    assert host_name().startswith(socket.gethostname())
 
 
 def test_two_machines_of_one_name_differ(tmp_path: Path) -> None:

@@ -36,21 +36,6 @@ async def test_work_that_ends_is_begun_again(
     ] * 2
 
 
-async def test_cancelling_ends_it() -> None:
-    """The end of the process is no fault of the work."""
-    started = asyncio.Event()
-
-    async def work() -> None:
-        started.set()
-        await asyncio.Event().wait()
-
-    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
-        task = group.create_task(keep_running("the watch", work))
-        await started.wait()
-        task.cancel()
-    assert task.cancelled()
-
-
 async def test_background_work_runs_as_long_as_its_block() -> None:
     """All of it at once, supervised; none outlives the block."""
     begun: list[str] = []

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import click
 import pytest
 import yaml
 
@@ -47,11 +48,12 @@ def test_the_services_of_a_whole_system_are_there() -> None:
 @pytest.mark.parametrize("name", OURS)
 def test_the_command_line_understands_a_services_words(name: str) -> None:
     """And the addresses that it is given are services'."""
-    command, *words = OURS[name]["command"]
-    group: Any = nncache.commands[command]
-    if command == "filters":
-        group, words = group.commands[words[0]], words[1:]
-    group.make_context(command, list(words))
+    command: click.Command | None = nncache
+    words = list(OURS[name]["command"])
+    while isinstance(command, click.Group):
+        _, command, words = command.resolve_command(click.Context(command), words)
+    assert command is not None
+    command.make_context(name, list(words))
     hosts = set(re.findall(r"([\w.-]+):\d+", " ".join(words)))
     assert {host for host in hosts if not host.startswith("0.")} <= SERVICES.keys()
 

@@ -45,8 +45,10 @@ def test_each_daemon_has_a_unit() -> None:
         command: click.Command = nncache
         name, rest = "", line.split()[1:]
         while isinstance(command, click.Group):
-            name, *rest = rest
-            command = command.commands[name]
+            name = rest[0]
+            _, found, rest = command.resolve_command(click.Context(command), rest)
+            assert found is not None
+            command = found
         command.make_context(name, rest)
         commands.append(name)
     assert commands == ["dns", "proxy", "publisher", "reaper"]

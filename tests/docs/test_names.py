@@ -11,14 +11,15 @@ from pathlib import Path
 import click
 import pytest
 
+from nncache.commands.cluster import light_command
 from nncache.commands.group import nncache
-from nncache.commands.light import light_command
 from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
 from nncache.settings.commands import FORMS, KEYS, PUBLISHER, load_settings
 from nncache.settings.federation import Federation, load_proxy
 from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
 from tests.house.tree import ROOT, sources
+from tools.docs.commands import leaves
 from tools.docs.json_shapes import shapes
 
 FOR_OPERATORS = tuple(
@@ -106,10 +107,8 @@ OF_JSON = frozenset(
 
 
 def options_of(command: click.Command) -> set[str]:
-    """Return all options of a command and of those below it."""
-    options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
-    below = command.commands.values() if isinstance(command, click.Group) else ()
-    return options.union(*map(options_of, below))
+    """Return all options of a command."""
+    return {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
 
 
 @pytest.mark.parametrize("page", FOR_OPERATORS, ids=shown)
@@ -117,7 +116,8 @@ def test_each_name_in_backticks_exists(page: Path) -> None:
     """Options, settings, metrics, recording rules, alerts and reasons."""
     metrics = {metric.name for metric in METRICS}
     reasons = {reason.value for reason in REASONS} | {"not-webhdfs"}
-    options = options_of(nncache) | options_of(light_command)
+    commands = [nncache, light_command, *(command for _, command in leaves(nncache, ()))]
+    options = set().union(*map(options_of, commands))
     unknown = []
     for code in inline(page):
         names: list[tuple[str, Container[str]]] = []

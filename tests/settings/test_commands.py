@@ -7,7 +7,6 @@ import pytest
 
 from nncache.errors import ConfigurationError
 from nncache.settings.commands import (
-    FILTERS,
     FORMS,
     KEYS,
     PROXY,
@@ -65,32 +64,11 @@ def test_with_zookeeper_a_proxy_follows_a_publisher() -> None:
         ),
         (
             PROXY,
-            ZOOKEEPER | {"glob": ("/a", "/b")},
-            (
-                "glob: /a, /b: must not be given with channel zookeeper: the filters are kept in HDFS then "
-                "(nncache filters add --name NAME --glob GLOB)"
-            ),
-        ),
-        (
-            PROXY,
-            {"max_staleness_s": "0.001"},
-            (
-                "max_staleness_s: 0.001: must be more than the pause between two probes of a NameNode, 0.05 s, "
-                "or nothing is ever answered from memory; 3 is the default"
-            ),
-        ),
-        (
-            PROXY,
             {"max_staleness_s": "2", "poll_interval_s": "2"},
             (
                 "max_staleness_s: 2.0: must be more than poll_interval_s, 2 s, or nothing is ever answered from "
                 "memory; 3 is the default"
             ),
-        ),
-        (
-            PUBLISHER,
-            {"nameservice": "ns1"},
-            "zookeeper: none: must name the servers of ZooKeeper for nncache publisher, host:port each",
         ),
         (
             WATCH,
@@ -126,12 +104,6 @@ def test_the_daemons_of_one_host_do_not_meet_at_one_address() -> None:
     assert len({proxy.proxy.listen_at, proxy.proxy.admin_at, publisher.publisher.admin_at}) == 3
 
 
-def test_filters_need_no_addresses_of_daemons() -> None:
-    """Both NameNodes of a pair are named once."""
-    settings = load_settings(FILTERS, None, {"namenode_http": ("a:1,b:1",), "user": "hdfs"})
-    assert settings.namenodes.namenode_http == ("a:1", "b:1")
-
-
 def test_the_globs_of_a_proxy_that_polls_are_its_own() -> None:
     """The direct channel, and a channel of somebody else's, know no filters in HDFS."""
     for channel in ("direct", "package.module:Class"):
@@ -155,18 +127,6 @@ def test_one_file_serves_every_command_of_a_host(form: Form[Any], tmp_path: Path
 def test_a_key_means_the_same_to_all_commands_that_have_it(name: str) -> None:
     """It could not stand in one file for all of them otherwise."""
     assert len({form.keys[name].kind for form in FORMS if name in form.keys}) == 1
-
-
-def test_a_bad_glob_is_named() -> None:
-    """Globs are compiled at the start, not when the first path comes."""
-    with pytest.raises(ConfigurationError, match=r"^glob: /a/\[b: must be a Hadoop glob: "):
-        load_settings(PROXY, None, {"glob": ("/good", "/a/[b")})
-
-
-def test_lists_of_namenodes_must_be_of_equal_length() -> None:
-    """The n-th HTTP address and the n-th RPC address are one NameNode."""
-    with pytest.raises(ConfigurationError, match=r"^namenode_(http|rpc): "):
-        load_settings(PROXY, None, {"namenode_http": ("a:1,b:1",), "namenode_rpc": ("a:2",)})
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.command)

@@ -151,24 +151,9 @@ def test_what_is_supplied_is_changed_where_it_comes_from() -> None:
     assert car.fill_in(None, {"power_w": "1"}).places["wheels"] == "wheels (read from /etc/garage)"
 
 
-def test_a_secret_in_the_file_is_refused_and_not_shown(tmp_path: Path) -> None:
-    """With the key that names a file in its place."""
-    config = write(tmp_path, 'admin_token = "hidden"\n')
-    with pytest.raises(ConfigurationError) as caught:
-        CAR.fill(config, {}, {"admin_token_file"})
-    (line,) = caught.value.lines
-    assert line.startswith(f"{config}: admin_token: a secret must not stand in a settings file")
-    assert "hidden" not in line
-
-
 @pytest.mark.parametrize(
     ("content", "advice"),
     [
-        ("wheels = 3\nwheels = 4\n", r"at line 2, .*\): wheels is there twice: remove one$"),
-        (
-            "wheels = 3\nidle_s = 10m\n",
-            r"at line 2, .*\): idle_s must be a number of seconds, without a unit and without quotes: 600$",
-        ),
         ("user = joe\n", r"at line 1, .*\): user: a text must stand in quotes, a list in \[\]$"),
         ("[oops\n", r"is not TOML: [^:]*$"),
     ],

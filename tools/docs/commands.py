@@ -85,7 +85,9 @@ def commands_page() -> str:
 def leaves(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield every command that does something, with the words by which it is called."""
     if isinstance(command, click.Group):
-        for name, each in sorted(command.commands.items()):
+        for name in sorted(command.commands):
+            _, each, _ = command.resolve_command(click.Context(command), [name])
+            assert each is not None
             yield from leaves(each, (*words, name))
     else:
         yield words, command

@@ -14,12 +14,12 @@ from nncache.checks.table import SETTINGS, CheckResult, exit_code
 from nncache.commands import registry_view
 from nncache.commands.audit_client import report_as_json
 from nncache.commands.audit_questions import AuditReport
-from nncache.commands.check_wiring import as_json as check_as_json
-from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Missing, Started
+from nncache.commands.check import report_as_json as check_as_json
+from nncache.commands.event_lines import Away, Happened, JsonLines, Missing
 from nncache.commands.filters_estimate import estimate_as_json
 from nncache.commands.filters_view import all_as_json, plan_as_json
-from nncache.commands.proxies_view import READY, Found
-from nncache.commands.proxies_view import lines as proxy_lines
+from nncache.commands.proxies import READY, Found
+from nncache.commands.proxies import lines as proxy_lines
 from nncache.daemons.history import History, Totals
 from nncache.daemons.proxy_status import StatusSnapshot, status_of
 from nncache.daemons.purging import Purged
@@ -32,6 +32,7 @@ from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.estimate import Estimate
+from nncache.invalidation.subscriber.events import FilterModified, Position
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.registry.endpoint_query import EndpointQuery
@@ -128,11 +129,11 @@ def shapes() -> Iterator[tuple[str, str, str]]:
     )
     lines = JsonLines("joe")
     told = (
-        Started(70),
+        Position(70),
         Happened(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
         Missing("transactions 72 to 75 are missing", 72, 75),
         Away("no publisher is running"),
-        Changed(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
+        FilterModified(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
     yield (
         "watch",

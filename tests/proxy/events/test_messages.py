@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Missing, Started
+from nncache.commands.event_lines import Away, Happened, JsonLines, Missing
 from nncache.hadoop.events import Append, EventBatch, Unlink
+from nncache.invalidation.subscriber.events import FilterModified, Position
 from nncache.proxy.events.messages import ended, frame_of, missing, modified, outage, started
 from nncache.proxy.events.source import After, Gap, Modified
 from tests.proxy.events.reader import read_stream
@@ -31,9 +32,9 @@ def test_where_it_begins() -> None:
     """With the id to come back with before any event; the chain is there for those who keep positions themselves."""
     ((event, reported, last_id),) = read_stream(started("f", After(43, "f-1")))
     assert (event, last_id) == ("start", "43")
-    assert json.loads(reported) == {**json.loads(LINES.line(Started(43), NOW)), "chain": "f-1"}
+    assert json.loads(reported) == {**json.loads(LINES.line(Position(43), NOW)), "chain": "f-1"}
     ((_, reported, _),) = read_stream(started("f", After(43)))
-    assert json.loads(reported) == json.loads(LINES.line(Started(43), NOW))
+    assert json.loads(reported) == json.loads(LINES.line(Position(43), NOW))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_a_modified_filter() -> None:
     assert (frame.txid, frame.events, frame.is_modified) == (9, 0, True)
     ((event, reported, last_id),) = read_stream(frame.data)
     assert (event, last_id) == ("modified", "9")
-    assert json.loads(reported) == json.loads(LINES.line(Changed(9, "/a", "joe", "/b", "ann"), NOW))
+    assert json.loads(reported) == json.loads(LINES.line(FilterModified(9, "/a", "joe", "/b", "ann"), NOW))
 
 
 def test_an_outage() -> None:

@@ -1,11 +1,8 @@
 """`nncache proxies`, with daemons that are ready, that are not, and that are gone."""
 
-import asyncio
 import json
-import threading
-import uuid
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from click.testing import CliRunner
@@ -15,8 +12,9 @@ from nncache.commands.group import nncache as command
 from nncache.errors import RegistryCommandError
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.testbed import Cluster
-from tests.coordination.simulations import connected, remove
+from tests.http_server import Answer, serving
 from tests.processes import free_address
+from tests.registry.samples import place_of_its_own
 
 REPLIES = {
     "/good/ready": (200, b'{"ready": true}'),
@@ -26,47 +24,25 @@ REPLIES = {
 }
 
 
-class Pages(BaseHTTPRequestHandler):
-    """Pages of several daemons."""
-
-    def do_GET(self) -> None:
-        """Answer."""
-        status, body = REPLIES[self.path]
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
 def pages() -> Iterator[str]:
-    """Yield where they are."""
-    server = HTTPServer(("127.0.0.1", 0), Pages)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    """Yield where the pages of several daemons are."""
+
+    def answer(request: BaseHTTPRequestHandler) -> Answer:
+        status, body = REPLIES[request.path]
+        return status, {}, body
+
+    with serving(answer) as address:
+        yield f"http://{address}"
 
 
 @pytest.fixture
 def place(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry of its own, which is removed."""
-    assert cluster.zookeeper is not None
-    address, root = cluster.zookeeper.address, f"/registry-{uuid.uuid4().hex[:12]}"
-    with nncache.open_registry(zookeeper=address, registry_root=root) as registry:
-        registry.mknode("/services", create_parents=True)
-    yield {"zookeeper": address, "registry_root": root}
-
-    async def clean() -> None:
-        async with connected(address) as session:
-            await remove(session, root)
-
-    asyncio.run(clean())
+    """Yield the settings of a registry of its own, with a root."""
+    with place_of_its_own(cluster) as settings:
+        with nncache.open_registry(**settings) as registry:
+            registry.mknode("/services", create_parents=True)
+        yield settings
 
 
 def listed(place: dict[str, str], *flags: str) -> str:

@@ -1,9 +1,10 @@
-"""`nncache cluster --light`: a WebHDFS without Java."""
+"""`nncache cluster`: HDFS on this machine, or a WebHDFS without Java."""
 
 import asyncio
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,30 @@ from nncache.errors import StartError
 from nncache.namenode.cluster import LightSpec, Parts, serving
 
 _PORT = click.IntRange(0, 65_535)
+
+
+@click.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def cluster(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Start HDFS on this machine for development; prints its addresses as JSON.
+
+    A real cluster, which needs a checkout; or, with --light, one process without Java (docs/light-cluster.md), which
+    takes --port PORT and --directory DIRECTORY.
+    """
+    if "--light" in arguments:
+        light_command.main(list(arguments), prog_name=context.command_path)
+    try:
+        from nncache.testbed.command import run_cluster  # noqa: PLC0415 - an installed nncache has none
+    except ModuleNotFoundError as exc:
+        if exc.name != "nncache.testbed":
+            raise
+        raise StartError(
+            "the test bed is part of a checkout, not of an installed nncache: "
+            "clone the repository and run `make .venv/.secured && .venv/bin/nncache cluster` in it, "
+            "or run `nncache cluster --light`, which needs neither a checkout nor Java"
+        ) from exc
+    sys.exit(run_cluster(list(arguments)))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
