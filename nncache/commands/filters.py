@@ -30,8 +30,9 @@ from nncache.commands.filters_view import (
 from nncache.commands.options import GlobCommand, with_json, with_settings
 from nncache.errors import ConfigurationError
 from nncache.hadoop.glob_syntax import pitfall
+from nncache.invalidation.errors import FilterError
 from nncache.invalidation.filters.admission import no_room, over_quota, refused_changes, too_general
-from nncache.invalidation.filters.definition import Filter, FilterError, filter_as_json
+from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.logs import one_line
