@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.demo.command import BAD_OPTION, INTERRUPTED, main
+from nncache.demo.__main__ import BAD_OPTION, INTERRUPTED, main
 from tests.house.tree import ROOT
 from tests.kerberos import need_gssapi, need_kdc
 
