@@ -34,6 +34,7 @@ class Program(Running):
         *typed: str,
         is_up: Callable[[], bool],
         start_timeout_s: float,
+        name: str = "",
         program: tuple[str, ...] = (),
         close: ExitStack | None = None,
     ) -> None:
@@ -43,6 +44,7 @@ class Program(Running):
             typed: its command and arguments.
             is_up: whether it is.
             start_timeout_s: for the start, and for all that is awaited.
+            name: in messages; empty: `nncache` and its command.
             program: the words before its arguments; none: the `nncache` of this environment.
             close: what ends with it.
         """
@@ -54,9 +56,9 @@ class Program(Running):
             lifeline = Lifeline(directory / "guard.lock", None)
             self._close.callback(lifeline.close)
             self.process = ServerProcess(
-                f"nncache {typed[0]}",
+                name or f"nncache {typed[0]}",
                 (*(program or (str(Path(sys.executable).with_name("nncache")),)), *typed),
-                log=directory / f"{typed[0]}.log",
+                log=directory / f"{name or typed[0]}.log",
                 environ=os.environ,
                 lifeline=lifeline,
                 is_up=is_up,

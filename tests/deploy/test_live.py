@@ -1,6 +1,7 @@
 """`make dashboards` as a user meets it; under its load every panel of every dashboard has data."""
 
 import asyncio
+import functools
 import os
 import shutil
 import signal
@@ -83,8 +84,6 @@ def answers(stand: Stand, board: Board, panel: Panel) -> Iterator[bool]:
     now = stand.prometheus.now()
     instance = stand.proxies[0].admin if board.is_of_one else ".+"
     values = {"$__rate_interval": "15s", "$job": ".+", "$instance": instance}
-    for query in panel.queries:
-        expression = query.expression
-        for variable, value in values.items():
-            expression = expression.replace(variable, value)
-        yield bool(stand.prometheus.lines(expression, now - LOAD_S / 2, now, 2.0))
+    for expression in panel.queries.values():
+        filled = functools.reduce(lambda text, each: text.replace(*each), values.items(), expression)
+        yield bool(stand.prometheus.lines(filled, now - LOAD_S / 2, now, 2.0))
