@@ -27,17 +27,6 @@ LONG = RunSettings(
 )
 
 
-def test_another_period_has_a_short_run_of_its_own() -> None:
-    """With other files in HDFS, other results, without nginx, and without a further period."""
-    short = LONG.at_period(1.0)
-    assert short.workload.real_period_s == 1.0
-    assert (short.duration_s, short.warm_up_s) == (30.0, 10.0)
-    assert short.modes == (Mode.DIRECT, Mode.NNCACHE)
-    assert (short.directory, short.variant) == (Path("results/period-1s"), "-period-1s")
-    assert short.also_periods_s == ()
-    assert (short.seed, short.workload.changes_per_s) == (LONG.seed, LONG.workload.changes_per_s)
-
-
 def test_a_long_period_has_time_for_two_polls() -> None:
     """While the cache fills and in the measured time, however short the run is."""
     short = replace(LONG, duration_s=20.0, warm_up_s=5.0)
