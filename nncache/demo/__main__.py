@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -38,9 +39,8 @@ CONSEQUENCES: Final = {
 }
 """Why the story fails without a part of the system, by DEMO_WITHOUT."""
 
-_OUTSIDE: Final = (
-    DemoError, HadoopError, TestbedError, aiohttp.ClientError, http.client.HTTPException, OSError,
-)  # fmt: skip
+_START: Final = (DemoError, TestbedError, subprocess.SubprocessError)
+_OUTSIDE: Final = (*_START, HadoopError, aiohttp.ClientError, http.client.HTTPException, OSError)
 """What can go wrong outside the demo's own code; TimeoutError is an OSError."""
 
 
@@ -71,7 +71,7 @@ def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None)
                 wait_for_the_end()
             elif code == 0:
                 terminal.say("On a terminal it would keep running until Ctrl-C.")
-    except (DemoError, TestbedError) as error:
+    except _START as error:
         print(f"The demo could not run: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:

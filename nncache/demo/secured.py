@@ -200,7 +200,6 @@ def _refused(title: str, answers: Sequence[RawReply], status: int, words: bytes 
 
 
 def _owner(system: System) -> tuple[Step, ...]:
-    """Log in with a ticket, then ask with the cookie that came of it."""
     system.make_private()
     answer, trouble = system.log_in(OWNER, SECRET)
     has_cookie = f"u={OWNER}&" in answer.header("Set-Cookie")
@@ -215,7 +214,6 @@ def _owner(system: System) -> tuple[Step, ...]:
 
 
 def _stranger(system: System) -> tuple[Step, ...]:
-    """Ask for the same with another user's ticket and cookie."""
     answer, _ = system.log_in(STRANGER, SECRET)
     answers, words = system.ask_often(system.cookie(STRANGER)), b"Permission denied: user="
     return (
@@ -225,7 +223,6 @@ def _stranger(system: System) -> tuple[Step, ...]:
 
 
 def _impostor(system: System) -> tuple[Step, ...]:
-    """Ask with a cookie that the NameNode has not signed, and with a name alone."""
     signature = base64.b64encode(bytes(32)).decode()
     forged = f'hadoop.auth="u={OWNER}&p={OWNER}@{REALM}&t=kerberos&e=9999999999999&s={signature}"'
     named = system.ask_often((), f"&user.name={OWNER}")
@@ -236,7 +233,6 @@ def _impostor(system: System) -> tuple[Step, ...]:
 
 
 def _token(system: System) -> tuple[Step, ...]:
-    """Get a delegation token, ask with it, and cancel it: all through the proxy."""
     cookie = system.cookie(OWNER)
     given = system.ask("/", "GETDELEGATIONTOKEN", cookie, f"&renewer={OWNER}")
     _check(given, "GETDELEGATIONTOKEN")

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -30,7 +31,6 @@ from nncache.demo.system import (
     OWNER,
     WORKFLOW,
     System,
-    Totals,
     output_of,
     started,
     typed,
@@ -68,8 +68,7 @@ with nncache.connect(zookeeper=sys.argv[1]) as proxies:
 """
 
 
-def waiting(system: System) -> tuple[Step, ...]:
-    """Poll for a file that is not there yet."""
+def _waiting(system: System) -> tuple[Step, ...]:
     home, directory = f"/user/{OWNER}", _FIRST_FILE.rpartition("/")[0]
     system.write(lambda root: root.mkdirs(home), user=system.cluster.superuser)
     system.write(lambda root: root.set_owner(home, OWNER), user=system.cluster.superuser)
@@ -77,15 +76,13 @@ def waiting(system: System) -> tuple[Step, ...]:
     before = system.totals()
     with system.clients.polling(Question(user, _FIRST_FILE) for user in ("alice", "bob", "carol") * 2):
         time.sleep(_POLL_S)
-    totals, reads = system.totals(before), system.clients.reads
+    counts, reads = system.totals() - before, system.clients.reads
     wrong = [read.view for read in reads if read.view != MISSING]
     took = [read.ended_at - read.started_at for read in reads if read.is_hit]
-    seen = (
-        f"{counted(len(reads), 'read')}, {counted(totals.hits, 'hit')} (p50 {shown(median(took or [0.0]))}), "
-    )
-    seen += counted(totals.calls, "call")
+    hits = f"{counted(counts['hits'], 'hit')} (p50 {shown(median(took or [0.0]))})"
+    seen = f"{counted(len(reads), 'read')}, {hits}, {counted(counts['calls'], 'call')}"
     seen += f"; {counted(len(wrong), 'read')} otherwise: {wrong[0]}" if wrong else ""
-    came_true = bool(took) and not wrong and totals.calls <= _MAX_CALLS_SHARE * len(reads)
+    came_true = bool(took) and not wrong and counts["calls"] <= _MAX_CALLS_SHARE * len(reads)
     expected = f"{MISSING} each time, {_MAX_CALLS_SHARE:.0%} calls at most"
     return (Step("A missing file, from memory", expected, seen, came_true),)
 
@@ -112,9 +109,7 @@ def _observe(system: System, changes: Iterable[_Change]) -> list[Observed]:
     return seen
 
 
-def finishing(system: System) -> tuple[Step, ...]:
-    """Write one day's file after the other."""
-
+def _finishing(system: System) -> tuple[Step, ...]:
     def day(number: int) -> _Change:
         path = f"{WORKFLOW}/day-{number}/_SUCCESS"
         questions = [Question(user, path) for user in ("alice", "bob", "carol")]
@@ -126,8 +121,7 @@ def finishing(system: System) -> tuple[Step, ...]:
     return (seen_in_time("The finished file is seen", *days),)
 
 
-def renaming(system: System) -> tuple[Step, ...]:
-    """Rename there and back."""
+def _renaming(system: System) -> tuple[Step, ...]:
     names = f"{WORKFLOW}/draft", f"{WORKFLOW}/final"
     system.write(lambda owner: owner.create(f"{names[0]}/_SUCCESS"))
 
@@ -144,8 +138,7 @@ def renaming(system: System) -> tuple[Step, ...]:
     return (seen_in_time("Old name 404, new name 200", *renames),)
 
 
-def locking(system: System) -> tuple[Step, ...]:
-    """Unlock and lock; the last time go on reading past the bound."""
+def _locking(system: System) -> tuple[Step, ...]:
     directory = f"{WORKFLOW}/salaries"
     alice, bob = Question("alice", f"{directory}/_SUCCESS"), Question("bob", f"{directory}/_SUCCESS")
     system.write(lambda owner: owner.create(alice.path))
@@ -165,8 +158,7 @@ def locking(system: System) -> tuple[Step, ...]:
     return seen_in_time("bob gets 403, alice 200", *locks), holds
 
 
-def writing(system: System) -> tuple[Step, ...]:
-    """Create and delete through the proxy; bob reads before, from memory, and once after each."""
+def _writing(system: System) -> tuple[Step, ...]:
     bob = Question("bob", f"{WORKFLOW}/own/_SUCCESS")
     system.write(lambda owner: owner.mkdirs(bob.path.rpartition("/")[0]))
     stale: list[View] = []
@@ -191,8 +183,7 @@ def writing(system: System) -> tuple[Step, ...]:
     return (Step("The very next read sees it", expected, seen_by_bob, not stale),)
 
 
-def subscribing(system: System) -> tuple[Step, ...]:
-    """Run a job while `nncache watch` runs, with the counters read before and after."""
+def _subscribing(system: System) -> tuple[Step, ...]:
     mark = f"{_JOB}/_SUCCESS"
 
     def counters() -> tuple[int, int]:
@@ -243,16 +234,15 @@ async def _run_job(job: WebHdfs) -> None:
     await job.create(f"{_JOB}/_SUCCESS")
 
 
-def finding(system: System) -> tuple[Step, ...]:
-    """Ask the service registry where a proxy is, in a process of its own, which knows where ZooKeeper is."""
+def _finding(system: System) -> tuple[Step, ...]:
     program = (sys.executable, "-c", _FIND_BY_NAME, system.zookeeper.address)
-    found = output_of(program, "nncache.connect").strip()
+    found = output_of(*program).strip()
     url = f"http://{system.proxy.address}/webhdfs/v1"
     expected = f"nncache.connect gives {url}"
     return (Step("The proxy is found by name", expected, found or "nothing", found == url),)
 
 
-def breaking(
+def _breaking(
     system: System,
     name: str,
     breaks: Callable[[], object],
@@ -317,14 +307,14 @@ def _start_publisher(system: System) -> None:
         system.publisher.start()
 
 
-def balancing(system: System, before: Totals) -> tuple[Step, ...]:
-    """Compare what clients, proxy and NameNode have counted since then."""
-    totals, reads = system.totals(before), system.clients.reads
+def _balancing(system: System, before: Counter[str]) -> tuple[Step, ...]:
+    counts, reads = system.totals() - before, system.clients.reads
+    hits, shared, calls = counts["hits"], counts["shared"], counts["calls"]
     hits_seen = sum(read.is_hit for read in reads)
-    own = totals.calls - (len(reads) - totals.hits - totals.joined)
-    seen = f"{counted(len(reads), 'read')} = {counted(totals.hits, 'hit')} + {totals.joined:,} shared + "
-    seen += f"{counted(totals.calls, 'call')} - {own:,}; by Cache-Status {counted(hits_seen, 'hit')}"
-    came_true = bool(reads) and totals.hits == hits_seen and 0 <= own <= system.own_at_most
+    own = calls - (len(reads) - hits - shared)
+    seen = f"{counted(len(reads), 'read')} = {counted(hits, 'hit')} + {shared:,} shared + "
+    seen += f"{counted(calls, 'call')} - {own:,}; by Cache-Status {counted(hits_seen, 'hit')}"
+    came_true = bool(reads) and hits == hits_seen and 0 <= own <= system.own_at_most
     return (Step("Three counts agree", "reads = hits + calls - those of its own", seen, came_true),)
 
 
@@ -344,56 +334,56 @@ def chapters(system: System) -> tuple[Chapter, ...]:
             "Waiting for a file",
             f"A job will write {_FIRST_FILE}. alice, bob and carol each ask twice every {INTERVAL_S * 1000:.0f} ms "
             "whether it is there. A hit is answered from memory, a call reaches the NameNode.",
-            partial(waiting, system),
+            partial(_waiting, system),
         ),
         Chapter(
             "The job finishes",
             f"The job writes the file at the NameNode, not through nncache; {_DAYS} days, one after the other. Times "
             "count from the acknowledgement to the start of the first read that shows the whole file.",
-            partial(finishing, system),
+            partial(_finishing, system),
         ),
         Chapter(
             "A directory is renamed",
             f"{WORKFLOW}/draft becomes {WORKFLOW}/final, and back, {_RENAMES} times, at the NameNode. alice and bob "
             "ask for _SUCCESS under both names: one is there and the other is not, both from memory.",
-            partial(renaming, system),
+            partial(_renaming, system),
         ),
         Chapter(
             "A directory is locked",
             f"alice does chmod 700 on {WORKFLOW}/salaries at the NameNode, {_LOCKS} times. The status of the file in "
             "it that is in memory is still true, but bob may not see it any more.",
-            partial(locking, system),
+            partial(_locking, system),
         ),
         Chapter(
             "A write through the proxy",
             f"alice creates {WORKFLOW}/own/_SUCCESS through the proxy and deletes it again, {_OWN_WRITES // 2} times. "
             "bob has each old answer from memory just before, and reads once just after.",
-            partial(writing, system),
+            partial(_writing, system),
         ),
         Chapter(
             "A subscriber",
             f"`nncache watch {FILTER}` follows the filter's events through ZooKeeper. A job writes {_PARTS} part "
             f"files, moves each to its place, then writes {_JOB}/_SUCCESS, the only one that the filter matches.",
-            partial(subscribing, system),
+            partial(_subscribing, system),
         ),
         Chapter(
             "Found by name",
             "Publisher and proxy have registered in the service registry. A Python program that knows ZooKeeper "
             "alone asks where a proxy is (nncache.connect).",
-            partial(finding, system),
+            partial(_finding, system),
         ),
         Chapter(
             "The stream of edits is cut",
             "The NameNode's RPC port cannot be reached, so the publisher reads no edits. The proxy answers from "
             f"memory only as long as nothing can be older than {BOUND_S:g} s. A file is deleted and written again; "
             "then the cut is mended, and it is deleted once more.",
-            partial(breaking, system, "cut", relay.cut, relay.restore, "it is cut", "it is mended"),
+            partial(_breaking, system, "cut", relay.cut, relay.restore, "it is cut", "it is mended"),
         ),
         Chapter(
             "ZooKeeper is stopped and started again",
             "The same with ZooKeeper: reads go on, from memory for as long as that is safe, then from the NameNode.",
             partial(
-                breaking,
+                _breaking,
                 system,
                 "zookeeper",
                 zookeeper.stop,
@@ -406,13 +396,15 @@ def chapters(system: System) -> tuple[Chapter, ...]:
             "The publisher is killed and started again",
             "The same with SIGKILL: it cannot close its session, and ZooKeeper takes it for alive until that expires. "
             "Its successor, on the same admin address, continues where the last record ends.",
-            partial(breaking, system, "publisher", kill, start, "no publisher runs", "the publisher is back"),
+            partial(
+                _breaking, system, "publisher", kill, start, "no publisher runs", "the publisher is back"
+            ),
         ),
         Chapter(
             "The books",
             "A read was a hit, shared a call, or was one of the NameNode's getFileInfo calls. Calls of nncache's own: "
             "before a creation through it the proxy may ask what is there; a publisher that starts reads filters.",
-            partial(balancing, system, system.totals()),
+            partial(_balancing, system, system.totals()),
         ),
     )
 

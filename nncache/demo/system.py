@@ -5,11 +5,12 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from nncache.demo.clients import Clients, DemoError
 from nncache.demo.terminal import Terminal
@@ -72,19 +73,6 @@ class CallCounter:
         return {name: int(bean[name]) for name in (self._counted, _MARKS)}
 
 
-class Totals(NamedTuple):
-    """What proxy and NameNode have counted by a moment.
-
-    Attributes:
-        hits, joined: by the proxy: reads answered from memory, and those that shared another's call.
-        calls: by the NameNode: getFileInfo.
-    """
-
-    hits: int
-    joined: int
-    calls: int
-
-
 @dataclass(kw_only=True)
 class System:
     """What runs, and clients of it.
@@ -118,12 +106,14 @@ class System:
 
         self.loop.run(do())
 
-    def totals(self, since: Totals = Totals(0, 0, 0)) -> Totals:  # noqa: B008 - it is never changed
-        """Return what proxy and NameNode have counted by now, since then."""
+    def totals(self) -> Counter[str]:
+        """Return what the proxy (`hits`, `shared`) and the NameNode (`calls` of getFileInfo) have counted by now."""
         figures = self.proxy.metrics()
-        keys = ('nncache_requests_total{result="hit"}', 'nncache_requests_total{result="collapsed"}')
-        hits, joined = (round(figures.get(key, 0.0)) for key in keys)
-        return Totals(hits - since.hits, joined - since.joined, self.counter.calls() - since.calls)
+        hits, shared = (
+            round(figures.get(f'nncache_requests_total{{result="{result}"}}', 0.0))
+            for result in ("hit", "collapsed")
+        )
+        return Counter(hits=hits, shared=shared, calls=self.counter.calls())
 
 
 @contextmanager
@@ -132,7 +122,7 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
 
     Raises:
         TestbedError: something is missing or does not start; nothing is left running then.
-        DemoError: the filter can't be added.
+        subprocess.SubprocessError: the filter can't be added.
     """
     with ExitStack() as stack:
         with terminal.working("A real HDFS on this machine, NameNode and DataNode, and a ZooKeeper") as say:
@@ -146,7 +136,7 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
             of_filter = ("--name", FILTER, "--glob", _GLOB, "--owner", OWNER, "--allow", "bob,carol")
             added = ("filters", "add", *of_filter, *namenode)
             say(f"$ {typed(*added)}")
-            output_of((str(Path(sys.executable).with_name("nncache")), *added), "nncache filters")
+            output_of(str(Path(sys.executable).with_name("nncache")), *added)
         flags = (
             *("--nameservice", NAMESERVICE, *namenode),
             *("--namenode-rpc", relay.address, "--zookeeper", zookeeper.address, "--registry"),
@@ -183,18 +173,17 @@ def typed(*arguments: str) -> str:
     )
 
 
-def output_of(command: Sequence[str], name: str) -> str:
-    """Run a command to its end, and return what it printed.
+def output_of(*command: str) -> str:
+    """Run a command to its end, and return what it printed; its errors go to the terminal.
 
     Raises:
-        DemoError: it failed; with its own words.
+        subprocess.SubprocessError: it failed, or takes too long.
     """
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_COMMAND_TIMEOUT_S, check=True
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise DemoError(f"{name} has not ended after {_COMMAND_TIMEOUT_S:.0f} s") from None
-    except subprocess.CalledProcessError as exc:
-        raise DemoError(f"{name} ended with {exc.returncode}: {(exc.stderr or exc.stdout).strip()}") from None
-    return done.stdout
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=_COMMAND_TIMEOUT_S,
+        check=True,
+    ).stdout
