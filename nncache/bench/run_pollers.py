@@ -98,7 +98,7 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
     "--nncache", "proxy", help="HOST:PORT of an nncache before it, with filters for ROOT/*/*/*/*/_SUCCESS*."
 )
 @click.option(
-    "--superuser", default=getpass.getuser, show_default="yourself", help="As whom files are changed there."
+    "--superuser", default=getpass.getuser, show_default="yourself", help="User that changes files there."
 )
 @click.option("--root", default=ROOT, help="Directory in HDFS for the files of the run.")
 @click.option(

@@ -258,7 +258,7 @@ class Cluster:
         try:
             is_done = formatting.wait(self.spec.start_timeout_s)
         finally:
-            formatting.kill()  # it is none of `processes`, which `stop` ends
+            formatting.kill()  # `stop` ends `processes` alone
         if not is_done or not (images[0] / "current" / "VERSION").exists():
             raise StartError(f"formatting the NameNode failed; {formatting.last_words()}")
         for image in images[1:]:

@@ -221,7 +221,7 @@ class Publisher(Daemon):
         """Wait until it publishes or, with `is_publishing=False`, until it says that it does not.
 
         Raises:
-            StartError: that did not come in time; its log is told.
+            StartError: that did not happen in time; the text has the end of its log.
         """
         self.process.await_that(
             lambda: self.readiness().get("ready") is is_publishing,

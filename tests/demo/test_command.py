@@ -57,7 +57,7 @@ def test_without_invalidation_what_needs_it_fails() -> None:
     """The checks can fail, for the reason that is given, and not because nothing works."""
     done = run(DEMO_WITHOUT="invalidation")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "hears of no change (DEMO_WITHOUT=invalidation)" in done.stdout
+    assert "receives no change (DEMO_WITHOUT=invalidation)" in done.stdout
     seen = marks(done)
     for title in (
         "The finished file is seen",

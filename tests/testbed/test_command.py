@@ -42,7 +42,7 @@ def line(stream: IO[str] | None) -> str:
     return stream.readline()
 
 
-def test_a_wrong_option_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, as for every command."""
     assert run_cluster(["--set", "nonsense"]) == 2
     assert "nonsense: must be KEY=VALUE" in capsys.readouterr().err
@@ -108,7 +108,7 @@ def test_a_missing_java_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_amid_the_start_leaves_nothing(number: signal.Signals) -> None:
-    """Nobody waits for a start only to be allowed to end it."""
+    """The command ends without waiting for the start to complete."""
     with spawn("--hadoop", HADOOP) as command:
         directory = line(command.stderr).rsplit(" ", 1)[1].strip()
         command.send_signal(number)

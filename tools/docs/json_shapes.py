@@ -118,14 +118,14 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         _ABOUT_ESTIMATE,
     )
     lines = JsonLines("joe")
-    told = (
+    printed = (
         Started(70),
         Happened(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
         Missing("transactions 72 to 75 are missing", 72, 75),
         Away("no publisher is running"),
         Changed(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
-    yield ("watch", "\n".join(lines.line(each, _MADE_AT) for each in told), _ABOUT_WATCH)
+    yield ("watch", "\n".join(lines.line(each, _MADE_AT) for each in printed), _ABOUT_WATCH)
     yield ("explain", _text(_explanation()), _ABOUT_EXPLAIN)
     yield (
         "purge",

@@ -39,7 +39,7 @@ def test_a_task_polls_its_share_on_the_drivers_clock(monkeypatch: pytest.MonkeyP
 
 
 def test_a_task_that_comes_too_late_says_so() -> None:
-    """Its polls would all be late, and nobody else's fault."""
+    """All its polls would be late."""
     with serving_time("127.0.0.1") as clock:
         late = orders(2, "127.0.0.1:1", clock, zero_s=boottime() - 1)
         with pytest.raises(TaskError, match="after the measured time had begun"):

@@ -58,7 +58,7 @@ OPERATION_COLORS: Final[dict[str, Color]] = {
     "MKDIRS": "yellow",
     "RENAME": "#b8b8b8",
 }
-"""Of those that clients use most, each told from its neighbours; no operation is red."""
+"""Of those that clients use most, each different from its neighbours; no operation is red."""
 
 RESULTS: Final = Panel(
     title="What becomes of requests?",
