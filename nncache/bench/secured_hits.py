@@ -131,9 +131,7 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
             *("--glob", _GLOB),
         )
         namenode = plain.namenodes[0]
-        ours = running.enter_context(
-            Proxy("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, *with_tls)
-        )
+        ours = running.enter_context(Proxy(*plain.flags, *with_tls))
         theirs = running.enter_context(_secured_proxy(secured))
         for proxy in (ours, theirs):
             proxy.await_gate()
@@ -154,13 +152,13 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
 
 def _secured_proxy(cluster: Cluster) -> Proxy:
     """Return a proxy that reads the edits with a keytab."""
-    namenode, kdc = cluster.namenodes[0], cluster.kdc
+    kdc = cluster.kdc
     assert kdc is not None
     own = keytab(kdc.directory, "nncache")
     own.chmod(0o400)
     os.environ.update(kdc.environ())  # with which the proxy finds the KDC
-    flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--glob", _GLOB)
-    return Proxy(*flags, "--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
+    identity = ("--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
+    return Proxy(*cluster.flags, "--glob", _GLOB, *identity)
 
 
 def _make(cluster: Cluster) -> None:

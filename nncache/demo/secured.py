@@ -131,7 +131,7 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
         with terminal.working("A real KDC and a real HDFS that asks for Kerberos, on this machine") as say:
             spec = ClusterSpec(hadoop_version=hadoop_version, kerberos=Kerberos(), with_datanode=False)
             cluster = stack.enter_context(Cluster.start(spec, progress=say))
-        kdc, namenode = cluster.kdc, cluster.namenodes[0]
+        kdc = cluster.kdc
         assert kdc is not None
         for name in ("KRB5CCNAME", "KRB5_KTNAME"):
             os.environ.pop(name, None)
@@ -142,7 +142,7 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
         address = f"{HOST_NAME}:{stack.enter_context(PortLease()).take()}"
         with terminal.working("The proxy: a principal of its own, and TLS for its clients") as say:
             proxy = Proxy(
-                *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
+                *cluster.flags,
                 *("--principal", f"{SERVICE}@{REALM}", "--keytab", str(key)),
                 *("--namenode-principal", f"nn/_HOST@{REALM}", "--glob", f"{PRIVATE}/*"),
                 *(

@@ -127,6 +127,13 @@ class Cluster:
         return self._place.runtime.classpath(self.conf_dir)
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags by which nncache's commands reach its NameNodes."""
+        http = ",".join(namenode.http for namenode in self.namenodes)
+        rpc = ",".join(namenode.rpc for namenode in self.namenodes)
+        return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
+
+    @property
     def processes(self) -> tuple[ServerProcess, ...]:
         """All servers, in the order in which they may be stopped."""
         parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper, self.kdc)

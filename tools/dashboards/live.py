@@ -161,12 +161,7 @@ def running(hadoop_version: str, say: Callable[[str], None], fault: str | None =
         cluster = stack.enter_context(Cluster.start(spec, progress=say))
         assert cluster.zookeeper is not None
         asyncio.run(_add_filter(cluster))
-        flags = (
-            *("--nameservice", "ns1", "--user", cluster.superuser),
-            *("--namenode-http", ",".join(each.http for each in cluster.namenodes)),
-            *("--namenode-rpc", ",".join(each.rpc for each in cluster.namenodes)),
-            *("--zookeeper", cluster.zookeeper.address),
-        )
+        flags = (*cluster.flags, "--user", cluster.superuser, "--zookeeper", cluster.zookeeper.address)
         say("a publisher and two proxies")
         publisher = stack.enter_context(Publisher(*flags, "--filters-path", "/filters"))
         publisher.await_publishing()

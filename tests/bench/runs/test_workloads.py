@@ -154,9 +154,8 @@ def test_a_time_limit_above_the_bound_is_found_in_the_tables(
 @contextmanager
 def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
     """Run a proxy that receives changes, takes itself to be up to date, and forgets nothing."""
-    namenode = cluster.namenodes[0]
     with Proxy(
-        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", cluster.superuser),
+        *(*cluster.flags, "--user", cluster.superuser),
         *("--channel", "direct", "--glob", "/bench-*/*/*/*/*/_SUCCESS*", "--audit-share", "1"),
         program=(sys.executable, "-m", "tests.bench.deaf_proxy"),
     ) as proxy:
