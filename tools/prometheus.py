@@ -3,7 +3,6 @@
 import http.client
 import json
 import math
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -14,8 +13,8 @@ from urllib.parse import urlencode
 
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Program
-from nncache.testbed.errors import MissingToolError
 from nncache.testbed.ports import PortLease
+from nncache.testbed.programs import find_program
 
 _START_TIMEOUT_S = 60.0
 _RULES = "rules.yml"
@@ -32,18 +31,6 @@ class Line:
 
     labels: Mapping[str, str]
     points: tuple[tuple[float, float], ...]
-
-
-def installed() -> str:
-    """Return the path of the program.
-
-    Raises:
-        MissingToolError: there is no `prometheus` on the PATH.
-    """
-    program = shutil.which("prometheus")
-    if program is None:
-        raise MissingToolError("prometheus is not installed: apt-get install prometheus")
-    return program
 
 
 class Prometheus(Program):
@@ -75,7 +62,7 @@ class Prometheus(Program):
         Raises:
             MissingToolError: there is no `prometheus` on the PATH.
         """
-        program, close = installed(), ExitStack()
+        program, close = find_program("prometheus"), ExitStack()
         self._targets = len(targets)
         directory = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
         self.address = f"127.0.0.1:{close.enter_context(PortLease()).take()}"

@@ -20,7 +20,7 @@ from nncache.bench.cost import Round, by_server, each_s, table
 from nncache.bench.driver import Figure, Result, benchmark, none_of
 from nncache.bench.servers.counters import use_of
 from nncache.bench.servers.nginx import nginx
-from nncache.bench.wrk import ask_for, find_wrk, in_turn
+from nncache.bench.wrk import ask_for, in_turn
 from nncache.testbed import Cluster, ClusterSpec, Kerberos
 from nncache.testbed.asker import Asker
 from nncache.testbed.certificates import Authority
@@ -28,6 +28,7 @@ from nncache.testbed.daemon import Proxy
 from nncache.testbed.errors import TestbedError
 from nncache.testbed.kdc import keytab
 from nncache.testbed.ports import PortLease
+from nncache.testbed.programs import find_program
 from nncache.testbed.spec import REALM
 
 PATHS: Final = 500
@@ -79,7 +80,7 @@ class AuthMethod:
 @click.option("--rounds", default=7, type=click.IntRange(1), help="Of each way.")
 def main(seconds: int, rounds: int) -> Result:
     """Measure what a hit costs with a cookie, with a token and over TLS."""
-    find_wrk()
+    find_program("wrk")
     found = list[Round]()
     with _servers() as ways:
         for way in ways:

@@ -29,8 +29,8 @@ from nncache.testbed import Cluster, ClusterSpec, TestbedError, ZooKeeper
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.programs import find_program
 from tools.prometheus import Prometheus
-from tools.prometheus import installed as prometheus_is_there
 
 GRAPHS: Final = (
     "nncache:hit_ratio:rate5m",
@@ -154,7 +154,7 @@ def running(hadoop_version: str, say: Callable[[str], None], fault: str | None =
     Raises:
         TestbedError: something is missing or does not start; nothing is left running then.
     """
-    prometheus_is_there()
+    find_program("prometheus")
     with ExitStack() as stack:
         say("a real HDFS on this machine, NameNode and DataNode, and a ZooKeeper")
         spec = ClusterSpec(hadoop_version=hadoop_version, with_zookeeper=True, ha=fault == "failover")
