@@ -120,8 +120,7 @@ def _play(story: Story, consequence: str, terminal: Terminal) -> int:
 
 
 if __name__ == "__main__":
-    with signals_end_it(
-        then_ignored=True
-    ):  # a second signal after the stopping must not change the exit code
+    # A second signal after the stopping must not change the exit code.
+    with signals_end_it(then_ignored=True):
         code = main()
     sys.exit(code)
