@@ -154,7 +154,7 @@ dashboards: $(READY) ## Run a real cluster under load with Prometheus, and say w
 	$(BIN)/python -m tools.dashboards.live --duration $(DURATION) $(if $(FAULT),--fault $(FAULT))
 
 dashboards-json: $(READY) ## Write the Grafana dashboards in deploy/grafana/dashboards from the code
-	$(BIN)/python -m tools.dashboards
+	$(BIN)/python -m tools.dashboards.files
 
 # Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
 .venv-proto/.installed: Makefile

@@ -3,7 +3,6 @@
 import http.client
 import json
 import math
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -13,10 +12,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from nncache.testbed.asker import Asker
-from nncache.testbed.errors import MissingToolError
+from nncache.testbed.daemon import Program
 from nncache.testbed.ports import PortLease
-from nncache.testbed.process import Lifeline, Running, ServerProcess
-from nncache.testbed.workplace import environment
+from nncache.testbed.programs import find_program
 
 _START_TIMEOUT_S = 60.0
 _RULES = "rules.yml"
@@ -35,19 +33,7 @@ class Line:
     points: tuple[tuple[float, float], ...]
 
 
-def installed() -> str:
-    """Return the path of the program.
-
-    Raises:
-        MissingToolError: there is no `prometheus` on the PATH.
-    """
-    program = shutil.which("prometheus")
-    if program is None:
-        raise MissingToolError("prometheus is not installed: apt-get install prometheus")
-    return program
-
-
-class Prometheus(Running):
+class Prometheus(Program):
     """One on a free port, for as long as the `with` block lasts; what it has scraped goes with it.
 
     Attributes:
@@ -76,50 +62,29 @@ class Prometheus(Running):
         Raises:
             MissingToolError: there is no `prometheus` on the PATH.
         """
-        program = installed()
+        program, close = find_program("prometheus"), ExitStack()
         self._targets = len(targets)
-        self._close = ExitStack()
-        with ExitStack() as undo:
-            undo.callback(self._close.close)
-            directory = Path(self._close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
-            self.address = f"127.0.0.1:{self._close.enter_context(PortLease()).take()}"
-            lifeline = Lifeline(directory / "guard.lock", None)
-            self._close.callback(lifeline.close)
-            (directory / _RULES).write_text(rules, encoding="utf-8")
-            # JSON is YAML, too.
-            configuration = directory / "prometheus.yml"
-            configuration.write_text(
-                json.dumps(_configuration(targets, interval, discovered_at)), encoding="utf-8"
-            )
-            self.process = ServerProcess(
-                "prometheus",
-                (
-                    program,
-                    f"--config.file={configuration}",
-                    f"--storage.tsdb.path={directory / 'data'}",
-                    f"--web.listen-address={self.address}",
-                    *flags,
-                ),
-                log=directory / "prometheus.log",
-                environ=environment("prometheus"),
-                lifeline=lifeline,
-                is_up=self._is_up,
-                timeout_s=_START_TIMEOUT_S,
-            )
-            undo.pop_all()
+        directory = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
+        self.address = f"127.0.0.1:{close.enter_context(PortLease()).take()}"
+        (directory / _RULES).write_text(rules, encoding="utf-8")
+        configuration = directory / "prometheus.yml"
+        written = json.dumps(_configuration(targets, interval, discovered_at))  # JSON is YAML, too
+        configuration.write_text(written, encoding="utf-8")
+        super().__init__(
+            f"--config.file={configuration}",
+            f"--storage.tsdb.path={directory / 'data'}",
+            f"--web.listen-address={self.address}",
+            *flags,
+            name="prometheus",
+            program=(program,),
+            is_up=self._is_up,
+            start_timeout_s=_START_TIMEOUT_S,
+            close=close,
+        )
 
-    def start(self) -> None:
-        """Start it and wait until it serves.
-
-        Raises:
-            StartError: it ended, or does not serve in time.
-        """
-        self.process.start()
-
-    def close(self) -> None:
-        """End it, give its port back and remove its directory. May be called again."""
-        self.process.kill()  # its data will not be read again
-        self._close.close()
+    def stop(self) -> None:
+        """End it at once: its data will not be read again."""
+        self.kill()
 
     def await_targets(self) -> None:
         """Wait until each target has been scraped.

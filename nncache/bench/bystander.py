@@ -43,7 +43,7 @@ class Watched:
     Attributes:
         http: "host:port" of JMX.
         rpc: "host:port" of RPC.
-        user: as whom to call.
+        user: of the calls.
         path: the directory.
         begins_s: of the machine's clock (`boottime`).
         ends_s: the same.

@@ -218,13 +218,8 @@ def times_of(took_s: Sequence[float]) -> tuple[float, ...]:
 @contextmanager
 def _proxy(hadoop: Cluster, program: tuple[str, ...]) -> Iterator[Proxy]:
     """Run a proxy that reads the edits itself, so that probes and polls are its own."""
-    namenode = hadoop.namenodes[0]
-    proxy = Proxy(
-        *("--nameservice", "ns1", "--channel", "direct", "--glob", f"{ROOT}/*"),
-        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
-        program=program,
-    )
-    with proxy:
+    own = ("--channel", "direct", "--glob", f"{ROOT}/*")
+    with Proxy(*hadoop.flags, *own, program=program) as proxy:
         proxy.await_gate()
         yield proxy
 

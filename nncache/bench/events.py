@@ -369,10 +369,7 @@ def _path_of(number: int) -> str:
 def _daemon_flags(hadoop: Cluster) -> tuple[str, ...]:
     """Return what publisher and proxy are started with."""
     assert hadoop.zookeeper is not None
-    http = ",".join(namenode.http for namenode in hadoop.namenodes)
-    rpc = ",".join(namenode.rpc for namenode in hadoop.namenodes)
-    namenodes = ("--nameservice", "ns1", "--namenode-http", http, "--namenode-rpc", rpc)
-    return (*namenodes, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
+    return (*hadoop.flags, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
 
 
 if __name__ == "__main__":

@@ -26,12 +26,13 @@ from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, table
 from nncache.bench.driver import Figure, Result, benchmark, cluster, none_of
 from nncache.bench.servers.counters import NameNodeAt, sample
 from nncache.bench.servers.floor import floor
-from nncache.bench.servers.nginx import find_nginx, nginx
+from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Progress, Running
-from nncache.bench.wrk import Load, ask_times, find_wrk, held, in_turn, let_open, loading
+from nncache.bench.wrk import Load, ask_times, held, in_turn, let_open, loading
 from nncache.testbed import Cluster
 from nncache.testbed.errors import StartError
+from nncache.testbed.programs import find_program
 
 SizeT = TypeVar("SizeT")
 
@@ -119,8 +120,8 @@ def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: st
     growths = [growth for growth in Growth if only in growth]
     if not growths:
         raise click.BadParameter(f"--only {only}: there are {'; '.join(Growth)}")
-    find_wrk()
-    find_nginx()
+    for name in ("wrk", "nginx"):
+        find_program(name)
     let_open(max(SIZES[Growth.CONNECTIONS]))
     found = list[Round]()
     with cluster() as hadoop:

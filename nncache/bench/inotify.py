@@ -475,14 +475,8 @@ def _cluster(*filters: Filter) -> Iterator[Cluster]:
 def _publisher(cluster: Cluster, *arguments: str) -> closing[Publisher]:
     """Return a publisher that `start` starts, and that is stopped in the end."""
     assert cluster.zookeeper is not None
-    (namenode,) = cluster.namenodes
-    return closing(
-        Publisher(
-            *("--nameservice", "ns1", "--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
-            *("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH),
-            *arguments,
-        )
-    )
+    places = ("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH)
+    return closing(Publisher(*cluster.flags, *places, *arguments))
 
 
 def _many(count: int) -> Iterator[Filter]:

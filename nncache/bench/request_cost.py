@@ -23,11 +23,12 @@ from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, 
 from nncache.bench.driver import Figure, Result, benchmark, cluster, make_directories, none_of
 from nncache.bench.servers.counters import use_of
 from nncache.bench.servers.floor import floor
-from nncache.bench.servers.haproxy import find_haproxy, haproxy
-from nncache.bench.servers.nginx import find_nginx, nginx
+from nncache.bench.servers.haproxy import haproxy
+from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
-from nncache.bench.wrk import Counted, ask_for, find_wrk, in_turn, let_open
+from nncache.bench.wrk import Counted, ask_for, in_turn, let_open
+from nncache.testbed.programs import find_program
 
 
 class Shape(StrEnum):
@@ -131,8 +132,8 @@ def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
     shapes = [shape for shape in Shape if only in shape]
     if not shapes and only not in IDLE:
         raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")
-    for find in (find_wrk, find_nginx, find_haproxy):
-        find()
+    for name in ("wrk", "nginx", "haproxy"):
+        find_program(name)
     let_open(max(CONNECTIONS.values()))
     found, idle_bytes = list[Round](), dict[Name, float]()
     with servers() as (cached, forwarded):

@@ -24,10 +24,10 @@ from nncache.bench.plan import Plan
 from nncache.bench.polling.collect import prepare
 from nncache.bench.report.table import as_text
 from nncache.bench.report.write import write_report
-from nncache.bench.servers.nginx import find_nginx
 from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.spark import session
 from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.programs import find_program
 
 NAMENODE_JVM: Final = ("-Xms4g", "-Xmx4g")
 """Room for the buffers of 10,000 kept connections."""
@@ -133,7 +133,7 @@ def versions(spark: SparkSession, hadoop: str, *, has_nginx: bool) -> dict[str, 
         "Java": java.System.getProperty("java.version") if java is not None else "",
     }
     if has_nginx:
-        said = subprocess.run((find_nginx(), "-v"), capture_output=True, text=True, check=False)
+        said = subprocess.run((find_program("nginx"), "-v"), capture_output=True, text=True, check=False)
         found["nginx"] = said.stderr.strip().rpartition("/")[2]
     return found
 

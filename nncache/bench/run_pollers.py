@@ -22,13 +22,13 @@ from nncache.bench.driving import RefusedChangesError
 from nncache.bench.plan import ROOT
 from nncache.bench.polling.collect import ExecutorError
 from nncache.bench.run import run
-from nncache.bench.servers.nginx import find_nginx
 from nncache.bench.servers.nncache import Channel
 from nncache.bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
 from nncache.bench.workload import Workload
 from nncache.bench.workload_files import WorkloadError, load, names
 from nncache.testbed import MissingToolError, TestbedError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.programs import find_program
 
 RESULTS: Final = Path(__file__).parent / "results"
 _MAX_STALENESS_S: Final = 3.0  # the proxy's default
@@ -98,7 +98,7 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
     "--nncache", "proxy", help="HOST:PORT of an nncache before it, with filters for ROOT/*/*/*/*/_SUCCESS*."
 )
 @click.option(
-    "--superuser", default=getpass.getuser, show_default="yourself", help="As whom files are changed there."
+    "--superuser", default=getpass.getuser, show_default="yourself", help="User that changes files there."
 )
 @click.option("--root", default=ROOT, help="Directory in HDFS for the files of the run.")
 @click.option(
@@ -139,9 +139,9 @@ def main(  # noqa: PLR0913 - one for each option
     elsewhere = _elsewhere(namenode, proxy, superuser, modes)
     if Mode.NGINX in modes:
         try:
-            find_nginx()
+            find_program("nginx")
         except MissingToolError as exc:
-            raise click.UsageError(str(exc)) from exc
+            raise click.UsageError(f"{exc} (or leave it out: --modes direct,nncache)") from exc
     today = dt.datetime.now(dt.UTC).date()
     settings = RunSettings(
         workload=workload,

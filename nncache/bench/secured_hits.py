@@ -20,7 +20,7 @@ from nncache.bench.cost import Round, by_server, each_s, table
 from nncache.bench.driver import Figure, Result, benchmark, none_of
 from nncache.bench.servers.counters import use_of
 from nncache.bench.servers.nginx import nginx
-from nncache.bench.wrk import ask_for, find_wrk, in_turn
+from nncache.bench.wrk import ask_for, in_turn
 from nncache.testbed import Cluster, ClusterSpec, Kerberos
 from nncache.testbed.asker import Asker
 from nncache.testbed.certificates import Authority
@@ -28,6 +28,7 @@ from nncache.testbed.daemon import Proxy
 from nncache.testbed.errors import TestbedError
 from nncache.testbed.kdc import keytab
 from nncache.testbed.ports import PortLease
+from nncache.testbed.programs import find_program
 from nncache.testbed.spec import REALM
 
 PATHS: Final = 500
@@ -79,7 +80,7 @@ class AuthMethod:
 @click.option("--rounds", default=7, type=click.IntRange(1), help="Of each way.")
 def main(seconds: int, rounds: int) -> Result:
     """Measure what a hit costs with a cookie, with a token and over TLS."""
-    find_wrk()
+    find_program("wrk")
     found = list[Round]()
     with _servers() as ways:
         for way in ways:
@@ -131,9 +132,7 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
             *("--glob", _GLOB),
         )
         namenode = plain.namenodes[0]
-        ours = running.enter_context(
-            Proxy("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, *with_tls)
-        )
+        ours = running.enter_context(Proxy(*plain.flags, *with_tls))
         theirs = running.enter_context(_secured_proxy(secured))
         for proxy in (ours, theirs):
             proxy.await_gate()
@@ -154,13 +153,13 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
 
 def _secured_proxy(cluster: Cluster) -> Proxy:
     """Return a proxy that reads the edits with a keytab."""
-    namenode, kdc = cluster.namenodes[0], cluster.kdc
+    kdc = cluster.kdc
     assert kdc is not None
     own = keytab(kdc.directory, "nncache")
     own.chmod(0o400)
     os.environ.update(kdc.environ())  # with which the proxy finds the KDC
-    flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--glob", _GLOB)
-    return Proxy(*flags, "--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
+    identity = ("--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
+    return Proxy(*cluster.flags, "--glob", _GLOB, *identity)
 
 
 def _make(cluster: Cluster) -> None:

@@ -40,7 +40,7 @@ class Elsewhere:
 
     Attributes:
         namenode: "host:port" of its active NameNode's WebHDFS.
-        superuser: as whom the files are made and changed below `RunSettings.root`, which must not exist yet.
+        superuser: makes and changes the files below `RunSettings.root`, which must not exist yet.
         servers: "host:port" of what stands before it, by mode; their filters must match `root`/*/*/*/*/_SUCCESS*.
     """
 

@@ -24,7 +24,7 @@ def load(name_or_path: str) -> Workload:
     """Return a ready workload by its name, or one from a file of one's own.
 
     Raises:
-        WorkloadError: there is none, or it is wrong.
+        WorkloadError: there is no such file, or it is wrong.
     """
     path = READY / f"{name_or_path}.toml" if name_or_path in names() else Path(name_or_path)
     try:

@@ -5,7 +5,6 @@
 
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from nncache.testbed.errors import MissingToolError, TestbedError
+from nncache.testbed.errors import TestbedError
+from nncache.testbed.programs import find_program
 
 _TIMEOUT_S: Final = 20.0
 """After which wrk counts a request as failed."""
@@ -90,18 +90,6 @@ class Load:
 
     def __init__(self) -> None:
         self.counted: Counted | None = None
-
-
-def find_wrk() -> str:
-    """Return the program.
-
-    Raises:
-        MissingToolError: wrk is not installed.
-    """
-    program = shutil.which("wrk")
-    if program is None:
-        raise MissingToolError("wrk is missing: apt-get install wrk")
-    return program
 
 
 def let_open(connections: int) -> None:
@@ -198,5 +186,5 @@ def _command(
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
-        command = [find_wrk(), "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"]
+        command = [find_program("wrk"), "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"]
         yield [*command, f"--timeout={_TIMEOUT_S:.0f}s", "-s", file.name, f"{scheme}://{address}/"]

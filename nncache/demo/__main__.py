@@ -1,10 +1,126 @@
-"""`python -m nncache.demo`."""
+"""`python -m nncache.demo`: from nothing to a running system, its story, and its end."""
 
+import http.client
+import os
+import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import IO, Final
 
-from nncache.demo.command import main
-from nncache.testbed.ending import signals_end_it
+import aiohttp
 
-with signals_end_it(then_ignored=True):  # a second signal after the stopping must not change the exit code
-    code = main()
-sys.exit(code)
+from nncache.demo.clients import DemoError
+from nncache.demo.story import running
+from nncache.demo.terminal import Step, Story, Terminal
+from nncache.hadoop.errors import HadoopError
+from nncache.testbed import TestbedError
+from nncache.testbed.ending import signals_end_it, wait_for_the_end
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
+
+FAILED: Final = 1
+"""Exit code when a step did not come true, and when the demo could not run."""
+
+BAD_OPTION: Final = 2
+INTERRUPTED: Final = 130
+"""Exit code when a signal came before the story had ended (as a shell has it for SIGINT)."""
+
+CONSEQUENCES: Final = {
+    "": "",
+    "invalidation": (
+        "The proxy receives no change (DEMO_WITHOUT=invalidation): its channel claims to have read every change and "
+        "delivers none, so what is in memory is never forgotten, and old answers stay."
+    ),
+    "publisher": (
+        "There was no publisher (DEMO_WITHOUT=publisher): the NameNode's edits are not read, so the proxy can never "
+        "show that what it remembers is still true. It forwards every call; each step that needs answers from memory "
+        "fails, and no answer was wrong."
+    ),
+}
+"""Why the story fails without a part of the system, by DEMO_WITHOUT."""
+
+_START: Final = (DemoError, TestbedError, subprocess.SubprocessError)
+_OUTSIDE: Final = (*_START, HadoopError, aiohttp.ClientError, http.client.HTTPException, OSError)
+"""What can go wrong outside the demo's own code; TimeoutError is an OSError."""
+
+
+def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None) -> int:
+    """Run the demo and return its exit code.
+
+    HADOOP is the release, DEMO_WITHOUT what is left out to show that the checks can fail, SECURE=1 another story.
+    """
+    version = environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
+    without, secure = environ.get("DEMO_WITHOUT", ""), environ.get("SECURE", "")
+    for key, value, allowed in (
+        ("HADOOP", version, SUPPORTED_HADOOP_VERSIONS),
+        ("DEMO_WITHOUT", without, ("",) if secure else tuple(CONSEQUENCES)),
+        ("SECURE", secure, ("", "1")),
+    ):
+        if value not in allowed:
+            names = ", ".join(filter(None, allowed))
+            words = f"one of {names}, or empty" if names else "empty with SECURE"
+            print(f"{key}={value}: must be {words}", file=sys.stderr)
+            return BAD_OPTION
+    stream = stream or sys.stdout
+    terminal = Terminal(stream)
+    try:
+        with _running(version, without, secure, terminal) as story:
+            code = _play(story, CONSEQUENCES[without], terminal)
+            if code == 0 and stream.isatty():
+                terminal.say("It keeps running; Ctrl-C ends everything.")
+                wait_for_the_end()
+            elif code == 0:
+                terminal.say("On a terminal it would keep running until Ctrl-C.")
+    except _START as error:
+        print(f"The demo could not run: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        terminal.say("Interrupted; everything is stopped.")
+        return INTERRUPTED
+    terminal.say("Everything is stopped.")
+    return code
+
+
+def _running(version: str, without: str, secure: str, terminal: Terminal) -> AbstractContextManager[Story]:
+    if not secure:
+        return running(version, without, terminal)
+    from nncache.demo import secured  # noqa: PLC0415 - the other story starts without its libraries
+
+    return secured.running(version, terminal)
+
+
+def _play(story: Story, consequence: str, terminal: Terminal) -> int:
+    """Play all chapters, say what became of them, and return the exit code.
+
+    A chapter that breaks off is a step that did not come true.
+    """
+    steps: list[Step] = []
+    for number, chapter in enumerate(story.chapters, 1):
+        terminal.chapter(number, chapter)
+        try:
+            played = chapter.play()
+        except _OUTSIDE as error:
+            seen = str(error) if isinstance(error, DemoError) else f"{type(error).__name__}: {error}"
+            played = (Step(chapter.title, "it is played to its end", seen, came_true=False),)
+        for step in played:
+            terminal.step(step)
+        steps += played
+    if untrue := [step.title for step in steps if not step.came_true]:
+        line = f"{len(untrue)} of {len(steps)} steps did not come true: {'; '.join(untrue)}."
+        terminal.say(f"\n{line}", "bold red")
+        terminal.say(consequence or f"The log of the proxy: {story.proxy.process.last_words()}")
+        return FAILED
+    terminal.say(f"\nAll {len(steps)} steps came true.", "green")
+    terminal.say("\nTry it yourself", "bold")
+    for purpose, line in story.hints:
+        terminal.say(f"   {purpose}", "dim")
+        terminal.say(f"   {line}")
+    terminal.say("")
+    return 0
+
+
+if __name__ == "__main__":
+    # A second signal after the stopping must not change the exit code.
+    with signals_end_it(then_ignored=True):
+        code = main()
+    sys.exit(code)

@@ -1,15 +1,16 @@
-"""The chapters of the story: what is done, under the eyes of polling clients."""
+"""The chapters of the story: what is done while clients poll."""
 
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from statistics import median
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, NamedTuple
 
-from nncache.demo.polling import (
+from nncache.demo.clients import (
     BOUND_S,
     DENIED,
     EMPTY,
@@ -20,21 +21,32 @@ from nncache.demo.polling import (
     Expected,
     Observed,
     Question,
-    Read,
     View,
     seen_in_time,
 )  # fmt: skip
-from nncache.demo.system import FILTER, OWNER, WORKFLOW, System, Totals, output_of
-from nncache.demo.terminal import Step, counted, shown
+from nncache.demo.system import (
+    BEAN,
+    FILTER,
+    NAMESERVICE,
+    OWNER,
+    WORKFLOW,
+    System,
+    output_of,
+    started,
+    typed,
+)  # fmt: skip
+from nncache.demo.terminal import Chapter, Step, Story, Terminal, counted, shown
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Publisher
+from nncache.testbed.daemon import Subscriber
 
-CONTENT: Final = b"42317 rows\n"
-FIRST_FILE: Final = f"{WORKFLOW}/day-1/_SUCCESS"
+_CONTENT: Final = b"42317 rows\n"
+_FIRST_FILE: Final = f"{WORKFLOW}/day-1/_SUCCESS"
 
-_WHOLE: Final = View(200, len(CONTENT))
+_JOB: Final = f"{WORKFLOW}/job"
+
+_WHOLE: Final = View(200, len(_CONTENT))
 _POLL_S: Final = 2.0
 _MAX_CALLS_SHARE: Final = 0.05  # of the reads of a file that does not change
 _DAYS: Final = 5
@@ -55,170 +67,142 @@ with nncache.connect(zookeeper=sys.argv[1]) as proxies:
     print(proxies.url())
 """
 
-SystemT = TypeVar("SystemT")
 
-
-@dataclass(frozen=True, slots=True)
-class Chapter(Generic[SystemT]):
-    """A title, what happens, and how it is played; an error that `play` raises is a step that did not come true."""
-
-    title: str
-    plot: str
-    play: Callable[[SystemT], Coroutine[Any, Any, tuple[Step, ...]]]
-
-
-async def waiting(system: System) -> tuple[Step, ...]:
-    """Poll for a file that is not there yet."""
-    async with system.at_namenode(system.cluster.superuser) as root, system.at_namenode(OWNER) as owner:
-        await root.mkdirs(f"/user/{OWNER}")
-        await root.set_owner(f"/user/{OWNER}", OWNER)
-        await owner.mkdirs(FIRST_FILE.rpartition("/")[0])
-    before = await system.totals()
-    async with system.pollers(
-        [Question(user, FIRST_FILE) for user in ("alice", "bob", "carol") * 2]
-    ) as pollers:
-        await asyncio.sleep(_POLL_S)
-    totals, reads = await system.totals(before), [read for each in pollers.records for read in each.reads]
+def _waiting(system: System) -> tuple[Step, ...]:
+    home, directory = f"/user/{OWNER}", _FIRST_FILE.rpartition("/")[0]
+    system.write(lambda root: root.mkdirs(home), user=system.cluster.superuser)
+    system.write(lambda root: root.set_owner(home, OWNER), user=system.cluster.superuser)
+    system.write(lambda owner: owner.mkdirs(directory))
+    before = system.totals()
+    with system.clients.polling(Question(user, _FIRST_FILE) for user in ("alice", "bob", "carol") * 2):
+        time.sleep(_POLL_S)
+    counts, reads = system.totals() - before, system.clients.reads
     wrong = [read.view for read in reads if read.view != MISSING]
     took = [read.ended_at - read.started_at for read in reads if read.is_hit]
-    seen = (
-        f"{counted(len(reads), 'read')}, {counted(totals.hits, 'hit')} (p50 {shown(median(took or [0.0]))}), "
-    )
-    seen += counted(totals.calls, "call") + (
-        f"; {counted(len(wrong), 'read')} otherwise: {wrong[0]}" if wrong else ""
-    )
-    came_true = bool(took) and not wrong and totals.calls <= _MAX_CALLS_SHARE * len(reads)
+    hits = f"{counted(counts['hits'], 'hit')} (p50 {shown(median(took or [0.0]))})"
+    seen = f"{counted(len(reads), 'read')}, {hits}, {counted(counts['calls'], 'call')}"
+    seen += f"; {counted(len(wrong), 'read')} otherwise: {wrong[0]}" if wrong else ""
+    came_true = bool(took) and not wrong and counts["calls"] <= _MAX_CALLS_SHARE * len(reads)
     expected = f"{MISSING} each time, {_MAX_CALLS_SHARE:.0%} calls at most"
     return (Step("A missing file, from memory", expected, seen, came_true),)
 
 
-async def _watch(
-    system: System,
-    write: Callable[[], Coroutine[Any, Any, object]],
-    before: Expected,
-    after: Expected,
-    linger_s: float = 0.0,
-) -> Observed:
-    """Let pollers be answered from memory, write, and return what they see of it."""
-    async with system.pollers(tuple(before)) as pollers:
-        await pollers.until_in_memory(before)
-        return await pollers.change(write, before, after, linger_s)
+class _Change(NamedTuple):
+    """A write at the NameNode, and the right answers before and after it."""
+
+    write: Callable[[WebHdfs], Any]
+    before: Expected
+    after: Expected
+    linger_s: float = 0.0
 
 
-async def finishing(system: System) -> tuple[Step, ...]:
-    """Write one day's file after the other; stop at the first that a client does not see."""
-    rounds: list[Observed] = []
-    async with system.at_namenode(OWNER) as job:
-        for day in range(1, _DAYS + 1):
-            path = f"{WORKFLOW}/day-{day}/_SUCCESS"
-            questions = [Question(user, path) for user in ("alice", "bob", "carol")]
-            await job.mkdirs(path.rpartition("/")[0])
-            before, after = dict.fromkeys(questions, MISSING), dict.fromkeys(questions, _WHOLE)
-            rounds.append(await _watch(system, partial(job.create, path, CONTENT), before, after))
-            if rounds[-1].wrong:
-                break
-    return (seen_in_time("The finished file is seen", *rounds),)
+def _observe(system: System, changes: Iterable[_Change]) -> list[Observed]:
+    """Make each change while pollers are answered from memory; stop after the first that a client does not see."""
+    seen: list[Observed] = []
+    for change in changes:
+        clients, write = system.clients, partial(system.write, change.write)
+        with clients.polling(change.before):
+            clients.until_in_memory(change.before)
+            seen.append(clients.change(write, change.before, change.after, change.linger_s))
+        if seen[-1].wrong:
+            break
+    return seen
 
 
-async def renaming(system: System) -> tuple[Step, ...]:
-    """Rename there and back; stop at the first time that a client does not see it."""
-    rounds: list[Observed] = []
-    old, new = f"{WORKFLOW}/draft", f"{WORKFLOW}/final"
-    async with system.at_namenode(OWNER) as owner:
-        await owner.create(f"{old}/_SUCCESS")
-        for _ in range(_RENAMES):
-            gone, come = (
-                [Question(user, f"{name}/_SUCCESS") for user in ("alice", "bob")] for name in (old, new)
-            )
-            before = dict.fromkeys(gone, EMPTY) | dict.fromkeys(come, MISSING)
-            after = dict.fromkeys(gone, MISSING) | dict.fromkeys(come, EMPTY)
-            rounds.append(await _watch(system, partial(owner.rename, old, new), before, after))
-            if rounds[-1].wrong:
-                break
-            old, new = new, old
-    return (seen_in_time("Old name 404, new name 200", *rounds),)
+def _finishing(system: System) -> tuple[Step, ...]:
+    def day(number: int) -> _Change:
+        path = f"{WORKFLOW}/day-{number}/_SUCCESS"
+        questions = [Question(user, path) for user in ("alice", "bob", "carol")]
+        system.write(lambda job: job.mkdirs(path.rpartition("/")[0]))
+        before, after = dict.fromkeys(questions, MISSING), dict.fromkeys(questions, _WHOLE)
+        return _Change(lambda job: job.create(path, _CONTENT), before, after)
+
+    days = _observe(system, map(day, range(1, _DAYS + 1)))
+    return (seen_in_time("The finished file is seen", *days),)
 
 
-async def locking(system: System) -> tuple[Step, ...]:
-    """Lock and unlock; stop at the first time that bob still sees the file."""
-    rounds: list[Observed] = []
+def _renaming(system: System) -> tuple[Step, ...]:
+    names = f"{WORKFLOW}/draft", f"{WORKFLOW}/final"
+    system.write(lambda owner: owner.create(f"{names[0]}/_SUCCESS"))
+
+    def rename(number: int) -> _Change:
+        old, new = names if number % 2 == 0 else names[::-1]
+        gone, come = (
+            [Question(user, f"{name}/_SUCCESS") for user in ("alice", "bob")] for name in (old, new)
+        )
+        before = dict.fromkeys(gone, EMPTY) | dict.fromkeys(come, MISSING)
+        after = dict.fromkeys(gone, MISSING) | dict.fromkeys(come, EMPTY)
+        return _Change(lambda owner: owner.rename(old, new), before, after)
+
+    renames = _observe(system, map(rename, range(_RENAMES)))
+    return (seen_in_time("Old name 404, new name 200", *renames),)
+
+
+def _locking(system: System) -> tuple[Step, ...]:
     directory = f"{WORKFLOW}/salaries"
     alice, bob = Question("alice", f"{directory}/_SUCCESS"), Question("bob", f"{directory}/_SUCCESS")
-    before, after = {alice: EMPTY, bob: EMPTY}, {alice: EMPTY, bob: DENIED}
-    async with system.at_namenode(OWNER) as owner:
-        await owner.create(alice.path)
-        for number in range(1, _LOCKS + 1):
-            await owner.set_permission(directory, "755")
-            lock = partial(owner.set_permission, directory, "700")
-            linger_s = _LINGER_S if number == _LOCKS else 0.0
-            rounds.append(await _watch(system, lock, before, after, linger_s))
-            if rounds[-1].wrong:
-                break
-    last = rounds[-1]
+    system.write(lambda owner: owner.create(alice.path))
+
+    def lock(number: int) -> _Change:
+        system.write(lambda owner: owner.set_permission(directory, "755"))
+        linger_s = _LINGER_S if number == _LOCKS else 0.0
+        before, after = {alice: EMPTY, bob: EMPTY}, {alice: EMPTY, bob: DENIED}
+        return _Change(lambda owner: owner.set_permission(directory, "700"), before, after, linger_s)
+
+    locks = _observe(system, map(lock, range(1, _LOCKS + 1)))
+    last = locks[-1]
     late = f"the last wrong one after {shown(last.oldest_s)}" if last.oldest_s else "none wrong"
     seen = ", ".join(last.wrong) or f"{counted(last.reads, 'read')} in {shown(_LINGER_S)}, {late}"
     came_true = bool(last.reads) and not last.wrong and not last.failed and last.oldest_s <= BOUND_S
     holds = Step("The lock holds", f"no other answer after {BOUND_S:g} s", seen, came_true)
-    return seen_in_time("bob gets 403, alice 200", *rounds), holds
+    return seen_in_time("bob gets 403, alice 200", *locks), holds
 
 
-async def writing(system: System) -> tuple[Step, ...]:
-    """Create and delete through the proxy; bob reads before, from memory, and once after each."""
+def _writing(system: System) -> tuple[Step, ...]:
     bob = Question("bob", f"{WORKFLOW}/own/_SUCCESS")
-    pairs: list[tuple[View, Read]] = []
-    through_proxy = WebHdfs(f"http://{system.proxy.address}", OWNER)
-    async with system.at_namenode(OWNER) as owner, through_proxy as writer:
-        await owner.mkdirs(bob.path.rpartition("/")[0])
-        for number in range(_OWN_WRITES):
-            is_there = number % 2 == 1
-            now, then = (_WHOLE, MISSING) if is_there else (MISSING, _WHOLE)
-            deadline = time.monotonic() + PATIENCE_S
-            while not ((seen := await asyncio.to_thread(system.read, bob)).is_hit and seen.view == now):
-                if time.monotonic() > deadline:
-                    raise DemoError(f"after {number} writes bob's {now} is no longer answered from memory")
-                await asyncio.sleep(INTERVAL_S)
-            if is_there:
-                await writer.delete(bob.path)
-            else:
-                await writer.create(bob.path, CONTENT)
-                system.own_at_most += bob.path.count("/") + 1  # one for each level, the root's too
-            pairs.append((then, await asyncio.to_thread(system.read, bob)))
-    stale = [read.view for view, read in pairs if read.view != view]
-    seen_by_bob = f"{len(pairs) - len(stale)} of {counted(len(pairs), 'write')}"
+    system.write(lambda owner: owner.mkdirs(bob.path.rpartition("/")[0]))
+    stale: list[View] = []
+    for number in range(_OWN_WRITES):
+        is_there = number % 2 == 1
+        now, then = (_WHOLE, MISSING) if is_there else (MISSING, _WHOLE)
+        deadline = time.monotonic() + PATIENCE_S
+        while not ((seen := system.clients.read(bob)).is_hit and seen.view == now):
+            if time.monotonic() > deadline:
+                raise DemoError(f"after {number} writes bob's {now} is no longer answered from memory")
+            time.sleep(INTERVAL_S)
+        if is_there:
+            system.write(lambda writer: writer.delete(bob.path), through_proxy=True)
+        else:
+            system.write(lambda writer: writer.create(bob.path, _CONTENT), through_proxy=True)
+            system.own_at_most += bob.path.count("/") + 1  # one for each level, the root's too
+        if (view := system.clients.read(bob).view) != then:
+            stale.append(view)
+    seen_by_bob = f"{_OWN_WRITES - len(stale)} of {counted(_OWN_WRITES, 'write')}"
     seen_by_bob += f"; another read got {stale[0]}" if stale else ""
-    return (
-        Step("The very next read sees it", f"{_OWN_WRITES} of {_OWN_WRITES} writes", seen_by_bob, not stale),
-    )
+    expected = f"{_OWN_WRITES} of {_OWN_WRITES} writes"
+    return (Step("The very next read sees it", expected, seen_by_bob, not stale),)
 
 
-async def subscribing(system: System) -> tuple[Step, ...]:
-    """Run a job while `nncache watch` runs, with the counters read before and after."""
-    output, mark = f"{WORKFLOW}/job", f"{WORKFLOW}/job/_SUCCESS"
+def _subscribing(system: System) -> tuple[Step, ...]:
+    mark = f"{_JOB}/_SUCCESS"
 
     def counters() -> tuple[int, int]:
         with Asker(system.cluster.namenodes[0].http) as asker:
             return parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body), system.zookeeper.writes()
 
-    subscriber = system.subscriber()
     after_s: float | None = None
-    try:
-        await asyncio.to_thread(subscriber.start)
-        async with system.at_namenode(OWNER) as job:
-            await job.mkdirs(f"{output}/_temporary")
-            before = await asyncio.to_thread(counters)
-            await _write_parts(job, output)
-            await job.delete(f"{output}/_temporary", recursive=True)
-            await job.create(mark)
-            acknowledged_at = time.monotonic()
-            while after_s is None and time.monotonic() < acknowledged_at + PATIENCE_S:
-                if any(event["type"] == "CLOSE" for event in subscriber.events()):
-                    after_s = time.monotonic() - acknowledged_at
-                await asyncio.sleep(INTERVAL_S / 2)
-            await asyncio.sleep(_SETTLE_S)
-            after = await asyncio.to_thread(counters)
-        events = subscriber.events()
-    finally:
-        await asyncio.to_thread(subscriber.close)
+    flags = ("--nameservice", NAMESERVICE, "--zookeeper", system.zookeeper.address)
+    with Subscriber(FILTER, *flags) as subscriber:
+        system.write(lambda job: job.mkdirs(f"{_JOB}/_temporary"))
+        before = counters()
+        system.write(_run_job)
+        acknowledged_at = time.monotonic()
+        while after_s is None and time.monotonic() < acknowledged_at + PATIENCE_S:
+            if any(event["type"] == "CLOSE" for event in subscriber.events()):
+                after_s = time.monotonic() - acknowledged_at
+            time.sleep(INTERVAL_S / 2)
+        time.sleep(_SETTLE_S)
+        after, events = counters(), subscriber.events()
     of_file = [str(event["type"]) for event in events if event.get("path") == mark]
     others = len(events) - len(of_file)
     seen = f"{' and '.join(of_file) or 'nothing'} of it, {counted(others, 'other event')}"
@@ -227,125 +211,94 @@ async def subscribing(system: System) -> tuple[Step, ...]:
     transactions, writes = after[0] - before[0], after[1] - before[1]
     cost = f"{counted(writes, 'write')} for the NameNode's {counted(transactions, 'transaction')}"
     is_cheap = 0 < writes <= transactions / _LEAST_TRANSACTIONS_A_WRITE
+    all_of_it = f"CREATE and CLOSE of it, nothing else, within {BOUND_S:g} s"
+    at_most = f"1 write for {_LEAST_TRANSACTIONS_A_WRITE} transactions at most"
     return (
-        Step(
-            "The subscriber sees _SUCCESS",
-            f"CREATE and CLOSE of it, nothing else, within {BOUND_S:g} s",
-            seen,
-            is_all,
-        ),
-        Step(
-            "What it cost ZooKeeper",
-            f"1 write for {_LEAST_TRANSACTIONS_A_WRITE} transactions at most",
-            cost,
-            is_cheap,
-        ),
+        Step("The subscriber sees _SUCCESS", all_of_it, seen, is_all),
+        Step("What it cost ZooKeeper", at_most, cost, is_cheap),
     )
 
 
-async def _write_parts(job: WebHdfs, output: str) -> None:
+async def _run_job(job: WebHdfs) -> None:
     """Write the part files, a few at a time, and move each to its place, as FileOutputCommitter does."""
-    numbers = iter(range(_PARTS))
+    a_few = asyncio.Semaphore(_AT_ONCE)
 
-    async def one_after_the_other() -> None:
-        for number in numbers:
-            name = f"part-{number:05}"
-            await job.create(f"{output}/_temporary/{name}")
-            await job.rename(f"{output}/_temporary/{name}", f"{output}/{name}")
+    async def write(number: int) -> None:
+        name = f"part-{number:05}"
+        async with a_few:
+            await job.create(f"{_JOB}/_temporary/{name}")
+            await job.rename(f"{_JOB}/_temporary/{name}", f"{_JOB}/{name}")
 
-    async with asyncio.TaskGroup() as tasks:
-        for _ in range(_AT_ONCE):
-            tasks.create_task(one_after_the_other())
+    await asyncio.gather(*map(write, range(_PARTS)))
+    await job.delete(f"{_JOB}/_temporary", recursive=True)
+    await job.create(f"{_JOB}/_SUCCESS")
 
 
-async def finding(system: System) -> tuple[Step, ...]:
-    """Ask the service registry where a proxy is, in a process of its own, which knows where ZooKeeper is."""
+def _finding(system: System) -> tuple[Step, ...]:
     program = (sys.executable, "-c", _FIND_BY_NAME, system.zookeeper.address)
-    found = (await asyncio.to_thread(output_of, program, "nncache.connect")).strip()
+    found = output_of(*program).strip()
     url = f"http://{system.proxy.address}/webhdfs/v1"
+    expected = f"nncache.connect gives {url}"
+    return (Step("The proxy is found by name", expected, found or "nothing", found == url),)
+
+
+def _breaking(
+    system: System,
+    name: str,
+    breaks: Callable[[], object],
+    mends: Callable[[], object],
+    meanwhile: str,
+    afterwards: str,
+) -> tuple[Step, ...]:
+    """Break it, change twice, mend it, and change again once answers come from memory; clients poll throughout.
+
+    It is mended whatever happens in between. `name` is that of its files, which no other chapter uses.
+    """
+    calm, storm = f"{WORKFLOW}/{name}-calm/_SUCCESS", f"{WORKFLOW}/{name}-storm/_SUCCESS"
+    there, gone = (
+        {Question("bob", calm): EMPTY, Question("alice", storm): view, Question("bob", storm): view}
+        for view in (EMPTY, MISSING)
+    )
+    create = partial(system.write, lambda owner: owner.create(storm))
+    delete = partial(system.write, lambda owner: owner.delete(storm))
+    system.write(lambda owner: owner.create(calm))
+    create()
+    clients = system.clients
+    with clients.polling(there):
+        clients.until_in_memory(there)
+        begun_at = time.monotonic()
+        try:
+            breaks()
+            broken_at = time.monotonic()
+            changes = [clients.change(delete, there, gone), clients.change(create, gone, there)]
+        finally:
+            mending_at = time.monotonic()
+            mends()
+        mended_at = time.monotonic()
+        is_back = clients.until(there, 2 * _RESUME_S, since=mended_at, from_memory=True)
+        resumed_s = time.monotonic() - mended_at
+        again = clients.change(delete, there, gone)
+    # While it is being mended it is not known outside since when a hit is right again.
+    reads = [read for read in clients.reads if begun_at <= read.started_at <= mended_at]
+    failed = sum(read.failed for read in reads)
+    hits_s = [read.started_at - broken_at for read in reads if read.is_hit and read.started_at < mending_at]
+    last_s = max([0.0, *hits_s])
+    seen = f"{counted(len(reads), 'read')}, {failed:,} failed, last hit after {shown(last_s)}"
+    is_bounded = bool(reads) and not failed and last_s <= BOUND_S
+    back = f"after {shown(resumed_s)}" if is_back else f"not within {2 * _RESUME_S:.0f} s"
+    in_time = f"for all within {_RESUME_S:.0f} s"
     return (
-        Step("The proxy is found by name", f"nncache.connect gives {url}", found or "nothing", found == url),
+        Step(f"Reads while {meanwhile}", f"none fails, no hit after {BOUND_S:g} s", seen, is_bounded),
+        seen_in_time(f"Changes while {meanwhile}", *changes),
+        Step(f"Hits once {afterwards}", in_time, back, is_back and resumed_s <= _RESUME_S),
+        seen_in_time(f"A change once {afterwards}", again),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """What is broken, and what it is called.
-
-    Attributes:
-        name: of its files; no other chapter uses them.
-        breaks, mends: return when that is done.
-        meanwhile, afterwards: ends of "Reads ..." and "A change ...".
-    """
-
-    name: str
-    breaks: Callable[[System], object]
-    mends: Callable[[System], object]
-    meanwhile: str
-    afterwards: str
-
-    async def play(self, system: System) -> tuple[Step, ...]:
-        """Break it, change twice, mend it, and change again once answers come from memory; clients poll throughout.
-
-        It is mended whatever happens in between.
-        """
-        calm, storm = f"{WORKFLOW}/{self.name}-calm/_SUCCESS", f"{WORKFLOW}/{self.name}-storm/_SUCCESS"
-        there, gone = (
-            {Question("bob", calm): EMPTY, Question("alice", storm): view, Question("bob", storm): view}
-            for view in (EMPTY, MISSING)
-        )
-        async with system.at_namenode(OWNER) as owner:
-            create, delete = partial(owner.create, storm), partial(owner.delete, storm)
-            await owner.create(calm)
-            await create()
-            async with system.pollers(tuple(there)) as pollers:
-                await pollers.until_in_memory(there)
-                begun_at = time.monotonic()
-                try:
-                    await asyncio.to_thread(self.breaks, system)
-                    broken_at = time.monotonic()
-                    changes = [
-                        await pollers.change(delete, there, gone),
-                        await pollers.change(create, gone, there),
-                    ]
-                finally:
-                    mending_at = time.monotonic()
-                    await asyncio.to_thread(self.mends, system)
-                mended_at = time.monotonic()
-                is_back = await pollers.until(there, 2 * _RESUME_S, since=mended_at, from_memory=True)
-                resumed_s = time.monotonic() - mended_at if is_back else None
-                again = await pollers.change(delete, there, gone)
-        # Once it is being mended it is not known outside when a hit is right again.
-        reads = [r for each in pollers.records for r in each.reads if begun_at <= r.started_at <= mended_at]
-        failed = sum(read.view.is_failure for read in reads)
-        hits_s = [
-            read.started_at - broken_at for read in reads if read.is_hit and read.started_at < mending_at
-        ]
-        last_s = max([0.0, *hits_s])
-        seen = f"{counted(len(reads), 'read')}, {failed:,} failed, last hit after {shown(last_s)}"
-        back = f"not within {2 * _RESUME_S:.0f} s" if resumed_s is None else f"after {shown(resumed_s)}"
-        return (
-            Step(
-                f"Reads {self.meanwhile}",
-                f"none fails, no hit after {BOUND_S:g} s",
-                seen,
-                bool(reads) and not failed and last_s <= BOUND_S,
-            ),
-            seen_in_time(f"Changes {self.meanwhile}", *changes),
-            Step(
-                f"Hits {self.afterwards}",
-                f"for all within {_RESUME_S:.0f} s",
-                back,
-                resumed_s is not None and resumed_s <= _RESUME_S,
-            ),
-            seen_in_time(f"A change {self.afterwards}", again),
-        )
-
-
-def _publisher(system: System) -> Publisher:
+def _kill_publisher(system: System) -> None:
     if system.publisher is None:
         raise DemoError("there is no publisher to be killed")
-    return system.publisher
+    system.publisher.kill()
 
 
 def _start_publisher(system: System) -> None:
@@ -354,107 +307,126 @@ def _start_publisher(system: System) -> None:
         system.publisher.start()
 
 
-_CUT: Final = Outage(
-    "cut",
-    lambda system: system.relay.cut(),
-    lambda system: system.relay.restore(),
-    "while it is cut",
-    "once it is mended",
-)
-_ZOOKEEPER_AWAY: Final = Outage(
-    "zookeeper",
-    lambda system: system.zookeeper.stop(),
-    lambda system: system.zookeeper.start_again(),
-    "while ZooKeeper is away",
-    "once ZooKeeper is back",
-)
-_NO_PUBLISHER: Final = Outage(
-    "publisher",
-    lambda system: _publisher(system).kill(),
-    _start_publisher,
-    "while no publisher runs",
-    "once the publisher is back",
-)
-
-CHAPTERS: Final = (
-    Chapter(
-        "Waiting for a file",
-        f"A job will write {FIRST_FILE}. alice, bob and carol each ask twice every {INTERVAL_S * 1000:.0f} ms whether "
-        "it is there. A hit is answered from memory, a call reaches the NameNode.",
-        waiting,
-    ),
-    Chapter(
-        "The job finishes",
-        f"The job writes the file at the NameNode, not through nncache; {_DAYS} days, one after the other. The time "
-        "counts from the acknowledgement to the start of the first read that shows the whole file.",
-        finishing,
-    ),
-    Chapter(
-        "A directory is renamed",
-        f"{WORKFLOW}/draft becomes {WORKFLOW}/final, and back, {_RENAMES} times, at the NameNode. alice and bob ask "
-        "for _SUCCESS under both names: one is there and the other is not, both from memory.",
-        renaming,
-    ),
-    Chapter(
-        "A directory is locked",
-        f"alice does chmod 700 on {WORKFLOW}/salaries at the NameNode, {_LOCKS} times. What is in memory about the "
-        "file in it is still true, but bob may not know it any more.",
-        locking,
-    ),
-    Chapter(
-        "A write through the proxy",
-        f"alice creates {WORKFLOW}/own/_SUCCESS through the proxy and deletes it again, {_OWN_WRITES // 2} times. bob "
-        "has each old answer from memory just before, and reads once just after.",
-        writing,
-    ),
-    Chapter(
-        "A subscriber",
-        f"`nncache watch {FILTER}` follows the filter's events through ZooKeeper. A job writes {_PARTS} part files, "
-        f"moves each to its place and then writes {WORKFLOW}/job/_SUCCESS, the only one that the filter matches.",
-        subscribing,
-    ),
-    Chapter(
-        "Found by name",
-        "Publisher and proxy have registered in the service registry. A Python program that knows ZooKeeper alone "
-        "asks where a proxy is (nncache.connect).",
-        finding,
-    ),
-    Chapter(
-        "The stream of edits is cut",
-        "The NameNode's RPC port cannot be reached, so the publisher reads no edits. The proxy answers from memory "
-        f"only as long as nothing can be older than {BOUND_S:g} s. A file is deleted and written again; then the cut "
-        "is mended, and it is deleted once more.",
-        _CUT.play,
-    ),
-    Chapter(
-        "ZooKeeper is stopped and started again",
-        "The same with ZooKeeper: reads go on, from memory for as long as that is safe, then from the NameNode.",
-        _ZOOKEEPER_AWAY.play,
-    ),
-    Chapter(
-        "The publisher is killed and started again",
-        "The same with SIGKILL: it cannot close its session, and ZooKeeper takes it for alive until that expires. Its "
-        "successor, on the same admin address, continues where the last record ends.",
-        _NO_PUBLISHER.play,
-    ),
-)
+def _balancing(system: System, before: Counter[str]) -> tuple[Step, ...]:
+    counts, reads = system.totals() - before, system.clients.reads
+    hits, shared, calls = counts["hits"], counts["shared"], counts["calls"]
+    hits_seen = sum(read.is_hit for read in reads)
+    own = calls - (len(reads) - hits - shared)
+    seen = f"{counted(len(reads), 'read')} = {counted(hits, 'hit')} + {shared:,} shared + "
+    seen += f"{counted(calls, 'call')} - {own:,}; by Cache-Status {counted(hits_seen, 'hit')}"
+    came_true = bool(reads) and hits == hits_seen and 0 <= own <= system.own_at_most
+    return (Step("Three counts agree", "reads = hits + calls - those of its own", seen, came_true),)
 
 
-def books(before: Totals) -> Chapter[System]:
-    """Return the last chapter, given the counts before the first."""
+@contextmanager
+def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[Story]:
+    """Start the system, but for what DEMO_WITHOUT names, and return its story; see `started`."""
+    with started(hadoop_version, without, terminal) as system:
+        yield Story(chapters(system), hints(system), system.proxy)
 
-    async def play(system: System) -> tuple[Step, ...]:
-        totals, reads = await system.totals(before), [read for each in system.records for read in each.reads]
-        hits_seen = sum(read.is_hit for read in reads)
-        own = totals.calls - (len(reads) - totals.hits - totals.joined)
-        seen = f"{counted(len(reads), 'read')} = {counted(totals.hits, 'hit')} + {totals.joined:,} shared + "
-        seen += f"{counted(totals.calls, 'call')} - {own:,}; by Cache-Status {counted(hits_seen, 'hit')}"
-        came_true = bool(reads) and totals.hits == hits_seen and 0 <= own <= system.own_at_most
-        return (Step("Three counts agree", "reads = hits + calls - those of its own", seen, came_true),)
 
-    return Chapter(
-        "The books",
-        "A read was a hit, shared a call, or was one of the NameNode's getFileInfo calls. Calls of nncache's own: "
-        "before each creation through it the proxy may ask what is there, and a publisher that starts reads filters.",
-        play,
+def chapters(system: System) -> tuple[Chapter, ...]:
+    """Return the chapters; counts begin now."""
+    relay, zookeeper = system.relay, system.zookeeper
+    kill, start = partial(_kill_publisher, system), partial(_start_publisher, system)
+    return (
+        Chapter(
+            "Waiting for a file",
+            f"A job will write {_FIRST_FILE}. alice, bob and carol each ask twice every {INTERVAL_S * 1000:.0f} ms "
+            "whether it is there. A hit is answered from memory, a call reaches the NameNode.",
+            partial(_waiting, system),
+        ),
+        Chapter(
+            "The job finishes",
+            f"The job writes the file at the NameNode, not through nncache; {_DAYS} days, one after the other. Times "
+            "count from the acknowledgement to the start of the first read that shows the whole file.",
+            partial(_finishing, system),
+        ),
+        Chapter(
+            "A directory is renamed",
+            f"{WORKFLOW}/draft becomes {WORKFLOW}/final, and back, {_RENAMES} times, at the NameNode. alice and bob "
+            "ask for _SUCCESS under both names: one is there and the other is not, both from memory.",
+            partial(_renaming, system),
+        ),
+        Chapter(
+            "A directory is locked",
+            f"alice does chmod 700 on {WORKFLOW}/salaries at the NameNode, {_LOCKS} times. The status of the file in "
+            "it that is in memory is still true, but bob may not see it any more.",
+            partial(_locking, system),
+        ),
+        Chapter(
+            "A write through the proxy",
+            f"alice creates {WORKFLOW}/own/_SUCCESS through the proxy and deletes it again, {_OWN_WRITES // 2} times. "
+            "bob has each old answer from memory just before, and reads once just after.",
+            partial(_writing, system),
+        ),
+        Chapter(
+            "A subscriber",
+            f"`nncache watch {FILTER}` follows the filter's events through ZooKeeper. A job writes {_PARTS} part "
+            f"files, moves each to its place, then writes {_JOB}/_SUCCESS, the only one that the filter matches.",
+            partial(_subscribing, system),
+        ),
+        Chapter(
+            "Found by name",
+            "Publisher and proxy have registered in the service registry. A Python program that knows ZooKeeper "
+            "alone asks where a proxy is (nncache.connect).",
+            partial(_finding, system),
+        ),
+        Chapter(
+            "The stream of edits is cut",
+            "The NameNode's RPC port cannot be reached, so the publisher reads no edits. The proxy answers from "
+            f"memory only as long as nothing can be older than {BOUND_S:g} s. A file is deleted and written again; "
+            "then the cut is mended, and it is deleted once more.",
+            partial(_breaking, system, "cut", relay.cut, relay.restore, "it is cut", "it is mended"),
+        ),
+        Chapter(
+            "ZooKeeper is stopped and started again",
+            "The same with ZooKeeper: reads go on, from memory for as long as that is safe, then from the NameNode.",
+            partial(
+                _breaking,
+                system,
+                "zookeeper",
+                zookeeper.stop,
+                zookeeper.start_again,
+                "ZooKeeper is away",
+                "ZooKeeper is back",
+            ),
+        ),
+        Chapter(
+            "The publisher is killed and started again",
+            "The same with SIGKILL: it cannot close its session, and ZooKeeper takes it for alive until that expires. "
+            "Its successor, on the same admin address, continues where the last record ends.",
+            partial(
+                _breaking, system, "publisher", kill, start, "no publisher runs", "the publisher is back"
+            ),
+        ),
+        Chapter(
+            "The books",
+            "A read was a hit, shared a call, or was one of the NameNode's getFileInfo calls. Calls of nncache's own: "
+            "before a creation through it the proxy may ask what is there; a publisher that starts reads filters.",
+            partial(_balancing, system, system.totals()),
+        ),
+    )
+
+
+def hints(system: System) -> tuple[tuple[str, str], ...]:
+    """Return what to try on the running system: purpose, and a line to copy."""
+    namenode, zookeeper, admin = (
+        system.cluster.namenodes[0].http,
+        system.zookeeper.address,
+        system.proxy.admin,
+    )
+    target = f"/webhdfs/v1{_FIRST_FILE}"
+    reading = f"curl -i 'http://{system.proxy.address}{target}?op=GETFILESTATUS&user.name=bob'"
+    deleting = f"curl -X DELETE 'http://{namenode}{target}?op=DELETE&user.name={OWNER}'"
+    watching = typed("watch", FILTER, "--nameservice", NAMESERVICE, "--zookeeper", zookeeper)
+    return (
+        ("Read through nncache; ask twice and look at Cache-Status:", reading),
+        ("Delete it behind nncache's back, then read again:", deleting),
+        ("What the proxy knows of it, and why:", typed("explain", _FIRST_FILE, "--admin", admin)),
+        ("Follow the filter's events (Ctrl-C ends it):", watching),
+        ("The filters that there are:", typed("filters", "list", "--namenode-http", namenode)),
+        ("What has registered, and the state of each:", typed("proxies", "--zookeeper", zookeeper)),
+        ("The proxy's own pages, for a browser:", f"http://{admin}/"),
+        ("The NameNode's counters:", f"http://{namenode}/jmx?qry={BEAN}"),
     )

@@ -5,23 +5,23 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from nncache.demo.polling import DemoError, Pollers, Question, Read, Record, read
+from nncache.demo.clients import Clients, DemoError
 from nncache.demo.terminal import Terminal
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec, Relay, ZooKeeper
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Proxy, Publisher, Subscriber
+from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.readiness import jmx
 
 NAMESERVICE: Final = "ns1"
 FILTER: Final = "workflows"
-GLOB: Final = "/user/*/workflow/*/_SUCCESS"
 OWNER: Final = "alice"
 WORKFLOW: Final = "/user/alice/workflow"
 """The directory in which everything happens."""
@@ -29,18 +29,18 @@ WORKFLOW: Final = "/user/alice/workflow"
 BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 """org.apache.hadoop.hdfs.server.namenode.metrics.NameNodeMetrics."""
 
-MARKS: Final = "ListSnapshottableDirOps"
-
+_GLOB: Final = "/user/*/workflow/*/_SUCCESS"
+_MARKS: Final = "ListSnapshottableDirOps"
 _DROPS_CHANGES: Final = ("--channel", "nncache.demo.dropping_stream:DroppingStream")
 _COMMAND_TIMEOUT_S: Final = 30.0
 _COUNTERS_TIMEOUT_S: Final = 15.0  # they are a copy, renewed once in a metrics period
 
 
 class CallCounter:
-    """Reads a count of NameNodeActivity, and knows that the figure is not an old one.
+    """Reads a count of NameNodeActivity, and makes sure that the figure is not an old one.
 
-    JMX shows a copy of the counters that is up to a period old. So the snapshottable directories are asked for, which
-    nothing else here does, and the copy that counts it counts every call before it as well.
+    JMX shows a copy of the counters that is up to a period old. So it asks for the snapshottable directories, which
+    nothing else here does: the copy that counts this call counts every call before it as well.
     """
 
     def __init__(self, namenode_http: str, user: str, counted: str = "FileInfoOps") -> None:
@@ -50,43 +50,27 @@ class CallCounter:
         self._counted = counted
         self._awaited: int | None = None  # marks that the copy must have
 
-    async def calls(self) -> int:
+    def calls(self) -> int:
         """Return the calls so far, those of this moment included. Takes up to a metrics period.
 
         Raises:
             DemoError: the counters do not move, or there are none.
         """
-        return await asyncio.to_thread(self._calls)
-
-    def _calls(self) -> int:
-        self._awaited = 1 + (self._counters()[MARKS] if self._awaited is None else self._awaited)
+        self._awaited = 1 + (self._counters()[_MARKS] if self._awaited is None else self._awaited)
         with Asker(self._namenode) as asker:
             asker.ask("GET", self._target)
         deadline = time.monotonic() + _COUNTERS_TIMEOUT_S
-        while (counters := self._counters())[MARKS] < self._awaited:
+        while (counters := self._counters())[_MARKS] < self._awaited:
             if time.monotonic() > deadline:
-                raise DemoError(f"{MARKS} of the NameNode does not move in {_COUNTERS_TIMEOUT_S:.0f} s")
+                raise DemoError(f"{_MARKS} of the NameNode does not move in {_COUNTERS_TIMEOUT_S:.0f} s")
             time.sleep(0.05)
         return counters[self._counted]
 
     def _counters(self) -> dict[str, int]:
         bean = jmx(self._namenode, BEAN)
-        if bean is None or MARKS not in bean or self._counted not in bean:
-            raise DemoError(f"the NameNode does not show {self._counted} and {MARKS} ({BEAN})")
-        return {name: int(bean[name]) for name in (self._counted, MARKS)}
-
-
-class Totals(NamedTuple):
-    """What proxy and NameNode have counted by a moment.
-
-    Attributes:
-        hits, joined: by the proxy: reads answered from memory, and those that shared another's call.
-        calls: by the NameNode: getFileInfo.
-    """
-
-    hits: int
-    joined: int
-    calls: int
+        if bean is None or not {_MARKS, self._counted} <= bean.keys():
+            raise DemoError(f"the NameNode does not show {self._counted} and {_MARKS} ({BEAN})")
+        return {name: int(bean[name]) for name in (self._counted, _MARKS)}
 
 
 @dataclass(kw_only=True)
@@ -94,8 +78,9 @@ class System:
     """What runs, and clients of it.
 
     Attributes:
-        relay: through it publisher and proxy speak to the NameNode's RPC port.
-        records: all reads of the story.
+        relay: through it publisher and proxy reach the NameNode's RPC port.
+        loop: runs the client of the story's writers.
+        clients: of the proxy, with all reads of the story.
         own_at_most: calls that nncache may have made by itself.
     """
 
@@ -105,45 +90,39 @@ class System:
     proxy: Proxy
     publisher: Publisher | None
     counter: CallCounter
-    records: list[Record] = field(default_factory=list)
+    loop: asyncio.Runner
+    clients: Clients
     own_at_most: int = 0
 
-    def at_namenode(self, user: str) -> WebHdfs:
-        """Return a client that goes to the NameNode itself."""
-        return WebHdfs(f"http://{self.cluster.namenodes[0].http}", user)
+    def write(
+        self, calls: Callable[[WebHdfs], Awaitable[object]], *, user: str = OWNER, through_proxy: bool = False
+    ) -> None:
+        """Let a user do this at the NameNode itself, or through the proxy."""
 
-    def pollers(self, questions: Sequence[Question]) -> Pollers:
-        """Return pollers of the proxy; their reads are kept."""
-        pollers = Pollers(self.proxy.address, questions)
-        self.records.extend(pollers.records)
-        return pollers
+        async def do() -> None:
+            address = self.proxy.address if through_proxy else self.cluster.namenodes[0].http
+            async with WebHdfs(f"http://{address}", user) as client:
+                await calls(client)
 
-    def read(self, question: Question) -> Read:
-        """Read once through the proxy; the read is kept."""
-        with Asker(self.proxy.address) as asker:
-            seen = read(asker, question)
-        self.records.append(Record(question, [seen]))
-        return seen
+        self.loop.run(do())
 
-    def subscriber(self) -> Subscriber:
-        """Return `nncache watch` on the story's filter, not yet started."""
-        return Subscriber(FILTER, "--nameservice", NAMESERVICE, "--zookeeper", self.zookeeper.address)
-
-    async def totals(self, since: Totals = Totals(0, 0, 0)) -> Totals:  # noqa: B008 - it is never changed
-        """Return what proxy and NameNode have counted by now, since then."""
-        figures = await asyncio.to_thread(self.proxy.metrics)
-        keys = ('nncache_requests_total{result="hit"}', 'nncache_requests_total{result="collapsed"}')
-        hits, joined = (round(figures.get(key, 0.0)) for key in keys)
-        return Totals(hits - since.hits, joined - since.joined, await self.counter.calls() - since.calls)
+    def totals(self) -> Counter[str]:
+        """Return what the proxy (`hits`, `shared`) and the NameNode (`calls` of getFileInfo) have counted by now."""
+        figures = self.proxy.metrics()
+        hits, shared = (
+            round(figures.get(f'nncache_requests_total{{result="{result}"}}', 0.0))
+            for result in ("hit", "collapsed")
+        )
+        return Counter(hits=hits, shared=shared, calls=self.counter.calls())
 
 
 @contextmanager
-def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[System]:
+def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[System]:
     """Start all parts but those that DEMO_WITHOUT names, and stop them when the context ends.
 
     Raises:
         TestbedError: something is missing or does not start; nothing is left running then.
-        DemoError: the filter can't be added.
+        subprocess.SubprocessError: the filter can't be added.
     """
     with ExitStack() as stack:
         with terminal.working("A real HDFS on this machine, NameNode and DataNode, and a ZooKeeper") as say:
@@ -154,25 +133,24 @@ def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
         relay = stack.enter_context(Relay(cluster.namenodes[0].rpc))
         namenode = ("--namenode-http", http, "--user", cluster.superuser)
         with terminal.working("A filter: what is published, and what proxies keep") as say:
-            of_filter = ("--name", FILTER, "--glob", GLOB, "--owner", OWNER, "--allow", "bob,carol")
+            of_filter = ("--name", FILTER, "--glob", _GLOB, "--owner", OWNER, "--allow", "bob,carol")
             added = ("filters", "add", *of_filter, *namenode)
             say(f"$ {typed(*added)}")
-            output_of((str(Path(sys.executable).with_name("nncache")), *added), "nncache filters")
+            output_of(str(Path(sys.executable).with_name("nncache")), *added)
         flags = (
             *("--nameservice", NAMESERVICE, *namenode),
             *("--namenode-rpc", relay.address, "--zookeeper", zookeeper.address, "--registry"),
         )
-        publisher = None if without == "publisher" else Publisher(*flags)
-        if publisher is not None:
-            stack.callback(publisher.close)
+        publisher = None
+        if without != "publisher":
             with terminal.working("The publisher: reads the NameNode's edits and writes to ZooKeeper") as say:
+                publisher = Publisher(*flags)
                 say(f"$ {typed(*publisher.typed)}")
-                publisher.start().await_publishing()
-        proxy = Proxy(*flags, *(_DROPS_CHANGES if without == "invalidation" else ()))
-        stack.callback(proxy.close)
+                stack.enter_context(publisher).await_publishing()
         with terminal.working("The proxy: answers clients, and follows ZooKeeper") as say:
+            proxy = Proxy(*flags, *(_DROPS_CHANGES if without == "invalidation" else ()))
             say(f"$ {typed(*proxy.typed)}")
-            proxy.start()
+            stack.enter_context(proxy)
             if publisher is not None:
                 proxy.await_gate()
         yield System(
@@ -182,6 +160,8 @@ def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
             proxy=proxy,
             publisher=publisher,
             counter=CallCounter(http, cluster.superuser),
+            loop=stack.enter_context(asyncio.Runner()),
+            clients=Clients(proxy.address),
         )
 
 
@@ -193,23 +173,17 @@ def typed(*arguments: str) -> str:
     )
 
 
-def output_of(command: Sequence[str], name: str) -> str:
-    """Run a command to its end, and return what it printed.
+def output_of(*command: str) -> str:
+    """Run a command to its end, and return what it printed; its errors go to the terminal.
 
     Raises:
-        DemoError: it failed; with its own words.
+        subprocess.SubprocessError: it failed, or takes too long.
     """
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_COMMAND_TIMEOUT_S,
-            check=True,
-        )
-    except subprocess.TimeoutExpired:
-        raise DemoError(f"{name} has not ended after {_COMMAND_TIMEOUT_S:.0f} s") from None
-    except subprocess.CalledProcessError as exc:
-        raise DemoError(f"{name} ended with {exc.returncode}: {(exc.stderr or exc.stdout).strip()}") from None
-    return done.stdout
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=_COMMAND_TIMEOUT_S,
+        check=True,
+    ).stdout

@@ -9,6 +9,8 @@ from typing import IO, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
+from nncache.testbed.daemon import Proxy
+
 _WIDTH = 110
 
 
@@ -19,6 +21,22 @@ class Step(NamedTuple):
     expected: str
     seen: str
     came_true: bool
+
+
+class Chapter(NamedTuple):
+    """A title, what happens, and how it is played; an error that `play` raises is a step that did not come true."""
+
+    title: str
+    plot: str
+    play: Callable[[], Sequence[Step]]
+
+
+class Story(NamedTuple):
+    """The chapters of a running system, and what to try on it afterwards: purpose, and a line to copy."""
+
+    chapters: Sequence[Chapter]
+    hints: Sequence[tuple[str, str]]
+    proxy: Proxy
 
 
 def shown(seconds: float) -> str:
@@ -37,7 +55,6 @@ class Terminal:
     """Writes everything to one stream."""
 
     def __init__(self, stream: IO[str]) -> None:
-        self.is_terminal = stream.isatty()
         self._console = Console(file=stream, highlight=False, emoji=False, markup=False, width=_WIDTH)
         can_tick = (self._console.encoding or "").startswith("utf")
         self._yes, self._no = ("✓", "✗") if can_tick else ("ok", "NO")
@@ -54,10 +71,10 @@ class Terminal:
         yield lambda line: self.say(f"  {line}", "dim")
         self._tick(f"{what}, {time.monotonic() - began:.1f} s", came_true=True)
 
-    def chapter(self, title: str, plot: str) -> None:
+    def chapter(self, number: int, chapter: Chapter) -> None:
         """Say what a chapter is about, before it is played."""
-        self.say(f"\n{title}", "bold")
-        for line in textwrap.wrap(plot, _WIDTH - 3):
+        self.say(f"\n{number}. {chapter.title}", "bold")
+        for line in textwrap.wrap(chapter.plot, _WIDTH - 3):
             self.say(f"   {line}", "dim")
 
     def step(self, step: Step) -> None:
@@ -65,22 +82,6 @@ class Terminal:
         self._tick(f"{step.title}: {step.seen}", came_true=step.came_true)
         if not step.came_true:
             self.say(f"     expected: {step.expected}")
-
-    def verdict(self, steps: Sequence[Step]) -> None:
-        """Say whether all steps came true; if not, which did not."""
-        if untrue := [step.title for step in steps if not step.came_true]:
-            line = f"{len(untrue)} of {len(steps)} steps did not come true: {'; '.join(untrue)}."
-            self.say(f"\n{line}", "bold red")
-        else:
-            self.say(f"\nAll {len(steps)} steps came true.", "green")
-
-    def hints(self, hints: Sequence[tuple[str, str]]) -> None:
-        """Say what can be tried on the running system: what it is for, and a line to copy."""
-        self.say("\nTry it yourself", "bold")
-        for purpose, line in hints:
-            self.say(f"   {purpose}", "dim")
-            self.say(f"   {line}")
-        self.say("")
 
     def _tick(self, words: str, *, came_true: bool) -> None:
         mark = Text(self._yes, style="green") if came_true else Text(self._no, style="bold red")

@@ -1,10 +1,13 @@
 """A plain HTTP client that shows replies as they came: raw target out, repeated headers and raw body in."""
 
 import http.client
+import ssl
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
+
+from nncache.testbed.readiness import WebAccess
 
 _TIMEOUT_S = 30.0
 
@@ -38,10 +41,14 @@ class RawReply:
 
 
 class Asker:
-    """One keep-alive connection to a server ("host:port"), opened when needed. Not for two threads at once."""
+    """One keep-alive connection to a server ("host:port"), opened when needed. Not for two threads at once.
 
-    def __init__(self, address: str) -> None:
+    With a `context` it is a connection over TLS.
+    """
+
+    def __init__(self, address: str, context: ssl.SSLContext | None = None) -> None:
         self.address = address
+        self._access = WebAccess(context=context)
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(
@@ -65,8 +72,7 @@ class Asker:
                 return self._ask(self._connection, method, target, fields, body)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 self.close()
-        host, _, port = self.address.rpartition(":")
-        self._connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+        self._connection = self._access.connect(self.address, _TIMEOUT_S)
         try:
             return self._ask(self._connection, method, target, fields, body)
         except BaseException:

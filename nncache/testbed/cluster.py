@@ -127,6 +127,13 @@ class Cluster:
         return self._place.runtime.classpath(self.conf_dir)
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags by which nncache's commands reach its NameNodes."""
+        http = ",".join(namenode.http for namenode in self.namenodes)
+        rpc = ",".join(namenode.rpc for namenode in self.namenodes)
+        return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
+
+    @property
     def processes(self) -> tuple[ServerProcess, ...]:
         """All servers, in the order in which they may be stopped."""
         parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper, self.kdc)
@@ -258,7 +265,7 @@ class Cluster:
         try:
             is_done = formatting.wait(self.spec.start_timeout_s)
         finally:
-            formatting.kill()  # it is none of `processes`, which `stop` ends
+            formatting.kill()  # `stop` ends `processes` alone
         if not is_done or not (images[0] / "current" / "VERSION").exists():
             raise StartError(f"formatting the NameNode failed; {formatting.last_words()}")
         for image in images[1:]:

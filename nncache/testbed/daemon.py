@@ -6,10 +6,11 @@ import os
 import re
 import sys
 import tempfile
+from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
 from nncache.testbed.ports import PortLease
@@ -33,7 +34,8 @@ class Program(Running):
         self,
         *typed: str,
         is_up: Callable[[], bool],
-        start_timeout_s: float,
+        start_timeout_s: float = 30.0,
+        name: str = "",
         program: tuple[str, ...] = (),
         close: ExitStack | None = None,
     ) -> None:
@@ -43,6 +45,7 @@ class Program(Running):
             typed: its command and arguments.
             is_up: whether it is.
             start_timeout_s: for the start, and for all that is awaited.
+            name: in messages; empty: `nncache` and its command.
             program: the words before its arguments; none: the `nncache` of this environment.
             close: what ends with it.
         """
@@ -54,9 +57,9 @@ class Program(Running):
             lifeline = Lifeline(directory / "guard.lock", None)
             self._close.callback(lifeline.close)
             self.process = ServerProcess(
-                f"nncache {typed[0]}",
+                name or f"nncache {typed[0]}",
                 (*(program or (str(Path(sys.executable).with_name("nncache")),)), *typed),
-                log=directory / f"{typed[0]}.log",
+                log=directory / f"{name or typed[0]}.log",
                 environ=os.environ,
                 lifeline=lifeline,
                 is_up=is_up,
@@ -98,33 +101,29 @@ class Daemon(Program):
     end of the `with` block.
     """
 
-    def __init__(
-        self,
-        command: str,
-        own_addresses: tuple[str, ...],
-        arguments: tuple[str, ...],
-        *,
-        is_up: Callable[[dict[str, Any]], bool],
-        start_timeout_s: float,
-        program: tuple[str, ...] = (),
-    ) -> None:
-        """Lay it out without starting it.
+    command: ClassVar[str]
+    own_addresses: ClassVar[tuple[str, ...]] = ()
+    """Flags that take an address to listen on, beside that of its own pages."""
 
-        `own_addresses` are the flags that take an address to listen on, `is_up` judges its page /ready; the others are
-        those of `Program`.
+    def __init__(self, *arguments: str, program: tuple[str, ...] = ()) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does.
+
+        `arguments` are its flags beside the addresses of its own ports.
         """
-        ports = PortLease()
-        self._addresses = {flag: f"127.0.0.1:{ports.take()}" for flag in (*own_addresses, _ADMIN)}
+        ports, close = PortLease(), ExitStack()
+        self._addresses = {flag: f"127.0.0.1:{ports.take()}" for flag in (*self.own_addresses, _ADMIN)}
         own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
-        close = ExitStack()
         close.enter_context(ports)
         super().__init__(
-            *(command, *own, *arguments),
-            is_up=lambda: is_up(self.readiness()),
-            start_timeout_s=start_timeout_s,
+            *(self.command, *own, *arguments),
+            is_up=lambda: self.is_up(self.readiness()),
             program=program,
             close=close,
         )
+
+    @abstractmethod
+    def is_up(self, readiness: dict[str, Any]) -> bool:
+        """Judge its page /ready; empty while there is none."""
 
     @property
     def admin(self) -> str:
@@ -161,21 +160,14 @@ class Daemon(Program):
 
 
 class Proxy(Daemon):
-    """A `nncache proxy`; it is up when it forwards calls. See `Daemon`.
+    """A `nncache proxy`; it is up when it forwards calls. See `Daemon`."""
 
-    `arguments` are its flags beside the addresses of its own two ports.
-    """
+    command = "proxy"
+    own_addresses = (_LISTEN,)
 
-    def __init__(self, *arguments: str, start_timeout_s: float = 30.0, program: tuple[str, ...] = ()) -> None:
-        """Lay it out without starting it; `start()` or a `with` block does."""
-        super().__init__(
-            "proxy",
-            (_LISTEN,),
-            arguments,
-            is_up=lambda readiness: readiness.get("ready") is True,
-            start_timeout_s=start_timeout_s,
-            program=program,
-        )
+    def is_up(self, readiness: dict[str, Any]) -> bool:
+        """Return whether it forwards calls, by its page /ready."""
+        return readiness.get("ready") is True
 
     @property
     def address(self) -> str:
@@ -199,27 +191,19 @@ class Proxy(Daemon):
 
 
 class Publisher(Daemon):
-    """A `nncache publisher`; it is up when its pages are there, with or without a ZooKeeper. See `Daemon`.
+    """A `nncache publisher`; it is up when its pages are there, with or without a ZooKeeper. See `Daemon`."""
 
-    `arguments` are its flags beside the address of its own port.
-    """
+    command = "publisher"
 
-    def __init__(self, *arguments: str, start_timeout_s: float = 30.0, program: tuple[str, ...] = ()) -> None:
-        """Lay it out without starting it; `start()` or a `with` block does."""
-        super().__init__(
-            "publisher",
-            (),
-            arguments,
-            is_up=lambda readiness: "ready" in readiness,
-            start_timeout_s=start_timeout_s,
-            program=program,
-        )
+    def is_up(self, readiness: dict[str, Any]) -> bool:
+        """Return whether it has a page /ready."""
+        return "ready" in readiness
 
     def await_publishing(self, *, is_publishing: bool = True) -> None:
         """Wait until it publishes or, with `is_publishing=False`, until it says that it does not.
 
         Raises:
-            StartError: that did not come in time; its log is told.
+            StartError: that did not happen in time; the text has the end of its log.
         """
         self.process.await_that(
             lambda: self.readiness().get("ready") is is_publishing,
@@ -233,12 +217,11 @@ class Subscriber(Program):
     `arguments` are its flags beside the filter's name and `--json`.
     """
 
-    def __init__(self, filter_name: str, *arguments: str, timeout_s: float = 30.0) -> None:
-        """Lay it out; `start()` or a `with` block starts it. No wait on it takes longer than `timeout_s`."""
+    def __init__(self, filter_name: str, *arguments: str) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does."""
         super().__init__(
             *("watch", filter_name, "--json", *arguments),
             is_up=lambda: any("after" in line for line in self.lines()),
-            start_timeout_s=timeout_s,
         )
 
     def lines(self) -> tuple[dict[str, Any], ...]:

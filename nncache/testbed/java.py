@@ -20,7 +20,7 @@ _ZOOKEEPER_SERVER = f"{_SHADED}org.apache.zookeeper.server"
 ZOOKEEPER = f"{_ZOOKEEPER_SERVER}.ZooKeeperServerMain"
 ZOOKEEPER_PEER = f"{_ZOOKEEPER_SERVER}.quorum.QuorumPeerMain"  # one of an ensemble
 
-# Hadoop looks into these by reflection, which Java 17 refuses unless told otherwise (JEP 403).
+# Hadoop looks into these by reflection, which Java 17 refuses without these options (JEP 403).
 _OPENS = tuple(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util", "nio"))
 
 

@@ -106,7 +106,7 @@ def is_writable(http_address: str, access: WebAccess = _ANY) -> bool:
 def live_datanodes(http_address: str, access: WebAccess = _ANY) -> int:
     """Count the DataNodes that the NameNode would send a client to.
 
-    One that has registered but told of no storage yet is none of them (NO_REQUIRED_STORAGE_TYPE).
+    One that has registered and not reported its storage yet does not count (NO_REQUIRED_STORAGE_TYPE).
     """
     bean = jmx(http_address, "Hadoop:service=NameNode,name=FSNamesystemState", access)
     if bean is None or int(bean.get("CapacityTotal", 0)) <= 0:

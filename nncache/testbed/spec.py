@@ -69,7 +69,7 @@ class Kerberos:
     # False leaves out hadoop.http.authentication.type, by mistake of an administrator: WebHDFS then believes any
     # user.name, while RPC asks for Kerberos.
     with_http_authentication: bool = True
-    one_http_secret: bool = True  # of an HA pair; False: a cookie of one NameNode is none for the other
+    one_http_secret: bool = True  # of an HA pair; False: a NameNode refuses the other's cookies
     principals: tuple[str, ...] = ()  # beside those that the test bed makes; see nncache.testbed.secured
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class ZooKeeperSecurity:
 
 
 def own_user() -> str:
-    """Return the name of the user of this process, as whom the servers run.
+    """Return the name of the user of this process, which is the user of the servers.
 
     Raises:
         MissingToolError: The user id has no name, as in some containers, and Hadoop's servers do not start without.

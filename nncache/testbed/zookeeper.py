@@ -10,7 +10,7 @@ from nncache.testbed.jars import ZOOKEEPER_SERVER
 from nncache.testbed.process import ServerProcess
 from nncache.testbed.spec import SMALL_JVM
 from nncache.testbed.workplace import Workplace
-from nncache.testbed.zookeeper_security import ClientPorts, Places, jaas, lines, options
+from nncache.testbed.zookeeper_security import ClientPorts, jaas, lines, options
 
 
 class ZooKeeper:
@@ -48,12 +48,11 @@ class ZooKeeper:
             TestbedError: the jars of that version are missing.
         """
         data = place.data / name
-        security, address = ports.security, ports.address
-        places = Places(kdc=ports.kdc, authority=ports.authority, jaas=place.conf_dir / f"{name}-jaas.conf")
-        own = lines(security, ports.secure_address, places)
-        configuration = write_zookeeper_configuration(place.conf_dir, data, address, (*own, *ensemble))
-        places.jaas.touch(mode=0o600)  # passwords of users may be in it
-        places.jaas.write_text(jaas(security, places), encoding="utf-8")
+        jaas_file = place.conf_dir / f"{name}-jaas.conf"
+        written = (*lines(ports), *ensemble)
+        configuration = write_zookeeper_configuration(place.conf_dir, data, ports.address, written)
+        jaas_file.touch(mode=0o600)  # passwords of users may be in it
+        jaas_file.write_text(jaas(ports), encoding="utf-8")
         main = java.ZOOKEEPER_PEER if ensemble else java.ZOOKEEPER
         if version is not None:
             main = java.unshaded(main)
@@ -62,10 +61,10 @@ class ZooKeeper:
             name,
             main,
             str(configuration),
-            is_up=lambda: readiness.zookeeper_is_up(address),
-            jvm=(*options(security, places), *jvm),
+            is_up=lambda: readiness.zookeeper_is_up(ports.address),
+            jvm=(*options(ports, jaas_file), *jvm),
         )
-        return ZooKeeper(address, process, data, secure_address=ports.secure_address)
+        return ZooKeeper(ports.address, process, data, secure_address=ports.secure_address)
 
     def stop(self) -> None:
         """Ask it to end and wait for that. Port and data stay; `start_again` brings it back."""

@@ -14,15 +14,6 @@ _SHADED = "org.apache.hadoop.shaded.org.apache.zookeeper.server"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Directories of a KDC and of a certificate authority, and where the ZooKeeper's own JAAS file is."""
-
-    kdc: Path
-    authority: Path
-    jaas: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPorts:
     """Where a ZooKeeper listens for clients ("host:port"), and how it knows them.
 
@@ -57,9 +48,9 @@ class ClientPorts:
         )
 
 
-def lines(security: ZooKeeperSecurity, secure_address: str, places: Places) -> tuple[str, ...]:
+def lines(ports: ClientPorts) -> tuple[str, ...]:
     """Return the lines that zoo.cfg has beside those of a ZooKeeper that lets everybody in."""
-    found: list[str] = []
+    security, found = ports.security, list[str]()
     if security.kerberos or security.digest_users:
         found.append(f"authProvider.1={_SHADED}.auth.SASLAuthenticationProvider")
     if security.sasl_required:
@@ -70,26 +61,27 @@ def lines(security: ZooKeeperSecurity, secure_address: str, places: Places) -> t
             "enforce.auth.schemes=sasl",
         )
     if security.tls:
-        host, _, port = secure_address.rpartition(":")
+        host, _, port = ports.secure_address.rpartition(":")
         found += (
             f"secureClientPort={port}",
             f"secureClientPortAddress={host}",
-            f"ssl.keyStore.location={keystore(places.authority, SERVER)}",
+            f"ssl.keyStore.location={keystore(ports.authority, SERVER)}",
             f"ssl.keyStore.password={STORE_PASSWORD}",
-            f"ssl.trustStore.location={truststore(places.authority)}",
+            f"ssl.trustStore.location={truststore(ports.authority)}",
             f"ssl.trustStore.password={STORE_PASSWORD}",
             f"ssl.clientAuth={security.client_certificates}",
         )
     return tuple(found)
 
 
-def jaas(security: ZooKeeperSecurity, places: Places) -> str:
+def jaas(ports: ClientPorts) -> str:
     """Return its JAAS file; empty without SASL."""
+    security = ports.security
     if security.kerberos:
         module = "com.sun.security.auth.module.Krb5LoginModule"
         options = {
             "useKeyTab": "true",
-            "keyTab": str(kdc.keytab(places.kdc, PRINCIPAL)),
+            "keyTab": str(kdc.keytab(ports.kdc, PRINCIPAL)),
             "storeKey": "true",
             "useTicketCache": "false",
             "principal": f"{PRINCIPAL}@{REALM}",
@@ -103,15 +95,13 @@ def jaas(security: ZooKeeperSecurity, places: Places) -> str:
     return f"Server {{\n  {module} required\n{written};\n}};\n"
 
 
-def options(security: ZooKeeperSecurity, places: Places) -> tuple[str, ...]:
+def options(ports: ClientPorts, jaas_file: Path) -> tuple[str, ...]:
     """Return the options of its JVM."""
-    found: list[str] = []
+    security, found = ports.security, list[str]()
     if security.kerberos:
-        found.append(f"-Djava.security.krb5.conf={kdc.krb5_conf(places.kdc)}")
+        found.append(f"-Djava.security.krb5.conf={kdc.krb5_conf(ports.kdc)}")
     if security.kerberos or security.digest_users:
-        found.append(f"-Djava.security.auth.login.config={places.jaas}")
-    if security.tls:
-        found.append(
-            f"-Dzookeeper.serverCnxnFactory={_SHADED}.NettyServerCnxnFactory"
-        )  # the other speaks no TLS
+        found.append(f"-Djava.security.auth.login.config={jaas_file}")
+    if security.tls:  # the other factory speaks no TLS
+        found.append(f"-Dzookeeper.serverCnxnFactory={_SHADED}.NettyServerCnxnFactory")
     return tuple(found)

@@ -31,7 +31,7 @@ def spark() -> Iterator[SparkSession]:
         # Spark's own modules have things to say of newer pandas, and of sockets left open.
         warnings.simplefilter("ignore")
         with session("local[2]") as started:
-            environment.delenv("JDK_JAVA_OPTIONS")  # Spark's JVM runs; other JVMs are none of ours
+            environment.delenv("JDK_JAVA_OPTIONS")  # for Spark's JVM alone, which runs now
             for name, value in FOR_FEW_ROWS.items():
                 started.conf.set(name, value)
             yield started

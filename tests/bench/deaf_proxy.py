@@ -1,4 +1,4 @@
-"""nncache with a planted fault: its cache forgets nothing that it is told of.
+"""nncache with a planted fault: its cache ignores all changes.
 
 Its auditor may ask more often: audits come with forwarded calls, and a cache that forgets nothing forwards little.
 

@@ -1,4 +1,4 @@
-"""A server that does what it is told to each path, for tests of the pollers."""
+"""A server that follows a script for each path, for tests of the pollers."""
 
 import asyncio
 import threading
@@ -121,7 +121,7 @@ class _Serving(asyncio.Protocol):
 
 
 class RawServer:
-    """Serves a script on loopback, in the event loop of whoever starts it.
+    """Serves a script on loopback, in the running event loop.
 
     Attributes:
         address: "host:port".

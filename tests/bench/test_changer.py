@@ -8,7 +8,6 @@ from nncache.bench.changer import Changer, Order
 from nncache.bench.namespace import BenchNamespace, State
 from nncache.bench.plan import Change
 from nncache.bench.workload import ChangeKind, Event, Workload
-from nncache.hadoop.errors import MalformedReplyError
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
@@ -53,9 +52,8 @@ def order(workload: Workload = FORBIDDING) -> Order:
 class FakeNamespace(BenchNamespace):
     """Changes nothing; a path's state is how often somebody has asked for one."""
 
-    def __init__(self, given: Order, refused: ChangeKind | None = None) -> None:
+    def __init__(self, given: Order) -> None:
         super().__init__(given.plan(), given.namenode, given.superuser)
-        self.refused = refused
         self.made_s: list[float] = []
 
     async def prepare(self, change: Change) -> None:
@@ -63,8 +61,6 @@ class FakeNamespace(BenchNamespace):
 
     async def carry_out(self, change: Change) -> None:
         """Note when it is made."""
-        if change.kind is self.refused:
-            raise MalformedReplyError("no such thing")
         self.made_s.append(clock())
 
     async def state(self, path_id: int) -> State:
@@ -117,17 +113,6 @@ def test_a_change_of_a_directory_has_a_row_for_each_path_in_it() -> None:
     assert sorted(str(row["path_id"]) for row in forbidden) == ["0", "2", "4"]
     assert len({(row["change_id"], row["sent_s"], row["acked_s"]) for row in forbidden}) == 1
     assert len({row["digest"] for row in forbidden}) == 3
-
-
-def test_what_the_namenode_refuses_is_named_and_the_rest_goes_on() -> None:
-    """It leaves no row: nobody knows what it has brought about."""
-    given = order()
-    changer = Changer(given, FakeNamespace(given, refused=ChangeKind.FORBID))
-    change_all(changer)
-    (said,) = changer.refused
-    assert said == f"forbid {given.plan().path(0)}: no such thing"
-    assert {row["kind"] for row in changer.rows} == {"touch"}
-    assert len({row["change_id"] for row in changer.rows}) == len(given.changes()) - 1
 
 
 def test_only_questions_of_the_measured_time_are_counted() -> None:

@@ -1,4 +1,4 @@
-"""A run that falls short says so."""
+"""Figures of a run that are outside their limits."""
 
 from dataclasses import replace
 

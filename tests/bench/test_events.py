@@ -1,10 +1,8 @@
 """A run of `bench-events`, second by second."""
 
-from pathlib import Path
-
 import pytest
 
-from nncache.bench.events import ASKED, FAILED, MEMORY, Course, Event, by_second, outcome_of, rates, write
+from nncache.bench.events import ASKED, FAILED, MEMORY, by_second, outcome_of, rates
 
 
 def poll(due_s: float, took_s: float, status: int = 200, served: str = "hit") -> dict[str, object]:
@@ -52,25 +50,3 @@ def test_calls_are_counted_between_two_looks() -> None:
         (13.0, {"getFileInfo": 30.0, "probe": 0.0}),
     )
     assert rates(looks[:1]) == rates([]) == ()
-
-
-def test_a_run_leaves_picture_figures_and_page(tmp_path: Path) -> None:
-    """All say the same."""
-    counts, p99_s = by_second(POLLS, 3)
-    calls: tuple[tuple[float, dict[str, float]], ...] = (
-        (1.0, {"getFileInfo": 3.0, "mkdirs": 1.0}),
-        (2.0, {}),
-    )
-    course = Course(
-        pollers=2,
-        period_s=0.5,
-        date="today",
-        polls=counts,
-        p99_s=p99_s,
-        calls=calls,
-        events=(Event("a fire", 1, 2),),
-    )
-    assert course.finding == "Cold start, a fire: of 5 polls 3 were answered from memory, 1 failed"
-    write(course, tmp_path / "made")
-    assert (tmp_path / "made" / "README.md").read_text(encoding="utf-8").startswith(f"# {course.finding}\n")
-    assert (tmp_path / "made" / "events.png").read_bytes().startswith(b"\x89PNG")

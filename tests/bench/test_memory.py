@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.bench.memory import MAX_RESIDENT, SHAPES, Filled, Turns, fill, judge, poll
+from nncache.bench.memory import MAX_RESIDENT, SHAPES, Filled, Turns, fill, judge
 
 GOOD = Filled(
     entries=1_000_000,
@@ -25,11 +25,6 @@ async def test_what_was_filled_is_held_and_forgotten() -> None:
     assert done.counted > 300 * 800
     assert done.left < 10_000
     assert 0 < done.forgetting[0] < done.resident
-
-
-async def test_repeated_polls_take_the_quick_way() -> None:
-    """One round fetches, one is served from memory, and all others take it."""
-    assert await poll(200, 4) == [0.0, 0.0, 1.0, 1.0]
 
 
 async def test_a_long_turn_of_the_loop_is_seen() -> None:

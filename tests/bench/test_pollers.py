@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from nncache.bench.connects import MAX_P99_S, Round, judge
-from nncache.bench.pollers import path_of, polled, request_of
+from nncache.bench.pollers import path_of, polled
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.storm import Storm
-from nncache.bench.waiting import Series, evenly, in_waves
 from tests.bench.polling_server import Act, Script, reply, serving
 
 HIT = reply(b'{"FileStatus":{}}', fields=("Cache-Status: nncache; hit",))
@@ -89,18 +88,3 @@ def test_a_storm_counts_what_became_of_its_connects(*, is_cold: bool) -> None:
     assert (found.failed, found.forwarded, len(found.took)) == (2, 1, 6)
     assert 0 < found.connects_s <= found.answered_s
     assert len({head.partition(b"X-Number")[2] for head in script.heads}) == (6 if is_cold else 1)
-
-
-def test_files_appear_one_by_one_or_in_waves() -> None:
-    """Each once."""
-    assert evenly(4, 2.0) == [(0.0, (0,)), (0.5, (1,)), (1.0, (2,)), (1.5, (3,))]
-    waves = in_waves(10, 3, 1.0)
-    assert [at_s for at_s, _ in waves] == [0.0, 1.0, 2.0]
-    assert sorted(number for _, numbers in waves for number in numbers) == list(range(10))
-
-
-def test_a_path_is_waited_for_by_several_callers() -> None:
-    """Clients of one path are two users in turn."""
-    series = Series(name="x", waves=evenly(10, 1.0), what="")
-    asked = {request_of(series.path(3), "h", user=user) for user in ("user3", "user4")}
-    assert {series.request(client, "h") for client in (3, 13, 23)} == asked

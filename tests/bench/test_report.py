@@ -30,7 +30,7 @@ INFO = example.info()
 
 
 def test_a_mode_that_was_not_measured_is_left_out() -> None:
-    """In each sentence; without any mode it says so."""
+    """In each sentence; without any mode the sentence says that."""
     unknown = replace(example.nncache(), cpu_s={"proxy": 9.6})
     assert load(INFO, (example.nncache(),)).endswith(
         "the NameNode answers 37.2 calls/s through nncache, and uses 4.00 % of a core"
@@ -242,7 +242,7 @@ def test_what_only_some_modes_have_has_rows() -> None:
 
 
 def test_wrong_answers_are_listed() -> None:
-    """The first hundred of each mode, with what was wrong with them; and that there is none."""
+    """The first hundred of each mode, with what was wrong with them; or the text that there are none."""
     text = as_markdown(example.info(), example.modes(), ())
     assert "1,234 in all, of which 100 are listed" in text
     assert "| nginx | 4000 | 0 | 12.500 | 12.501 | 404 | HIT | never was true |" in text

@@ -25,6 +25,12 @@ FLAGS = (
 )
 
 
+WIDTHS = (360, 700, 1280)
+"""Of windows that a page must fit, in pixels: nothing has to be scrolled sideways to be read."""
+
+TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"
+
+
 class Tab:
     """A page that is open, driven over the DevTools protocol."""
 
@@ -56,10 +62,23 @@ class Tab:
                 return
             await asyncio.sleep(0.1)
 
-    async def press(self, key: str) -> None:
-        """Press a key."""
-        for kind in ("rawKeyDown", "keyUp"):
-            await self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=9)
+    async def resize(self, width: int) -> None:
+        """Give the window another width, in pixels."""
+        metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        await self.send("Emulation.setDeviceMetricsOverride", **metrics)
+
+    async def reached_by_tab(self, times: int) -> list[str]:
+        """Press Tab so often; return the text or id of each element that gets the focus, which must be visible."""
+        reached = []
+        for _ in range(times):
+            for kind in ("rawKeyDown", "keyUp"):
+                key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+                await self.send("Input.dispatchKeyEvent", type=kind, **key)
+            reached.append(
+                await self.value("document.activeElement.textContent || document.activeElement.id")
+            )
+            assert await self.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        return reached
 
     async def hide(self) -> None:
         """Open another tab before it."""

@@ -10,7 +10,7 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Publisher
-from tests.browser.chromium import CHROMIUM, opened
+from tests.browser.chromium import CHROMIUM, TOO_WIDE, WIDTHS, opened
 from tests.browser.pages import shown, text_of
 from tests.cluster import make_directory, webhdfs
 from tests.processes import fetched
@@ -87,20 +87,14 @@ async def test_the_keyboard_reaches_what_can_be_done(publisher: Publisher, tmp_p
     """In the order of the page, each with a focus that is seen."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")
-        reached = []
-        for _ in range(3):
-            await tab.press("Tab")
-            reached.append(await tab.value("document.activeElement.textContent"))
-            assert await tab.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-        assert reached == ["Skip to the figures", "Settings in force", "/health"]
+        assert await tab.reached_by_tab(3) == ["Skip to the figures", "Settings in force", "/health"]
 
 
 async def test_wide_tables_scroll_by_keyboard(publisher: Publisher, tmp_path: Path) -> None:
     """In a narrow window, under the name of its section; in a wide one nothing must be."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         for width, expected in ((360, "h-filters,h-changes,h-namenodes"), (1280, "")):
-            metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-            await tab.send("Emulation.setDeviceMetricsOverride", **metrics)
+            await tab.resize(width)
             await tab.until("heard !== null")
             places = "[...document.querySelectorAll('.scroll[tabindex=\"0\"][role=group]')]"
             named = f"{places}.map(each => each.getAttribute('aria-labelledby'))"
@@ -109,11 +103,10 @@ async def test_wide_tables_scroll_by_keyboard(publisher: Publisher, tmp_path: Pa
             assert await tab.value(f"{wide}.length") == await tab.value(f"{places}.length")
 
 
-@pytest.mark.parametrize("width", [360, 700, 1280])
-async def test_it_fits_the_window(publisher: Publisher, tmp_path: Path, width: int) -> None:
-    """Nothing has to be scrolled sideways to be read, wide tables in their own frames aside."""
+async def test_it_fits_the_window(publisher: Publisher, tmp_path: Path) -> None:
+    """Wide tables scroll in their own frames."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
-        metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-        await tab.send("Emulation.setDeviceMetricsOverride", **metrics)
         await tab.until("heard !== null")
-        assert await tab.value("document.documentElement.scrollWidth") <= width
+        for width in WIDTHS:
+            await tab.resize(width)
+            assert not await tab.value(TOO_WIDE), width

@@ -6,20 +6,17 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from nncache.demo.command import BAD_OPTION, INTERRUPTED, main
+from nncache.demo.__main__ import BAD_OPTION, INTERRUPTED, main
 from tests.house.tree import ROOT
 from tests.kerberos import need_gssapi, need_kdc
+from tests.testbed.leftovers import nothing_is_left, running
 
 TIMEOUT_S = 500.0
 """Of a run that takes half a minute where nothing else runs."""
-
-GUARDS_S = 10.0
-"""For the guards of the test bed, which end what a broken off start has left."""
 
 
 def run(**environ: str) -> subprocess.CompletedProcess[str]:
@@ -60,7 +57,7 @@ def test_without_invalidation_what_needs_it_fails() -> None:
     """The checks can fail, for the reason that is given, and not because nothing works."""
     done = run(DEMO_WITHOUT="invalidation")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "hears of no change (DEMO_WITHOUT=invalidation)" in done.stdout
+    assert "receives no change (DEMO_WITHOUT=invalidation)" in done.stdout
     seen = marks(done)
     for title in (
         "The finished file is seen",
@@ -157,19 +154,6 @@ def test_what_is_missing_on_the_machine_is_one_line(
     assert "starting a cluster" not in stream.getvalue()
 
 
-def processes_of(directory: Path) -> list[str]:
-    """Return the command lines that name this directory."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = place.read_bytes()
-        except OSError:  # it has just ended
-            continue
-        if str(directory).encode() in words:
-            found.append(words.replace(b"\0", b" ").decode(errors="replace"))
-    return found
-
-
 def ignores(pid: int, number: signal.Signals) -> bool:
     """Whether the process ignores this signal."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
@@ -196,7 +180,7 @@ def test_a_signal_leaves_nothing_running(number: signal.Signals, *, nohup: bool)
         assert demo.stdout is not None
         line = next(line for line in demo.stdout if "starting a cluster in " in line)
         directory = Path(line.rpartition(" ")[2].strip())
-        while not processes_of(directory):
+        while not running(str(directory)):
             assert demo.poll() is None
         assert ignores(demo.pid, signal.SIGHUP) == nohup
         demo.send_signal(number)
@@ -208,7 +192,4 @@ def test_a_signal_leaves_nothing_running(number: signal.Signals, *, nohup: bool)
         rest = demo.stdout.read()
         assert demo.wait(30) == INTERRUPTED
     assert rest.splitlines()[-1] == "Interrupted; everything is stopped."
-    deadline = time.monotonic() + GUARDS_S
-    while processes_of(directory) or directory.exists():
-        assert time.monotonic() < deadline, processes_of(directory)
-        time.sleep(0.02)
+    assert nothing_is_left(str(directory))

@@ -1,7 +1,9 @@
 """`make dashboards` as a user meets it; under its load every panel of every dashboard has data."""
 
 import asyncio
+import functools
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -9,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -52,15 +55,12 @@ def test_it_says_where_to_look_and_a_signal_ends_all_of_it(tmp_path: Path) -> No
 
 def of_mark(mark: str) -> list[str]:
     """Return the processes that were given this mark in their environment."""
-    found = list[str]()
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            is_ours = f"NNCACHE_TEST_MARK={mark}".encode() in environ.read_bytes()
-        except OSError:
-            continue  # it has ended, or is another user's
-        if is_ours and int(environ.parent.name) != os.getpid():
-            found.append(environ.parent.joinpath("cmdline").read_bytes().decode(errors="replace"))
-    return found
+    running = psutil.process_iter(["cmdline", "environ"])
+    return [
+        shlex.join(each.info["cmdline"])
+        for each in running
+        if (each.info["environ"] or {}).get("NNCACHE_TEST_MARK") == mark
+    ]
 
 
 @pytest.mark.long
@@ -83,8 +83,6 @@ def answers(stand: Stand, board: Board, panel: Panel) -> Iterator[bool]:
     now = stand.prometheus.now()
     instance = stand.proxies[0].admin if board.is_of_one else ".+"
     values = {"$__rate_interval": "15s", "$job": ".+", "$instance": instance}
-    for query in panel.queries:
-        expression = query.expression
-        for variable, value in values.items():
-            expression = expression.replace(variable, value)
-        yield bool(stand.prometheus.lines(expression, now - LOAD_S / 2, now, 2.0))
+    for expression in panel.queries.values():
+        filled = functools.reduce(lambda text, each: text.replace(*each), values.items(), expression)
+        yield bool(stand.prometheus.lines(filled, now - LOAD_S / 2, now, 2.0))

@@ -29,28 +29,20 @@ def rules() -> list[dict[str, Any]]:
 ALERTS = {rule["alert"]: rule for rule in rules() if "alert" in rule}
 
 
-def promtool(*words: str) -> None:
-    """Run it; it must find nothing."""
-    done = subprocess.run(["promtool", *words], capture_output=True, text=True, check=False, timeout=60)
+@needs_promtool
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("check", "rules", RULES), id="the file as a whole"),
+        pytest.param(("check", "config", RULES.parent / "prometheus.yml"), id="what to scrape"),
+        pytest.param(("test", "rules", CASES), id="each fires when it should, and not otherwise"),
+    ],
+)
+def test_promtool_finds_nothing_wrong(words: tuple[object, ...]) -> None:
+    """By Prometheus' own judgement."""
+    command = ["promtool", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@needs_promtool
-def test_prometheus_understands_them() -> None:
-    """The file as a whole."""
-    promtool("check", "rules", str(RULES))
-
-
-@needs_promtool
-def test_prometheus_understands_the_configuration() -> None:
-    """How it finds what to scrape, and where the rules are."""
-    promtool("check", "config", str(RULES.parent / "prometheus.yml"))
-
-
-@needs_promtool
-def test_each_fires_when_it_should_and_not_otherwise() -> None:
-    """In the cases that are written beside this file."""
-    promtool("test", "rules", str(CASES))
 
 
 def test_each_alert_has_a_case_of_either_kind() -> None:

@@ -57,7 +57,7 @@ def test_each_daemon_has_a_unit() -> None:
 @needs_systemd
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_understands_all_of_it(unit: Path, tmp_path: Path) -> None:
-    """No unknown key, no value that is none."""
+    """No unknown key, no value that is not allowed."""
     assert analyzed("verify", str(installed(unit, tmp_path))) == ""
 
 

@@ -10,7 +10,7 @@ from tests.house.tree import ROOT
 
 STARTS = (
     "nncache.cli",
-    "nncache.demo.command",
+    "nncache.demo.__main__",
     "nncache.daemons.proxy_wiring",
     "nncache.daemons.publisher_wiring",
     "nncache.commands.filters",

@@ -36,7 +36,7 @@ def test_a_silenced_check_says_which_and_why() -> None:
 
 
 def test_tasks_belong_to_a_group() -> None:
-    """Nobody starts a task on the event loop itself: nothing would wait for it or see it fail."""
+    """No task is started on the event loop itself: nothing would wait for it or see it fail."""
     ungrouped = [
         f"{shown(path)}:{node.lineno}: {name}"
         for path in EVERYTHING

@@ -10,20 +10,17 @@ from tests.kerberos import REQUIRED, give_up
 EITHER = (pytest.fail.Exception, pytest.skip.Exception)
 
 
-def test_a_test_is_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The packages to install are in it."""
-    monkeypatch.delenv(REQUIRED, raising=False)
+@pytest.mark.parametrize(
+    ("required", "ends_with"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)]
+)
+def test_a_test_is_skipped_or_fails_where_it_is_required(
+    monkeypatch: pytest.MonkeyPatch, required: str, ends_with: type[BaseException]
+) -> None:
+    """With the packages to install."""
+    monkeypatch.setenv(REQUIRED, required)
     with pytest.raises(EITHER, match="apt-get install it") as ended:
         give_up("apt-get install it")
-    assert ended.type is pytest.skip.Exception
-
-
-def test_where_it_is_required_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check that nothing was checked by says nothing."""
-    monkeypatch.setenv(REQUIRED, "1")
-    with pytest.raises(EITHER, match="apt-get install it") as ended:
-        give_up("apt-get install it")
-    assert ended.type is pytest.fail.Exception
+    assert ended.type is ends_with
 
 
 def test_ci_requires_it_and_installs_what_make_names() -> None:

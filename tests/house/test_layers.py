@@ -32,7 +32,7 @@ def test_tests_with_processes_begin() -> None:
 
 
 def test_the_places_that_are_named_are_there() -> None:
-    """A renamed one would move to another layer, and nobody would see it."""
+    """A renamed one would move to another layer unnoticed."""
     places = (*ON_THE_CLUSTER, *WITH_PROCESSES, *TOGETHER)
     assert [place for place in places if not list(ROOT.glob(f"{place.rstrip('/')}*"))] == []
 

@@ -71,7 +71,7 @@ def test_a_taken_port_is_an_error_and_no_trace(
     assert not list(tmp_path.glob("nncache-cluster-*"))
 
 
-def test_a_failing_server_is_told_in_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_server_is_named_with_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the others, which were well, are stopped."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     spec = ClusterSpec(hadoop_version=HADOOP, overrides={"dfs.datanode.data.dir": "/proc/none"})

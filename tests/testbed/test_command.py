@@ -3,7 +3,6 @@
 import getpass
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from nncache.testbed import readiness
 from nncache.testbed.command import run_cluster
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.errors import StartError
-from nncache.testbed.jars import java as find_java
 from nncache.testbed.ports import is_free
 from nncache.testbed.spec import ClusterSpec, Kerberos, Tls, ZooKeeperSecurity
 from tests.cluster import HADOOP
@@ -44,13 +42,7 @@ def line(stream: IO[str] | None) -> str:
     return stream.readline()
 
 
-def test_help_needs_no_cluster(capsys: pytest.CaptureFixture[str]) -> None:
-    """And says how it is ended."""
-    assert run_cluster(["--help"]) == 0
-    assert "Ctrl-C or SIGTERM" in capsys.readouterr().out
-
-
-def test_a_wrong_option_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, as for every command."""
     assert run_cluster(["--set", "nonsense"]) == 2
     assert "nonsense: must be KEY=VALUE" in capsys.readouterr().err
@@ -114,22 +106,9 @@ def test_a_missing_java_is_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_a_missing_kdc_is_one_line(tmp_path: Path) -> None:
-    """With the packages to install; of MIT's programs kinit alone is not among the servers, which root's PATH names."""
-    java_home = str(Path(find_java()).resolve().parents[1])
-    with spawn("--hadoop", HADOOP, "--secure", PATH=str(tmp_path), JAVA_HOME=java_home) as command:
-        out, err = command.communicate(timeout=30)
-    assert (command.returncode, out) == (1, "")
-    assert re.fullmatch(
-        r"nncache: MIT Kerberos's (kinit|kadmin\.local) is not installed: "
-        r"apt-get install --no-install-recommends krb5-kdc krb5-admin-server krb5-user\n",
-        err,
-    )
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_amid_the_start_leaves_nothing(number: signal.Signals) -> None:
-    """Nobody waits for a start only to be allowed to end it."""
+    """The command ends without waiting for the start to complete."""
     with spawn("--hadoop", HADOOP) as command:
         directory = line(command.stderr).rsplit(" ", 1)[1].strip()
         command.send_signal(number)

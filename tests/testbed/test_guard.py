@@ -1,4 +1,4 @@
-"""A program under a guard ends with whoever started it."""
+"""A program under a guard ends with the process that started it."""
 
 import os
 import subprocess
@@ -58,7 +58,7 @@ def test_losing_the_starter_ends_all_and_cleans_up(tmp_path: Path) -> None:
 
 
 def test_the_program_does_not_hold_the_lifeline(tmp_path: Path) -> None:
-    """A server must not inherit what is none of its business."""
+    """A server inherits its standard streams alone."""
     read, write = os.pipe()
     code = "import os; print(*sorted(os.listdir('/proc/self/fd')))"
     with spawn(code, read, tmp_path / "d") as process:

@@ -71,7 +71,7 @@ def test_maven_is_asked_once(environ: Environ, calls: Callable[[], list[str]]) -
 
 
 def test_two_runs_at_once_ask_maven_once(environ: Environ, calls: Callable[[], list[str]]) -> None:
-    """One works; the other waits, says so, and takes its result."""
+    """One asks; the other waits, reports that, and takes its result."""
     reported: list[str] = []
     threads = [
         threading.Thread(target=resolve, kwargs={"environ": environ, "progress": reported.append})

@@ -6,9 +6,7 @@ import pytest
 
 from nncache.testbed.errors import KerberosError, MissingToolError
 from nncache.testbed.kdc import find_programs
-from nncache.testbed.ports import is_free
 from tests.kerberos import KdcServer
-from tests.testbed.leftovers import eventually, nothing_is_left
 
 
 def test_what_it_refuses_is_said(kdc_server: KdcServer) -> None:
@@ -22,16 +20,6 @@ def test_what_it_refuses_is_said(kdc_server: KdcServer) -> None:
         kdc_server.change_key("mallory")
     with pytest.raises(KerberosError, match="no suitable keys"):
         kdc_server.kinit("alice", keytab_file=kdc_server.keytab("HTTP/localhost"))
-
-
-def test_it_goes_without_a_trace(kdc_server: KdcServer) -> None:
-    """Neither a process nor a directory nor a taken port stays; another KDC beside it is not touched."""
-    with KdcServer() as other:
-        assert "alice" not in other.principals()
-        directory = other.directory
-    assert nothing_is_left(str(directory))
-    assert eventually(lambda: is_free(int(other.address.rpartition(":")[2])))
-    assert kdc_server.process.is_up()
 
 
 def test_what_is_not_installed_is_named(tmp_path: Path) -> None:

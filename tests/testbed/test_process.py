@@ -65,7 +65,7 @@ def test_silence_ends_with_the_time_given(make: Callable[..., ServerProcess]) ->
 
 
 def test_several_are_awaited_at_once(make: Callable[..., ServerProcess]) -> None:
-    """One that dies is told at once, not after the others' time is over."""
+    """The death of one is reported at once, not after the others' time is over."""
     slow, failing = make("import time; time.sleep(600)", name="slow"), make(FAIL, name="failing")
     for server in (slow, failing):
         server.launch()
@@ -76,7 +76,7 @@ def test_several_are_awaited_at_once(make: Callable[..., ServerProcess]) -> None
 
 
 def test_a_paused_one_can_be_stopped(make: Callable[..., ServerProcess]) -> None:
-    """A stopped process hears SIGTERM only when it goes on."""
+    """A paused process receives SIGTERM only when it is resumed."""
     server = make(POLITE)
     server.start()
     server.pause()

@@ -97,7 +97,7 @@ def test_a_cut_resets_what_is_open_and_refuses_what_is_new(relay: Relay) -> None
 
 
 def test_a_black_hole_accepts_and_swallows(relay: Relay) -> None:
-    """Old and new connections stay open; nobody answers."""
+    """Old and new connections stay open and get no answer."""
     with connect(relay) as old:
         assert ask(old, b"x") == b"x"
         relay.black_hole()

@@ -8,7 +8,7 @@ from grafana_foundation_sdk.models import common as looks
 from grafana_foundation_sdk.models import dashboard as parts
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-from tools.dashboards.panel import Board, Panel, Query
+from tools.dashboards.panel import Board, Panel
 
 SOURCE: Final = parts.DataSourceRef(type_val="prometheus", uid="${datasource}")
 ALL: Final = parts.VariableOption(selected=True, text="All", value="$__all")
@@ -137,19 +137,15 @@ def _fill(builder: _Builder, panel: Panel) -> None:
     if panel.without_value:
         builder.no_value(panel.without_value)
     steps = [parts.Threshold(value=None, color=panel.base)]
-    steps += [parts.Threshold(value=each.value, color=each.color) for each in panel.thresholds]
+    steps += [parts.Threshold(value=value, color=color) for value, color in panel.thresholds.items()]
     builder.thresholds(dashboard.ThresholdsConfig().mode(parts.ThresholdsMode.ABSOLUTE).steps(steps))
-    for number, query in enumerate(panel.queries):
-        builder.with_target(_target(query, chr(ord("A") + number)))
-
-
-def _target(query: Query, name: str) -> prometheus.Dataquery:
-    return (
-        prometheus.Dataquery()
-        .expr(query.expression)
-        .legend_format(query.legend)
-        .range()
-        .format(PromQueryFormat.TIME_SERIES)
-        .datasource(SOURCE)
-        .ref_id(name)
-    )
+    for number, (legend, expression) in enumerate(panel.queries.items()):
+        builder.with_target(
+            prometheus.Dataquery()
+            .expr(expression)
+            .legend_format(legend)
+            .range()
+            .format(PromQueryFormat.TIME_SERIES)
+            .datasource(SOURCE)
+            .ref_id(chr(ord("A") + number))
+        )

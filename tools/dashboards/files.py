@@ -1,4 +1,4 @@
-"""The dashboards' files, as they should be."""
+"""The dashboards' files: `python -m tools.dashboards.files` writes them (`make dashboards-json`)."""
 
 from pathlib import Path
 from typing import Final
@@ -26,3 +26,7 @@ def write(directory: Path = DIRECTORY) -> None:
         (directory / stale).unlink()
     for name, text in texts.items():
         (directory / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -29,8 +29,8 @@ from nncache.testbed import Cluster, ClusterSpec, TestbedError, ZooKeeper
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.programs import find_program
 from tools.prometheus import Prometheus
-from tools.prometheus import installed as prometheus_is_there
 
 GRAPHS: Final = (
     "nncache:hit_ratio:rate5m",
@@ -154,19 +154,14 @@ def running(hadoop_version: str, say: Callable[[str], None], fault: str | None =
     Raises:
         TestbedError: something is missing or does not start; nothing is left running then.
     """
-    prometheus_is_there()
+    find_program("prometheus")
     with ExitStack() as stack:
         say("a real HDFS on this machine, NameNode and DataNode, and a ZooKeeper")
         spec = ClusterSpec(hadoop_version=hadoop_version, with_zookeeper=True, ha=fault == "failover")
         cluster = stack.enter_context(Cluster.start(spec, progress=say))
         assert cluster.zookeeper is not None
         asyncio.run(_add_filter(cluster))
-        flags = (
-            *("--nameservice", "ns1", "--user", cluster.superuser),
-            *("--namenode-http", ",".join(each.http for each in cluster.namenodes)),
-            *("--namenode-rpc", ",".join(each.rpc for each in cluster.namenodes)),
-            *("--zookeeper", cluster.zookeeper.address),
-        )
+        flags = (*cluster.flags, "--user", cluster.superuser, "--zookeeper", cluster.zookeeper.address)
         say("a publisher and two proxies")
         publisher = stack.enter_context(Publisher(*flags, "--filters-path", "/filters"))
         publisher.await_publishing()

@@ -11,22 +11,6 @@ Color: TypeAlias = Literal[
 """Names that Grafana resolves for its light and its dark theme, and two greys that both can show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A PromQL expression, and what its lines are called; `{{label}}` stands for a label's value."""
-
-    expression: str
-    legend: str
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """From this value on, it looks like this."""
-
-    value: float
-    color: Color
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
     """One question and its answer.
@@ -36,8 +20,10 @@ class Panel:
         title: a question or a statement.
         description: what is shown, and what good and bad look like.
         unit: Grafana's id of a unit.
+        queries: what lines are called (`{{label}}` stands for a label's value), and their PromQL expressions.
         width: of 24 columns.
         colors: of lines, by what they are called.
+        thresholds: from this value on, it has this color; in ascending order.
         base: the color below the first threshold.
         is_stacked: the lines are parts of a whole.
         is_logarithmic: they differ by orders of magnitude.
@@ -50,10 +36,10 @@ class Panel:
     title: str
     description: str
     unit: str
-    queries: tuple[Query, ...]
+    queries: Mapping[str, str]
     width: int = 12
     colors: Mapping[str, Color] = field(default_factory=dict)
-    thresholds: tuple[Threshold, ...] = ()
+    thresholds: Mapping[float, Color] = field(default_factory=dict)
     base: Color = "green"
     is_stacked: bool = False
     is_logarithmic: bool = False

@@ -87,11 +87,7 @@ _MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
 def shapes() -> Iterator[tuple[str, str, str]]:
     """Yield for each command its name, an example, and what is to be known of it."""
     stored = StoredFilters(filters={"joe": _JOE}, broken=_BROKEN)
-    yield (
-        "filters list",
-        all_as_json(stored, _REFUSED),
-        _ABOUT_LIST,
-    )
+    yield ("filters list", all_as_json(stored, _REFUSED), _ABOUT_LIST)
     yield "filters show", _text(filter_as_json(_JOE)), "One filter, as in the list."
     plan = FilePlan(
         added=(_JOE,),
@@ -101,11 +97,7 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         broken=_BROKEN,
         unchanged=2,
     )
-    yield (
-        "filters diff",
-        _text(plan_as_json(plan)),
-        _ABOUT_DIFF,
-    )
+    yield ("filters diff", _text(plan_as_json(plan)), _ABOUT_DIFF)
     yield (
         "filters apply",
         _text(plan_as_json(FilePlan(added=(_JOE,), broken={}, unchanged=2), Done(added=1))),
@@ -128,23 +120,15 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         _ABOUT_ESTIMATE,
     )
     lines = JsonLines("joe")
-    told = (
+    printed = (
         Position(70),
         Happened(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
         Missing("transactions 72 to 75 are missing", 72, 75),
         Away("no publisher is running"),
         FilterModified(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
-    yield (
-        "watch",
-        "\n".join(lines.line(each, _MADE_AT) for each in told),
-        _ABOUT_WATCH,
-    )
-    yield (
-        "explain",
-        _text(_explanation()),
-        _ABOUT_EXPLAIN,
-    )
+    yield ("watch", "\n".join(lines.line(each, _MADE_AT) for each in printed), _ABOUT_WATCH)
+    yield ("explain", _text(_explanation()), _ABOUT_EXPLAIN)
     yield (
         "purge",
         _text({"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]}),
@@ -158,11 +142,7 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         CheckResult("addresses", (failing,)),
     )
     for daemon in ("proxy", "publisher"):
-        yield (
-            f"check {daemon}",
-            check_as_json(results, exit_code(results, strict=False)),
-            _ABOUT_CHECK,
-        )
+        yield (f"check {daemon}", check_as_json(results, exit_code(results, strict=False)), _ABOUT_CHECK)
     yield from _registry_shapes()
     yield "top", _text(_status()), "The proxy's `/status`; [status.md](status.md) describes each key."
 

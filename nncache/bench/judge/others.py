@@ -14,7 +14,7 @@ FILE: Final = "others.parquet"
 
 
 def others(mode_directory: Path) -> OthersFigures | None:
-    """Return what the table comes out as; None if there is none."""
+    """Return the figures of the table; None without a table."""
     file = mode_directory / FILE
     if not file.exists():
         return None

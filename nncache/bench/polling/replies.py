@@ -57,7 +57,7 @@ def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
         is_end: nothing will follow, since the server closed the connection.
 
     Raises:
-        ReplyError: this is none.
+        ReplyError: this is not a reply.
     """
     if data[:7] != b"HTTP/1."[: len(data)]:
         raise ReplyError(f"no HTTP reply: {data[:20]!r}")

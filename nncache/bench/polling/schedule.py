@@ -33,7 +33,7 @@ class Times:
     Attributes:
         begins_s: from where the pollers' phases count.
         ends_s: no poll is due from here on.
-        timeout_s: a reply that takes longer, counted from when its poll was sent, is none.
+        timeout_s: after which, from when it was sent, a poll without a reply has failed.
         grace_s: how long after the end replies are awaited.
     """
 

@@ -26,7 +26,7 @@ PAUSE_S: Final = 1.0
 """Before a wait that was not granted, or failed, is asked for again."""
 
 _LATE_S: Final = 10.0
-"""An answer that takes so much longer than the wait is none."""
+"""A wait whose answer is later than its end by more than this has failed."""
 
 _FOUND: Final = 200
 _UNCHANGED: Final = 304

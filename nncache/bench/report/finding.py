@@ -76,7 +76,7 @@ def meanwhile(modes: Modes) -> str:
 
 
 def ways(info: RunInfo, modes: Modes) -> str:
-    """Say what the modes are to one who has never heard of them."""
+    """Say what the modes are to a reader who does not know them."""
     known = {
         "direct": "direct: it asks the NameNode itself.",
         "nncache": "nncache: through its proxy, which answers from memory and reads from the NameNode what changes.",

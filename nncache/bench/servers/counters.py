@@ -47,7 +47,7 @@ class NameNodeAt:
 
     Attributes:
         http: "host:port" of its WebHDFS and JMX.
-        superuser: as whom files may be changed.
+        superuser: may change all files.
         pid: its process, if it is one of this host; else what it says of itself counts.
         rpc: "host:port" of its RPC server; None if that is not known.
     """

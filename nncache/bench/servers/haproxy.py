@@ -3,15 +3,13 @@
 Debian's package; `apt-get install haproxy`. (bench/servers/haproxy.py)
 """
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from nncache.bench.servers.running import Running, server
-from nncache.testbed.errors import MissingToolError
+from nncache.testbed.programs import find_program
 
 _CONFIGURATION: Final = """\
 global
@@ -45,18 +43,6 @@ _CACHING: Final = """\
     http-response cache-store statuses"""
 
 
-def find_haproxy() -> str:
-    """Return the program; Debian has it where only root looks.
-
-    Raises:
-        MissingToolError: HAProxy is not installed.
-    """
-    program = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if program is None:
-        raise MissingToolError("haproxy is missing: apt-get install haproxy")
-    return program
-
-
 @contextmanager
 def haproxy(namenode: str, *, is_cache: bool = True) -> Iterator[Running]:
     """Run one before a NameNode ("host:port") that keeps every 200 for an hour; or none, and balances alone.
@@ -64,7 +50,7 @@ def haproxy(namenode: str, *, is_cache: bool = True) -> Iterator[Running]:
     Raises:
         MissingToolError: HAProxy is not installed.
     """
-    program = find_haproxy()
+    program = find_program("haproxy")
 
     def command(place: Path, address: str) -> tuple[str, ...]:
         file = place / "haproxy.cfg"

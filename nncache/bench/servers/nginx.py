@@ -5,7 +5,6 @@ Debian's package; `apt-get install nginx-light`. (bench/servers/nginx.py)
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Final
 
 from nncache.bench.servers.running import Progress, Running, page_of, server
 from nncache.testbed.certificates import Certificate
-from nncache.testbed.errors import MissingToolError
+from nncache.testbed.programs import find_program
 
 _STATUS: Final = "/nginx_status"
 _ACTIVE: Final = re.compile(r"Active connections: (\d+)")
@@ -68,20 +67,6 @@ _CACHING: Final = """\
             add_header X-Cache-Status $upstream_cache_status always;"""
 
 
-def find_nginx() -> str:
-    """Return the program; Debian has it where only root looks.
-
-    Raises:
-        MissingToolError: nginx is not installed.
-    """
-    program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if program is None:
-        raise MissingToolError(
-            "nginx is missing: apt-get install nginx-light (or leave it out: --modes direct,nncache)"
-        )
-    return program
-
-
 @contextmanager
 def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None = None) -> Iterator[Running]:
     """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds; None: nothing.
@@ -91,7 +76,7 @@ def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None
     Raises:
         MissingToolError: nginx is not installed.
     """
-    program = find_nginx()
+    program = find_program("nginx")
 
     def command(place: Path, address: str) -> tuple[str, ...]:
         text = _CONFIGURATION.format(

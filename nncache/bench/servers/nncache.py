@@ -20,8 +20,6 @@ from nncache.proxy.audit_judge import AuditOutcome
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
-_NAMESERVICE: Final = "ns1"
-
 AUDIT_SHARE: Final = 0.05
 """Of the hits of a measured proxy, compared with the NameNode's own answers: at most one for 100 forwarded calls."""
 
@@ -48,12 +46,7 @@ def nncache(
         channel: see there. With ZooKeeper the proxy is registered there, and found by name.
         proxy_flags: further arguments of the proxy.
     """
-    namenode = cluster.namenodes[0]
-    common = [
-        *("--nameservice", _NAMESERVICE),
-        *("--namenode-http", namenode.http),
-        *("--namenode-rpc", namenode.rpc),
-    ]
+    common = [*cluster.flags]
     with ExitStack() as running:
         daemons: dict[str, Daemon] = {}
         place: dict[str, str] = {}  # of the service registry

@@ -1,7 +1,6 @@
 """A server that is loaded, as long as it runs, and what it has answered so far by its own count."""
 
 import http.client
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -9,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from nncache.testbed.daemon import Program
 from nncache.testbed.ports import PortLease
-from nncache.testbed.process import Lifeline, ServerProcess
 from nncache.testbed.readiness import accepts
 
 PAGE_TIMEOUT_S: Final = 60.0
@@ -84,17 +83,8 @@ def server(name: str, command: Callable[[Path, str], Sequence[str]]) -> Iterator
     with ExitStack() as close:
         place = Path(close.enter_context(tempfile.TemporaryDirectory(prefix=f"nncache-{name}-")))
         address = f"127.0.0.1:{close.enter_context(PortLease()).take()}"
-        lifeline = Lifeline(place / "guard.lock", None)
-        close.callback(lifeline.close)
-        process = ServerProcess(
-            name,
-            tuple(command(place, address)),
-            log=place / f"{name}.log",
-            environ=os.environ,
-            lifeline=lifeline,
-            is_up=lambda: accepts(address),
-            timeout_s=20.0,
-        )
-        close.callback(process.stop)
-        process.start()
-        yield Running(address=address, processes={name: process.running_pid})
+        words = tuple(command(place, address))
+        with Program(
+            program=words, name=name, is_up=lambda: accepts(address), start_timeout_s=20.0
+        ) as program:
+            yield Running(address=address, processes={name: program.process.running_pid})

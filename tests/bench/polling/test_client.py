@@ -96,7 +96,7 @@ def test_a_request_whose_connection_broke_is_repeated_once(
 
 @pytest.mark.parametrize("then", ["close", "reset"])
 def test_what_breaks_twice_has_failed(then: str) -> None:
-    """Nobody asks a third time; the next request gets its own two attempts."""
+    """There is no third attempt; the next request gets its own two."""
 
     async def story(asked: Asked) -> None:
         assert str(await asked.ask()).startswith("connection ")
@@ -108,7 +108,7 @@ def test_what_breaks_twice_has_failed(then: str) -> None:
 
 
 def test_connection_close_is_obeyed() -> None:
-    """Each reply that says so costs a new connection."""
+    """Each reply with this field costs a new connection."""
 
     async def story(asked: Asked) -> None:
         for _ in range(3):
@@ -152,7 +152,7 @@ def test_a_server_that_does_not_listen_is_named(loop: Callable[[], asyncio.Abstr
         tell(story, loop=loop, address=unused.getsockname())
 
 
-def test_whoever_gives_up_hears_of_it_once() -> None:
+def test_giving_up_is_reported_once() -> None:
     """A reply that comes after all is not taken for that to the next request."""
 
     async def story(asked: Asked) -> None:
@@ -167,7 +167,7 @@ def test_whoever_gives_up_hears_of_it_once() -> None:
     tell(story, Act(data=reply(b"first"), delay_s=0.05), Act(data=reply(b"second"), delay_s=0.1))
 
 
-def test_what_nobody_asked_for_closes_the_connection() -> None:
+def test_an_unasked_reply_closes_the_connection() -> None:
     """Such as the 408 of a server that is tired of waiting."""
 
     async def story(asked: Asked) -> None:

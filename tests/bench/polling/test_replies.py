@@ -55,7 +55,7 @@ def test_the_end_does_not_complete_what_has_a_length(is_chunked: bool) -> None:
     ],
 )
 def test_only_an_open_connection_takes_the_next_request(data: bytes, keeps: bool) -> None:
-    """`Connection: close`, HTTP/1.0 and bytes that nobody asked for end it."""
+    """`Connection: close`, HTTP/1.0 and surplus bytes end it."""
     found = parse(data)
     assert found is not None
     assert found.keeps is keeps
@@ -99,7 +99,7 @@ def test_the_server_says_how_it_came_about(field: str, served: str) -> None:
     ],
 )
 def test_what_is_no_reply_is_refused(data: bytes) -> None:
-    """Whoever waits for the rest of it would wait for ever."""
+    """Waiting for the rest of it would never end."""
     with pytest.raises(ReplyError):
         parse(data)
 

@@ -1,14 +1,11 @@
 """A task runs its share of the pollers on the driver's clock."""
 
 import resource
-import zipfile
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from nncache.bench.polling.clock import boottime, serving_time
-from nncache.bench.polling.collect import zip_code
 from nncache.bench.polling.task import HOST, TaskError, allow_files, run
 from tests.bench.example_orders import orders
 from tests.bench.polling_server import Script, serving
@@ -42,7 +39,7 @@ def test_a_task_polls_its_share_on_the_drivers_clock(monkeypatch: pytest.MonkeyP
 
 
 def test_a_task_that_comes_too_late_says_so() -> None:
-    """Its polls would all be late, and nobody else's fault."""
+    """All its polls would be late."""
     with serving_time("127.0.0.1") as clock:
         late = orders(2, "127.0.0.1:1", clock, zero_s=boottime() - 1)
         with pytest.raises(TaskError, match="after the measured time had begun"):
@@ -56,10 +53,3 @@ def test_too_few_open_files_are_refused_before_anything_is_sent() -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
     with pytest.raises(TaskError, match=f"{hard} open files, but {hard + 1} are needed"):
         allow_files(hard + 1)
-
-
-def test_executors_get_the_code(tmp_path: Path) -> None:
-    """A zip that can be imported from, with all that a task needs."""
-    names = {*zipfile.ZipFile(zip_code(tmp_path)).namelist()}
-    needed = ("", "bench/", "bench/polling/")
-    assert {*(f"nncache/{place}__init__.py" for place in needed), "nncache/bench/polling/task.py"} <= names

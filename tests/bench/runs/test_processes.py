@@ -20,7 +20,7 @@ from nncache.bench.run import versions
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.haproxy import haproxy
 from nncache.bench.servers.nginx import nginx
-from nncache.bench.servers.running import Progress, Running
+from nncache.bench.servers.running import Running
 from nncache.bench.tables import CHANGES, HOSTS, POLLS
 from nncache.bench.workload import ChangeKind, Workload
 from nncache.bench.wrk import ask_for, ask_times, held, loading
@@ -47,22 +47,6 @@ request = function()
   return wrk.format("GET", "/webhdfs/v1/" .. number)
 end
 """
-
-
-@needs_wrk
-def test_load_for_some_time() -> None:
-    """Ends by itself, or with the block."""
-    script = Script({})
-    with serving(script) as server:
-        counted = ask_for(server, SCRIPT, connections=2, seconds=1)
-        assert counted.requests > 0
-        with loading(server, SCRIPT, connections=2) as load:
-            before = len(script.targets)
-            while len(script.targets) < before + 20:
-                pass
-        assert load.counted is not None
-        assert load.counted.requests >= 10
-    assert counted.failed == load.counted.failed == 0
 
 
 @needs_wrk
@@ -94,15 +78,6 @@ def test_a_load_whose_user_fails_ends_with_that_error() -> None:
     ):
         raise KeyError
     assert load.counted is None
-
-
-@needs_wrk
-def test_so_many_requests_are_made_at_least() -> None:
-    """The first is the second of the script's: wrk takes one to look at."""
-    script = Script({"/3": (Act(data=reply(status="404 Not Found")),)})
-    with serving(script) as server:
-        ask_times(server, SCRIPT, connections=2, requests=50, within_s=60)
-    assert {f"/webhdfs/v1/{number}" for number in range(2, 51)} <= set(script.targets)
 
 
 @needs_wrk
@@ -189,15 +164,6 @@ def test_it_answers_as_the_namenode_does(
     right = ask(cluster.namenodes[0].http)
     with server(cluster.namenodes[0].http) as running:
         assert [ask(running.address) for _ in range(3)] == [right] * 3
-
-
-def test_the_floor_counts(cluster: Cluster) -> None:
-    """What it has answered, and its connections, of which the question is one."""
-    with floor(cluster.namenodes[0].http) as running, Asker(running.address) as client:
-        assert running.progress is not None
-        for _ in range(3):
-            client.ask("GET", TARGET)
-        assert running.progress() == Progress(answered=4, connections=2)
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")  # Spark's own

@@ -141,7 +141,7 @@ def test_a_run_whose_pollers_fail_ends_at_once(
 def test_a_time_limit_above_the_bound_is_found_in_the_tables(
     cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A planted error: nginx keeps its answers for a minute, so nobody sees a change; each old answer is named."""
+    """A planted error: nginx keeps its answers for a minute, so no client sees a change; each old answer is named."""
     workload = replace(small("design"), events=(), changes_per_s=20.0)
     figures = run(cluster, spark, tmp_path, workload, Mode.NGINX, nginx_valid_s=60, duration_s=8.0)
     assert figures.wrong_count > 50
@@ -153,10 +153,9 @@ def test_a_time_limit_above_the_bound_is_found_in_the_tables(
 
 @contextmanager
 def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
-    """Run a proxy that is told of changes, takes itself to be up to date, and forgets nothing."""
-    namenode = cluster.namenodes[0]
+    """Run a proxy that receives changes, takes itself to be up to date, and forgets nothing."""
     with Proxy(
-        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", cluster.superuser),
+        *(*cluster.flags, "--user", cluster.superuser),
         *("--channel", "direct", "--glob", "/bench-*/*/*/*/*/_SUCCESS*", "--audit-share", "1"),
         program=(sys.executable, "-m", "tests.bench.deaf_proxy"),
     ) as proxy:

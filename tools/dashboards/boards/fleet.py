@@ -13,7 +13,7 @@ from tools.dashboards.boards.shared import (
     RESULTS,
     slowest,
 )
-from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.panel import Board, Panel, Row
 from tools.dashboards.promql import increase, of, rate, total
 
 _FAILED: Final = total(rate("nncache_requests_total", result="failed"))
@@ -31,10 +31,10 @@ SAVED: Final = Row(
                 "read, or the gate is closed."
             ),
             unit="reqps",
-            queries=(Query(f"{HITS} - {OWN_CALLS}", "spared"),),
+            queries={"spared": f"{HITS} - {OWN_CALLS}"},
             width=6,
             base="red",
-            thresholds=(Threshold(0, "green"),),
+            thresholds={0: "green"},
         ),
         Panel(
             kind="figure",
@@ -46,10 +46,10 @@ SAVED: Final = Row(
             unit="percentunit",
             most=1,
             decimals=1,
-            queries=(Query(HIT_RATIO, "hit ratio"),),
+            queries={"hit ratio": HIT_RATIO},
             width=6,
             base="orange",
-            thresholds=(Threshold(0.5, "yellow"), Threshold(0.9, "green")),
+            thresholds={0.5: "yellow", 0.9: "green"},
             without_value="no requests",
         ),
         Panel(
@@ -61,9 +61,9 @@ SAVED: Final = Row(
             ),
             unit="short",
             decimals=0,
-            queries=(Query(f"sum(1 - {of('nncache_cache_gate_open')})", "gate closed"),),
+            queries={"gate closed": f"sum(1 - {of('nncache_cache_gate_open')})"},
             width=6,
-            thresholds=(Threshold(1, "red"),),
+            thresholds={1: "red"},
         ),
         Panel(
             kind="figure",
@@ -74,9 +74,9 @@ SAVED: Final = Row(
             ),
             unit="percentunit",
             decimals=2,
-            queries=(Query(f"{_FAILED} / ({REQUESTS} > 0)", "failed"),),
+            queries={"failed": f"{_FAILED} / ({REQUESTS} > 0)"},
             width=6,
-            thresholds=(Threshold(0.001, "yellow"), Threshold(0.01, "red")),
+            thresholds={0.001: "yellow", 0.01: "red"},
             without_value="no requests",
         ),
         RESULTS,
@@ -97,11 +97,11 @@ FRESH: Final = Row(
             ),
             unit="short",
             decimals=0,
-            queries=(Query(total(of("nncache_publisher_publishing")), "publishing"),),
+            queries={"publishing": total(of("nncache_publisher_publishing"))},
             colors={"publishing": "green"},
             axis_to=2,
             base="red",
-            thresholds=(Threshold(1, "green"),),
+            thresholds={1: "green"},
             without_value="no publisher",
         ),
         Panel(
@@ -113,7 +113,7 @@ FRESH: Final = Row(
             ),
             unit="short",
             axis_to=2,
-            queries=(Query(increase("nncache_cache_flushes_total"), "{{instance}}"),),
+            queries={"{{instance}}": increase("nncache_cache_flushes_total")},
         ),
         NAMENODES_REACHED,
     ),
@@ -137,9 +137,7 @@ SUFFERS: Final = Row(
                 "all of them: the NameNodes."
             ),
             unit="reqps",
-            queries=(
-                Query(total(rate("nncache_requests_total", result="failed"), "instance"), "{{instance}}"),
-            ),
+            queries={"{{instance}}": total(rate("nncache_requests_total", result="failed"), "instance")},
             axis_to=1,
         ),
         Panel(
@@ -152,13 +150,10 @@ SUFFERS: Final = Row(
             unit="percentunit",
             most=1,
             width=8,
-            queries=(
-                Query(
-                    f"{total(rate('nncache_requests_total', result='hit|collapsed'), 'namespace')} "
-                    f"/ ({total(rate('nncache_requests_total'), 'namespace')} > 0)",
-                    "{{namespace}}",
-                ),
-            ),
+            queries={
+                "{{namespace}}": f"{total(rate('nncache_requests_total', result='hit|collapsed'), 'namespace')} "
+                f"/ ({total(rate('nncache_requests_total'), 'namespace')} > 0)"
+            },
         ),
         Panel(
             title="Who is turned away at a limit?",
@@ -170,10 +165,10 @@ SUFFERS: Final = Row(
             unit="reqps",
             axis_to=1,
             width=8,
-            queries=(
-                Query(total(rate("nncache_calls_refused_total"), "limit"), "{{limit}}"),
-                Query(total(rate("nncache_connections_refused_total")), "max_connections"),
-            ),
+            queries={
+                "{{limit}}": total(rate("nncache_calls_refused_total"), "limit"),
+                "max_connections": total(rate("nncache_connections_refused_total")),
+            },
         ),
         Panel(
             title="Is a proxy's event loop held up?",
@@ -185,8 +180,8 @@ SUFFERS: Final = Row(
             unit="s",
             axis_to=0.15,
             width=8,
-            queries=(Query(of("nncache_event_loop_lag_max_seconds"), "{{instance}}"),),
-            thresholds=(Threshold(0.1, "red"),),
+            queries={"{{instance}}": of("nncache_event_loop_lag_max_seconds")},
+            thresholds={0.1: "red"},
         ),
     ),
 )
@@ -204,14 +199,11 @@ REGISTRY: Final = Row(
             ),
             unit="short",
             decimals=0,
-            queries=(
-                Query(
-                    f"sum({of('nncache_registration_wanted')} > bool {of('nncache_registered')})",
-                    "missing",
-                ),
-            ),
+            queries={
+                "missing": f"sum({of('nncache_registration_wanted')} > bool {of('nncache_registered')})"
+            },
             width=12,
-            thresholds=(Threshold(1, "red"),),
+            thresholds={1: "red"},
         ),
         Panel(
             kind="figure",
@@ -222,15 +214,12 @@ REGISTRY: Final = Row(
             ),
             unit="short",
             decimals=0,
-            queries=(
-                Query(
-                    f"sum({of('nncache_registration_wanted')} > bool "
-                    f"{of('nncache_registration_zookeeper_connected')})",
-                    "not connected",
-                ),
-            ),
+            queries={
+                "not connected": f"sum({of('nncache_registration_wanted')} > bool "
+                f"{of('nncache_registration_zookeeper_connected')})"
+            },
             width=12,
-            thresholds=(Threshold(1, "red"),),
+            thresholds={1: "red"},
         ),
         Panel(
             title="How are questions about the registry answered?",
@@ -240,7 +229,7 @@ REGISTRY: Final = Row(
             ),
             unit="reqps",
             axis_to=1,
-            queries=(Query(total(rate("nncache_registry_requests_total"), "answer"), "{{answer}}"),),
+            queries={"{{answer}}": total(rate("nncache_registry_requests_total"), "answer")},
             colors={"found": "green", "not-modified": "blue", "refused": "orange", "unavailable": "red"},
         ),
         Panel(
@@ -253,10 +242,10 @@ REGISTRY: Final = Row(
             ),
             unit="short",
             axis_to=5,
-            queries=(
-                Query(of("nncache_registry_waiters"), "{{instance}}"),
-                Query(total(increase("nncache_registry_gaps_total")), "gaps"),
-            ),
+            queries={
+                "{{instance}}": of("nncache_registry_waiters"),
+                "gaps": total(increase("nncache_registry_gaps_total")),
+            },
             colors={"gaps": "red"},
         ),
     ),

@@ -6,7 +6,7 @@ Filters are shown together: there may be thousands, and no metric has a filter's
 from typing import Final
 
 from tools.dashboards.boards.shared import NAMENODES_REACHED
-from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.panel import Board, Panel, Row
 from tools.dashboards.promql import increase, of, rate, total
 
 PUBLISHING: Final = Row(
@@ -21,10 +21,10 @@ PUBLISHING: Final = Row(
             ),
             unit="short",
             decimals=0,
-            queries=(Query(total(of("nncache_publisher_publishing")), "publishing"),),
+            queries={"publishing": total(of("nncache_publisher_publishing"))},
             width=6,
             base="red",
-            thresholds=(Threshold(1, "green"), Threshold(2, "red")),
+            thresholds={1: "green", 2: "red"},
         ),
         Panel(
             kind="figure",
@@ -34,14 +34,11 @@ PUBLISHING: Final = Row(
                 "3 s and more: the proxies' gates close."
             ),
             unit="s",
-            queries=(
-                Query(
-                    f"min(time() - ({of('nncache_publisher_read_timestamp_seconds')} > 0))",
-                    "since the last read",
-                ),
-            ),
+            queries={
+                "since the last read": f"min(time() - ({of('nncache_publisher_read_timestamp_seconds')} > 0))"
+            },
             width=6,
-            thresholds=(Threshold(2, "yellow"), Threshold(3, "red")),
+            thresholds={2: "yellow", 3: "red"},
         ),
         Panel(
             kind="figure",
@@ -52,10 +49,10 @@ PUBLISHING: Final = Row(
             ),
             unit="short",
             decimals=0,
-            queries=(Query(f"max({of('nncache_publisher_filters')})", "filters"),),
+            queries={"filters": f"max({of('nncache_publisher_filters')})"},
             width=6,
             base="red",
-            thresholds=(Threshold(1, "green"),),
+            thresholds={1: "green"},
         ),
         Panel(
             kind="figure",
@@ -66,9 +63,9 @@ PUBLISHING: Final = Row(
             ),
             unit="short",
             decimals=0,
-            queries=(Query(f"max({of('nncache_publisher_filters_broken')})", "broken"),),
+            queries={"broken": f"max({of('nncache_publisher_filters_broken')})"},
             width=6,
-            thresholds=(Threshold(1, "red"),),
+            thresholds={1: "red"},
         ),
         Panel(
             title="How far is publishing behind reading?",
@@ -78,12 +75,9 @@ PUBLISHING: Final = Row(
             ),
             unit="short",
             axis_to=10,
-            queries=(
-                Query(
-                    f"{of('nncache_publisher_read_txid')} - {of('nncache_publisher_published_txid')}",
-                    "{{instance}}",
-                ),
-            ),
+            queries={
+                "{{instance}}": f"{of('nncache_publisher_read_txid')} - {of('nncache_publisher_published_txid')}"
+            },
         ),
         Panel(
             title="Were changes missed?",
@@ -95,11 +89,11 @@ PUBLISHING: Final = Row(
             ),
             unit="short",
             axis_to=2,
-            queries=(
-                Query(total(increase("nncache_publisher_drops_total")), "gaps in the edits"),
-                Query(total(increase("nncache_publisher_new_chains_total")), "streams restarted"),
-                Query(total(increase("nncache_publisher_records_too_large_total")), "records too large"),
-            ),
+            queries={
+                "gaps in the edits": total(increase("nncache_publisher_drops_total")),
+                "streams restarted": total(increase("nncache_publisher_new_chains_total")),
+                "records too large": total(increase("nncache_publisher_records_too_large_total")),
+            },
             colors={"gaps in the edits": "red", "streams restarted": "orange", "records too large": "yellow"},
         ),
     ),
@@ -116,7 +110,7 @@ FILTERS: Final = Row(
                 "they change: a glob does not match."
             ),
             unit="eps",
-            queries=(Query(total(rate("nncache_publisher_events_matched_total")), "events matched"),),
+            queries={"events matched": total(rate("nncache_publisher_events_matched_total"))},
         ),
         Panel(
             title="What is written to ZooKeeper?",
@@ -126,11 +120,11 @@ FILTERS: Final = Row(
                 "others in step with changes. Bad: hundreds: see max_changes_per_record and the filters' globs."
             ),
             unit="recps",
-            queries=(
-                Query(total(rate("nncache_publisher_cache_records_total")), "for caches"),
-                Query(total(rate("nncache_publisher_coverage_records_total")), "of these coverage only"),
-                Query(total(rate("nncache_publisher_filter_records_total")), "for subscribers"),
-            ),
+            queries={
+                "for caches": total(rate("nncache_publisher_cache_records_total")),
+                "of these coverage only": total(rate("nncache_publisher_coverage_records_total")),
+                "for subscribers": total(rate("nncache_publisher_filter_records_total")),
+            },
         ),
         Panel(
             title="How often are filters read from HDFS?",
@@ -140,10 +134,10 @@ FILTERS: Final = Row(
             ),
             unit="short",
             axis_to=2,
-            queries=(
-                Query(total(increase("nncache_publisher_filters_read_total")), "filters read"),
-                Query(total(increase("nncache_publisher_filter_reads_failed_total")), "reads failed"),
-            ),
+            queries={
+                "filters read": total(increase("nncache_publisher_filters_read_total")),
+                "reads failed": total(increase("nncache_publisher_filter_reads_failed_total")),
+            },
             colors={"filters read": "blue", "reads failed": "red"},
         ),
         Panel(
@@ -154,10 +148,10 @@ FILTERS: Final = Row(
                 "max_changes_per_record."
             ),
             unit="ops",
-            queries=(
-                Query(total(rate("nncache_publisher_changes_total")), "named"),
-                Query(total(rate("nncache_publisher_changes_collapsed_total")), "merged"),
-            ),
+            queries={
+                "named": total(rate("nncache_publisher_changes_total")),
+                "merged": total(rate("nncache_publisher_changes_collapsed_total")),
+            },
             colors={"named": "blue", "merged": "orange"},
         ),
     ),
@@ -173,14 +167,11 @@ ZOOKEEPER: Final = Row(
                 "disk of its log is shared or slow."
             ),
             unit="s",
-            queries=(
-                Query(
-                    f"{total(rate('nncache_publisher_write_seconds_total'))} / "
-                    f"({total(rate('nncache_publisher_writes_total'))} > 0)",
-                    "mean",
-                ),
-            ),
-            thresholds=(Threshold(0.1, "red"),),
+            queries={
+                "mean": f"{total(rate('nncache_publisher_write_seconds_total'))} / "
+                f"({total(rate('nncache_publisher_writes_total'))} > 0)"
+            },
+            thresholds={0.1: "red"},
         ),
         Panel(
             title="Which writes, runs and sessions failed?",
@@ -191,14 +182,11 @@ ZOOKEEPER: Final = Row(
             ),
             unit="short",
             axis_to=2,
-            queries=(
-                Query(total(increase("nncache_publisher_writes_failed_total")), "writes"),
-                Query(total(increase("nncache_publisher_runs_failed_total")), "runs"),
-                Query(
-                    total(increase("nncache_zookeeper_sessions_given_up_total")),
-                    "sessions, proxies' included",
-                ),
-            ),
+            queries={
+                "writes": total(increase("nncache_publisher_writes_failed_total")),
+                "runs": total(increase("nncache_publisher_runs_failed_total")),
+                "sessions, proxies' included": total(increase("nncache_zookeeper_sessions_given_up_total")),
+            },
         ),
         Panel(
             title="How long does a poll of the edits take?",
@@ -208,14 +196,11 @@ ZOOKEEPER: Final = Row(
                 "(dfs.ha.log-roll.period)."
             ),
             unit="s",
-            queries=(
-                Query(
-                    f"{total(rate('nncache_channel_poll_seconds_total'), 'instance')} / "
-                    f"({total(rate('nncache_channel_polls_total'), 'instance')} > 0)",
-                    "{{instance}}",
-                ),
-            ),
-            thresholds=(Threshold(0.5, "red"),),
+            queries={
+                "{{instance}}": f"{total(rate('nncache_channel_poll_seconds_total'), 'instance')} / "
+                f"({total(rate('nncache_channel_polls_total'), 'instance')} > 0)"
+            },
+            thresholds={0.5: "red"},
         ),
         NAMENODES_REACHED,
     ),

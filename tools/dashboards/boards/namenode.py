@@ -15,7 +15,7 @@ from tools.dashboards.boards.shared import (
     ROLLS,
     slowest,
 )
-from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.panel import Board, Panel, Row
 from tools.dashboards.promql import of, rate, total
 
 _BEFORE: Final = total(rate("nncache_requests_total", result="hit|collapsed|stored|forwarded|failed"))
@@ -35,7 +35,7 @@ CALLS: Final = Row(
                 "Neither good nor bad: it is the load that clients make."
             ),
             unit="reqps",
-            queries=(Query(_BEFORE, "before"),),
+            queries={"before": _BEFORE},
             width=6,
             base="blue",
         ),
@@ -48,7 +48,7 @@ CALLS: Final = Row(
                 "the figure on the left. Bad: more than it."
             ),
             unit="reqps",
-            queries=(Query(_AFTER, "after"),),
+            queries={"after": _AFTER},
             width=6,
             base="blue",
         ),
@@ -61,10 +61,10 @@ CALLS: Final = Row(
             ),
             unit="percentunit",
             decimals=1,
-            queries=(Query(f"1 - {_AFTER} / ({_BEFORE} > 0)", "gone"),),
+            queries={"gone": f"1 - {_AFTER} / ({_BEFORE} > 0)"},
             width=6,
             base="red",
-            thresholds=(Threshold(0, "orange"), Threshold(0.5, "yellow"), Threshold(0.8, "green")),
+            thresholds={0: "orange", 0.5: "yellow", 0.8: "green"},
             without_value="no requests",
         ),
         Panel(
@@ -76,9 +76,9 @@ CALLS: Final = Row(
             ),
             unit="short",
             decimals=3,
-            queries=(Query(total(rate("nncache_channel_poll_charged_seconds_total")), "polling"),),
+            queries={"polling": total(rate("nncache_channel_poll_charged_seconds_total"))},
             width=6,
-            thresholds=(Threshold(0.1, "yellow"), Threshold(0.25, "red")),
+            thresholds={0.1: "yellow", 0.25: "red"},
         ),
         Panel(
             title="What would the NameNodes get without nncache, and what do they get?",
@@ -87,7 +87,7 @@ CALLS: Final = Row(
                 "line stays low while the upper one follows the load. Bad: they meet: nothing is answered from memory."
             ),
             unit="reqps",
-            queries=(Query(_BEFORE, "without nncache"), Query(_AFTER, "with nncache")),
+            queries={"without nncache": _BEFORE, "with nncache": _AFTER},
             width=24,
             colors={"without nncache": "orange", "with nncache": "green"},
         ),
@@ -106,12 +106,12 @@ LEFT: Final = Row(
                 "are being written."
             ),
             unit="reqps",
-            queries=(
-                Query(POLLS, "polls of the edits"),
-                Query(PROBES, "probes"),
-                Query(CLOSED_QUERIES, "isFileClosed"),
-                Query(ROLLS, "rolls"),
-            ),
+            queries={
+                "polls of the edits": POLLS,
+                "probes": PROBES,
+                "isFileClosed": CLOSED_QUERIES,
+                "rolls": ROLLS,
+            },
             colors={
                 "polls of the edits": "blue",
                 "probes": "light-blue",
@@ -128,12 +128,9 @@ LEFT: Final = Row(
                 "the gate is closed."
             ),
             unit="reqps",
-            queries=(
-                Query(
-                    f"{total(rate('nncache_requests_total', result='forwarded'), 'operation')} > 0",
-                    "{{operation}}",
-                ),
-            ),
+            queries={
+                "{{operation}}": f"{total(rate('nncache_requests_total', result='forwarded'), 'operation')} > 0"
+            },
             colors=OPERATION_COLORS,
             is_stacked=True,
             without_value="none",
@@ -159,13 +156,11 @@ SPEED: Final = Row(
                 "full, flat. Bad: below 0 for minutes: polls are held back (NncachePollingBudgetUsedUp)."
             ),
             unit="s",
-            queries=(
-                Query(
-                    f"{of('nncache_channel_poll_budget_seconds')} and ({rate('nncache_channel_polls_total')} > 0)",
-                    "{{instance}}",
-                ),
-            ),
-            thresholds=(Threshold(0, "green"),),
+            queries={
+                "{{instance}}": f"{of('nncache_channel_poll_budget_seconds')} and "
+                f"({rate('nncache_channel_polls_total')} > 0)",
+            },
+            thresholds={0: "green"},
             base="red",
         ),
     ),

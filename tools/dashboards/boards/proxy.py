@@ -10,7 +10,7 @@ from tools.dashboards.boards.shared import (
     RESULTS,
     slowest,
 )
-from tools.dashboards.panel import Board, Panel, Query, Row, Threshold
+from tools.dashboards.panel import Board, Panel, Row
 from tools.dashboards.promql import increase, of, rate, total
 
 TRAFFIC: Final = Row(
@@ -26,10 +26,10 @@ TRAFFIC: Final = Row(
             unit="percentunit",
             most=1,
             decimals=1,
-            queries=(Query(HIT_RATIO, "hit ratio"),),
+            queries={"hit ratio": HIT_RATIO},
             width=6,
             base="orange",
-            thresholds=(Threshold(0.5, "yellow"), Threshold(0.9, "green")),
+            thresholds={0.5: "yellow", 0.9: "green"},
             without_value="no requests",
         ),
         Panel(
@@ -40,10 +40,10 @@ TRAFFIC: Final = Row(
                 "/ready says why."
             ),
             unit="bool_yes_no",
-            queries=(Query(of("nncache_cache_gate_open"), "gate open"),),
+            queries={"gate open": of("nncache_cache_gate_open")},
             width=6,
             base="red",
-            thresholds=(Threshold(1, "green"),),
+            thresholds={1: "green"},
         ),
         Panel(
             kind="figure",
@@ -54,9 +54,9 @@ TRAFFIC: Final = Row(
             ),
             unit="percentunit",
             decimals=0,
-            queries=(Query(rate("process_cpu_seconds_total"), "CPU"),),
+            queries={"CPU": rate("process_cpu_seconds_total")},
             width=6,
-            thresholds=(Threshold(0.7, "yellow"), Threshold(0.9, "red")),
+            thresholds={0.7: "yellow", 0.9: "red"},
         ),
         Panel(
             kind="figure",
@@ -66,7 +66,7 @@ TRAFFIC: Final = Row(
                 "the limit of its container or unit: lower max_cache_bytes."
             ),
             unit="bytes",
-            queries=(Query(of("process_resident_memory_bytes"), "resident"),),
+            queries={"resident": of("process_resident_memory_bytes")},
             width=6,
         ),
         RESULTS,
@@ -92,7 +92,7 @@ TRAFFIC: Final = Row(
                 "which alone can be answered from memory. Bad: mostly others: there is little to save here."
             ),
             unit="reqps",
-            queries=(Query(f"{total(rate('nncache_requests_total'), 'operation')} > 0", "{{operation}}"),),
+            queries={"{{operation}}": f"{total(rate('nncache_requests_total'), 'operation')} > 0"},
             colors=OPERATION_COLORS,
             is_stacked=True,
             without_value="no requests",
@@ -104,10 +104,10 @@ TRAFFIC: Final = Row(
                 "Bad: requests in progress that climb: the NameNode or the event loop holds them up."
             ),
             unit="short",
-            queries=(
-                Query(of("nncache_connections_open"), "connections"),
-                Query(of("nncache_server_requests_in_progress"), "requests in progress"),
-            ),
+            queries={
+                "connections": of("nncache_connections_open"),
+                "requests in progress": of("nncache_server_requests_in_progress"),
+            },
         ),
     ),
 )
@@ -122,10 +122,10 @@ MEMORY: Final = Row(
                 "take. Good: levels off below the setting. Bad: at the setting with evictions (below)."
             ),
             unit="bytes",
-            queries=(
-                Query(of("nncache_cache_bytes"), "in all"),
-                Query(of("nncache_fast_path_held_bytes"), "of it the fast path"),
-            ),
+            queries={
+                "in all": of("nncache_cache_bytes"),
+                "of it the fast path": of("nncache_fast_path_held_bytes"),
+            },
         ),
         Panel(
             title="How many statuses and rights are cached?",
@@ -134,12 +134,12 @@ MEMORY: Final = Row(
                 "fast path can answer. Good: follows what clients ask for. Bad: falls to 0: a flush (below)."
             ),
             unit="short",
-            queries=(
-                Query(of("nncache_cache_entries"), "replies"),
-                Query(of("nncache_cache_grants"), "grants"),
-                Query(of("nncache_cache_directories"), "directories"),
-                Query(of("nncache_fast_path_heads"), "fast path"),
-            ),
+            queries={
+                "replies": of("nncache_cache_entries"),
+                "grants": of("nncache_cache_grants"),
+                "directories": of("nncache_cache_directories"),
+                "fast path": of("nncache_fast_path_heads"),
+            },
         ),
         Panel(
             title="What becomes of replies fetched for the cache?",
@@ -148,7 +148,7 @@ MEMORY: Final = Row(
                 "as fast as they are read) or not-kept (refused, failed, open files)."
             ),
             unit="ops",
-            queries=(Query(total(rate("nncache_cache_conclusions_total"), "outcome"), "{{outcome}}"),),
+            queries={"{{outcome}}": total(rate("nncache_cache_conclusions_total"), "outcome")},
             colors={
                 "stored": "blue",
                 "confirmed": "green",
@@ -164,10 +164,10 @@ MEMORY: Final = Row(
                 "tenth of what is stored (NncacheCacheTooSmall): raise max_cache_bytes or max_cache_entries."
             ),
             unit="ops",
-            queries=(
-                Query(rate("nncache_cache_evictions_total"), "evicted"),
-                Query(total(rate("nncache_requests_total", result="stored")), "stored"),
-            ),
+            queries={
+                "evicted": rate("nncache_cache_evictions_total"),
+                "stored": total(rate("nncache_requests_total", result="stored")),
+            },
             colors={"evicted": "red", "stored": "blue"},
         ),
     ),
@@ -184,10 +184,10 @@ CHANGES: Final = Row(
                 "changes. Bad: many more: directories with much below them are renamed or get new rights."
             ),
             unit="ops",
-            queries=(
-                Query(rate("nncache_cache_changes_total"), "changes"),
-                Query(rate("nncache_cache_forgotten_total"), "paths forgotten"),
-            ),
+            queries={
+                "changes": rate("nncache_cache_changes_total"),
+                "paths forgotten": rate("nncache_cache_forgotten_total"),
+            },
         ),
         Panel(
             title="Does the stream of changes hold?",
@@ -197,11 +197,11 @@ CHANGES: Final = Row(
             ),
             unit="short",
             axis_to=2,
-            queries=(
-                Query(increase("nncache_stream_opened_total"), "begun"),
-                Query(increase("nncache_stream_lost_total"), "gap"),
-                Query(increase("nncache_stream_failed_total"), "failed"),
-            ),
+            queries={
+                "begun": increase("nncache_stream_opened_total"),
+                "gap": increase("nncache_stream_lost_total"),
+                "failed": increase("nncache_stream_failed_total"),
+            },
             colors={"begun": "blue", "gap": "orange", "failed": "red"},
         ),
         Panel(
@@ -212,7 +212,7 @@ CHANGES: Final = Row(
             ),
             unit="bool_yes_no",
             most=1,
-            queries=(Query(of("nncache_zookeeper_connected"), "connected"),),
+            queries={"connected": of("nncache_zookeeper_connected")},
             colors={"connected": "green"},
         ),
     ),
@@ -230,12 +230,12 @@ UPSTREAM: Final = Row(
             ),
             unit="ops",
             axis_to=1,
-            queries=(
-                Query(rate("nncache_upstream_not_sent_total"), "not sent"),
-                Query(rate("nncache_upstream_refused_total"), "standby"),
-                Query(rate("nncache_upstream_cut_total"), "cut"),
-                Query(rate("nncache_upstream_timed_out_total"), "timed out"),
-            ),
+            queries={
+                "not sent": rate("nncache_upstream_not_sent_total"),
+                "standby": rate("nncache_upstream_refused_total"),
+                "cut": rate("nncache_upstream_cut_total"),
+                "timed out": rate("nncache_upstream_timed_out_total"),
+            },
             colors={"not sent": "red", "standby": "blue", "cut": "orange", "timed out": "purple"},
         ),
         Panel(
@@ -245,11 +245,11 @@ UPSTREAM: Final = Row(
                 "Bad: calls wait: raise upstream_connections, or the NameNode is too slow."
             ),
             unit="short",
-            queries=(
-                Query(of("nncache_upstream_connections_in_use"), "in use"),
-                Query(of("nncache_upstream_connections_idle"), "idle"),
-                Query(of("nncache_upstream_waiting"), "calls that wait"),
-            ),
+            queries={
+                "in use": of("nncache_upstream_connections_in_use"),
+                "idle": of("nncache_upstream_connections_idle"),
+                "calls that wait": of("nncache_upstream_waiting"),
+            },
             colors={"in use": "blue", "idle": "#8e8e8e", "calls that wait": "red"},
         ),
     ),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tools.dashboards.panel import Color, Panel, Query, Threshold
+from tools.dashboards.panel import Color, Panel
 from tools.dashboards.promql import of, quantile, rate, total
 
 REQUESTS: Final = total(rate("nncache_requests_total"))
@@ -58,7 +58,7 @@ OPERATION_COLORS: Final[dict[str, Color]] = {
     "MKDIRS": "yellow",
     "RENAME": "#b8b8b8",
 }
-"""Of those that clients use most, each told from its neighbours; no operation is red."""
+"""Of those that clients use most, each different from its neighbours; no operation is red."""
 
 RESULTS: Final = Panel(
     title="What becomes of requests?",
@@ -68,7 +68,7 @@ RESULTS: Final = Panel(
         "malformed or beyond a limit) or red (answered with an error of the proxy) in more than traces."
     ),
     unit="reqps",
-    queries=(Query(total(rate("nncache_requests_total"), "result"), "{{result}}"),),
+    queries={"{{result}}": total(rate("nncache_requests_total"), "result")},
     colors=RESULT_COLORS,
     is_stacked=True,
 )
@@ -82,7 +82,7 @@ REASONS: Final = Panel(
         "cache-error at all."
     ),
     unit="reqps",
-    queries=(Query(f"{total(rate('nncache_forwarded_total'), 'reason')} > 0", "{{reason}}"),),
+    queries={"{{reason}}": f"{total(rate('nncache_forwarded_total'), 'reason')} > 0"},
     colors=REASON_COLORS,
     is_stacked=True,
     without_value="all from memory",
@@ -98,8 +98,8 @@ GATE_AGE: Final = Panel(
     ),
     unit="s",
     axis_to=4,
-    queries=(Query(of("nncache_cache_gate_age_seconds"), "{{instance}}"),),
-    thresholds=(Threshold(3, "red"),),
+    queries={"{{instance}}": of("nncache_cache_gate_age_seconds")},
+    thresholds={3: "red"},
 )
 
 NAMENODES_REACHED: Final = Panel(
@@ -111,8 +111,8 @@ NAMENODES_REACHED: Final = Panel(
     unit="short",
     decimals=0,
     axis_to=2,
-    queries=(Query(f"{of('nncache_namenodes')} - {of('nncache_namenodes_reachable')}", "{{instance}}"),),
-    thresholds=(Threshold(1, "red"),),
+    queries={"{{instance}}": f"{of('nncache_namenodes')} - {of('nncache_namenodes_reachable')}"},
+    thresholds={1: "red"},
 )
 
 
@@ -122,12 +122,11 @@ def slowest(percent: int, results: str, title: str, description: str) -> Panel:
         title=title,
         description=description,
         unit="s",
-        queries=(
-            Query(
-                quantile(percent / 100, "nncache_request_duration_seconds", "result", result=results),
-                "{{result}}",
-            ),
-        ),
+        queries={
+            "{{result}}": quantile(
+                percent / 100, "nncache_request_duration_seconds", "result", result=results
+            )
+        },
         colors={name: color for name, color in RESULT_COLORS.items() if name in results.split("|")},
         is_logarithmic=True,
     )

@@ -1,0 +1,204 @@
+"""Clients that read through the proxy, and what they see of a change. Times are seconds of `time.monotonic`."""
+
+import http.client
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from statistics import median
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from nncache.demo.terminal import Step, counted, shown
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.filestatus import FileType, parse_file_status
+from nncache.testbed.asker import Asker
+
+BOUND_S: Final = 3.0
+"""The proxy's default `max_staleness_s`: no answer is older, whatever fails."""
+
+INTERVAL_S: Final = 0.01
+"""Between two reads of one poller: small beside what is measured, little work for two cores."""
+
+PATIENCE_S: Final = BOUND_S + 1.0
+"""How long to wait for a change: past the bound, so that a violation of it is seen."""
+
+_REMEMBER_S: Final = 5.0
+
+
+class DemoError(Exception):
+    """The demo cannot go on; the text is one line for the terminal."""
+
+
+class Question(NamedTuple):
+    """A user's GETFILESTATUS of a path."""
+
+    user: str
+    path: str
+
+
+class View(NamedTuple):
+    """What a reply says: its status code (0: no reply came) and, of a file, the length in bytes."""
+
+    status: int
+    length: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.status) if self.length is None else f"{self.status} with {self.length} bytes"
+
+
+MISSING: Final = View(404)
+DENIED: Final = View(403)
+EMPTY: Final = View(200, 0)
+
+Expected = Mapping[Question, View]
+"""The right answer to each question."""
+
+
+class Read(NamedTuple):
+    """One read: what it showed, whether nncache answered it from memory, and when it was."""
+
+    question: Question
+    view: View
+    is_hit: bool
+    started_at: float
+    ended_at: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether there was no reply, or a server error (RFC 9110, section 15.6)."""
+        return self.view.status == 0 or self.view.status >= http.client.INTERNAL_SERVER_ERROR
+
+
+class Observed(NamedTuple):
+    """What clients saw of one change.
+
+    Attributes:
+        delays_s: of each client that saw the change of its answer: from the acknowledgement to the start of its first
+            read that showed it; 0 when that read began before.
+        wrong: a line for each client whose last answer was wrong.
+        reads: begun after the acknowledgement.
+        oldest_s: from the acknowledgement to the start of the last read with a wrong answer; 0 when there was none.
+        failed: reads without a reply or with a server error, before or after it.
+    """
+
+    delays_s: list[float]
+    wrong: list[str]
+    reads: int
+    oldest_s: float
+    failed: int
+
+
+def seen_in_time(title: str, *changes: Observed) -> Step:
+    """Judge changes by the guarantee Bounded."""
+    delays = [delay for each in changes for delay in each.delays_s]
+    wrong = [line for each in changes for line in each.wrong]
+    oldest_s, failed = max(each.oldest_s for each in changes), sum(each.failed for each in changes)
+    if wrong or not delays:
+        seen = f"after {shown(oldest_s)}: {', '.join(wrong) or 'no client looked'}"
+    else:
+        seen = f"{len(delays)} of {len(delays)}, p50 {shown(median(delays))}, max {shown(max(delays))}"
+        seen += f", an old answer again after {shown(oldest_s)}" if oldest_s > max(delays) else ""
+    seen += f"; {counted(failed, 'read')} failed" if failed else ""
+    came_true = bool(delays) and not wrong and not failed and oldest_s <= BOUND_S
+    return Step(title, f"all within {BOUND_S:g} s, no read fails", seen, came_true)
+
+
+class Clients:
+    """Clients of one proxy; `reads` are all that they have made, and can be looked at any time."""
+
+    def __init__(self, proxy: str) -> None:
+        self.reads: list[Read] = []
+        self._proxy = proxy
+
+    def read(self, question: Question, connection: Asker | None = None) -> Read:
+        """Ask once; no reply, or one that cannot be parsed, is a read too."""
+        asker = connection or Asker(self._proxy)
+        started_at = time.monotonic()
+        try:
+            target = f"{PREFIX}{quote(question.path)}?op=GETFILESTATUS&user.name={question.user}"
+            reply = asker.ask("GET", target)
+            is_ok = reply.status == http.client.OK
+            status = parse_file_status(reply.body) if is_ok else None
+            is_file = status is not None and status.type is FileType.FILE
+            view, is_hit = View(reply.status, status.length if status and is_file else None), reply.is_hit
+        except (OSError, http.client.HTTPException, HadoopError):
+            view, is_hit = View(0), False
+        self.reads.append(Read(question, view, is_hit, started_at, time.monotonic()))
+        return self.reads[-1]
+
+    @contextmanager
+    def polling(self, questions: Iterable[Question]) -> Iterator[None]:
+        """Let a client ask each question over and over."""
+        ending, questions = threading.Event(), tuple(questions)
+
+        def poll(number: int) -> None:
+            due = time.monotonic() + INTERVAL_S * number / len(questions)
+            with Asker(self._proxy) as connection:
+                while not ending.wait(max(0.0, due - time.monotonic())):
+                    self.read(questions[number], connection)
+                    due = max(due + INTERVAL_S, time.monotonic())
+
+        threads = [threading.Thread(target=poll, args=(n,), daemon=True) for n in range(len(questions))]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            ending.set()
+            for thread in threads:
+                thread.join()
+
+    def until(
+        self, expected: Expected, timeout_s: float, *, since: float = 0.0, from_memory: bool = False
+    ) -> bool:
+        """Wait until the last read of each question was begun since then and answered so (and from memory)."""
+
+        def is_so(question: Question) -> bool:
+            last = self._last(question)
+            if last is None or last.view != expected[question] or last.started_at < since:
+                return False
+            return last.is_hit or not from_memory
+
+        deadline = time.monotonic() + timeout_s
+        while not all(map(is_so, expected)):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(INTERVAL_S / 2)
+        return True
+
+    def until_in_memory(self, expected: Expected) -> None:
+        """Wait until all are answered like this, from memory: else seeing a change would prove nothing.
+
+        Raises:
+            DemoError: it does not happen in time.
+        """
+        if not self.until(expected, _REMEMBER_S, from_memory=True):
+            seen = [str(last.view) for last in map(self._last, expected) if last is not None]
+            raise DemoError(f"not answered from memory after {_REMEMBER_S:.0f} s; last answers: {seen}")
+
+    def change(
+        self, write: Callable[[], object], before: Expected, after: Expected, linger_s: float = 0.0
+    ) -> Observed:
+        """Write while they poll, until all see it or PATIENCE_S is over, and return what they see of it."""
+        begun_at = time.monotonic()
+        write()
+        acknowledged_at = time.monotonic()
+        self.until(after, PATIENCE_S, since=acknowledged_at)
+        time.sleep(max(0.0, acknowledged_at + linger_s - time.monotonic()))
+        seen = [read for read in tuple(self.reads) if read.started_at >= begun_at]
+        delays, wrong = list[float](), list[str]()
+        for question, right in after.items():
+            own = [read for read in seen if read.question == question]
+            if not own or own[-1].view != right:
+                wrong.append(f"{question.user} still gets {own[-1].view if own else View(0)}")
+            elif before[question] != right:
+                first = next(read for read in own if read.view == right)
+                delays.append(max(0.0, first.started_at - acknowledged_at))
+        later = [read for read in seen if read.started_at >= acknowledged_at]
+        late = [r.started_at - acknowledged_at for r in later if r.view != after[r.question]]
+        return Observed(delays, wrong, len(later), max(late, default=0.0), sum(read.failed for read in seen))
+
+    def _last(self, question: Question) -> Read | None:
+        return next((read for read in reversed(self.reads) if read.question == question), None)

@@ -1,5 +1,0 @@
-"""`python -m tools.dashboards`: `make dashboards-json`."""
-
-from tools.dashboards.files import write
-
-write()
