@@ -15,7 +15,7 @@ from tests.model.variants.variant import PACKAGE, Variant
 def test_a_variant_is_caught(variant: Variant) -> None:
     """Soon, in a process of its own, by its own invariant."""
     compile_broken(variant)
-    assert CAUGHT_BY[variant] in Broken.__members__
+    assert CAUGHT_BY[variant.guarantee] in Broken.__members__
     command = (sys.executable, "-m", "tests.hostile.attacker.variants", variant.name)
     done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -9,8 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.model.variants.catching import Verdict, catch_all
-from tests.model.variants.table import VARIANTS
-from tests.model.variants.variant import Variant
+from tests.model.variants.variant import VARIANTS, Variant
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from tests.model.variants import patching
-from tests.model.variants.table import VARIANTS
+from tests.model.variants.variant import TWO_NAMESPACES, VARIANTS
 
 BATCH: Final = 10
 """Histories between two reports."""
@@ -34,8 +34,9 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
     from tests.model.history import begin, tell  # noqa: PLC0415 - as above
 
     begin()
-    channel = ChannelName(variant.channel) if variant.channel else None
-    told_of = tell_federated if variant.is_federated else partial(tell, is_plotted=True)
+    is_federated = variant.where == TWO_NAMESPACES
+    channel = ChannelName(variant.where) if variant.where and not is_federated else None
+    told_of = tell_federated if is_federated else partial(tell, is_plotted=True)
     signal.signal(signal.SIGALRM, _give_up)
     others: Counter[str] = Counter()  # in how many histories something else was found
     for reported in range(1, histories + 1):
