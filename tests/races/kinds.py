@@ -225,7 +225,7 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     async with shared.applying:
         aim = Aim(book, chance, is_one_task=True)
         shared.background.aims.append(aim)
-        is_rare = aim.fake_cluster is not None and book.is_rare(aim.fake_cluster)
+        is_rare = aim.wait_point is not None and book.is_rare(aim.wait_point)
         try:
             async with asyncio.timeout(_RARE_REACHED_S if is_rare else _REACHED_S):
                 await asyncio.shield(aim.hold.reached)
