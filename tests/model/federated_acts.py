@@ -11,14 +11,14 @@ from functools import partial
 from typing import Final
 
 from tests.invalidation.virtual_time import clock
-from tests.model import operations
 from tests.model.acts import ACTS, Simulation
 from tests.model.draws import PATHS, USERS, Draw
 from tests.model.federation import Federation, NamespaceSystem
 from tests.model.guarantee import Guarantee
 from tests.model.mount_oracle import BESIDE
-from tests.model.namespace import SUPERUSER, TRUE, Namespace, Step
+from tests.model.namespace import SUPERUSER, TRUE
 from tests.model.scenario_setup import SETTLED_S
+from tests.model.writes import delete, rename
 
 ALL_PATHS: Final = (*PATHS, *BESIDE)
 
@@ -133,9 +133,7 @@ class Worlds:
         source, to = (ALL_PATHS[draw.of(len(ALL_PATHS))] for _ in range(2))
 
         async def story() -> None:
-            query = f"op=RENAME&destination={to}"
-            operation = partial(_renamed, source, to)
-            await system.write("PUT", source, query, SUPERUSER, operation)
+            await system.write(rename(source, to))
             for path in (source, to):
                 await system.read(path, USERS[0])
 
@@ -147,8 +145,7 @@ class Worlds:
         path = ("/a", "/a/b", "/a/b/d", "/c", "/d", "/d/e", "/d/e/f", "/cf")[draw.of(8)]
 
         async def story() -> None:
-            operation = partial(_deleted, path)
-            await system.write("DELETE", path, "op=DELETE&recursive=true", SUPERUSER, operation)
+            await system.write(delete(path))
             await system.read(path, USERS[0])
 
         system.come(story())
@@ -159,14 +156,6 @@ class Worlds:
         path, *sources = (ALL_PATHS[draw.of(len(ALL_PATHS))] for _ in range(3))
         target = f"{path}?op=CONCAT&sources={','.join(sources)}&user.name={SUPERUSER}"
         system.come(system.call_that_changes_nothing("POST", target, TRUE))
-
-
-def _renamed(source: str, to: str, now: Namespace, txid: int) -> list[Step]:
-    return operations.rename(now, SUPERUSER, source, to, txid)
-
-
-def _deleted(path: str, now: Namespace, txid: int) -> list[Step]:
-    return operations.delete(now, SUPERUSER, path, txid)
 
 
 def _lose_edits(simulations: Worlds, number: int) -> None:

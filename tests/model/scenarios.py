@@ -20,6 +20,7 @@ from tests.model.termination_scenarios import TERMINATION_PLOTS
 from tests.model.unprivileged_requests import pester
 from tests.model.upstream import ODD_ANSWERS
 from tests.model.write_scenarios import WRITE_PLOTS
+from tests.model.writes import chmod
 
 
 def hide(simulation: Simulation, number: int) -> None:
@@ -151,13 +152,7 @@ def shut_out(simulation: Simulation, number: int) -> None:
         await asyncio.sleep(SETTLED_S)
         await system.read(path, other)
         await asyncio.sleep(gap_s)
-        await system.write(
-            "PUT",
-            directory,
-            "op=SETPERMISSION&permission=700",
-            SUPERUSER,
-            lambda now, _: operations.set_permission(now, SUPERUSER, directory, 0o700),
-        )
+        await system.write(chmod(directory, 0o700))
         await system.read(path, other)
 
     simulation.features.add("permission change")
@@ -177,13 +172,7 @@ def shut_the_root(simulation: Simulation, number: int) -> None:
     async def story() -> None:
         await read_all()
         if is_shut_through:
-            await system.write(
-                "PUT",
-                ROOT,
-                "op=SETPERMISSION&permission=700",
-                SUPERUSER,
-                lambda now, _: operations.set_permission(now, SUPERUSER, ROOT, 0o700),
-            )
+            await system.write(chmod(ROOT, 0o700))
         else:
             behind(system, operations.set_permission, ROOT, 0o700)
         await read_all()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from nncache.hadoop.paths import ROOT, parent
@@ -11,6 +12,7 @@ from tests.model.draws import PATHS, USERS, Draw, normal
 from tests.model.namespace import SUPERUSER
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
 from tests.model.system import System
+from tests.model.writes import chmod
 
 _PLACES: Final = (("/a", "/a/b/f"), ("/a/b", "/a/b/d/f"), ("/c", "/c/f"), ("/c", "/c/f"))
 """Directories, and a file in each whose own directory may be missing."""
@@ -68,7 +70,7 @@ def write_side_by_side(simulation: Simulation, number: int) -> None:
 def cut_a_write(simulation: Simulation, number: int) -> None:
     """Cut the connection under a write: nobody knows what came of it."""
     draw, system = Draw(number), simulation.system
-    _, write = draw.write()
+    write = replace(draw.write(), user=SUPERUSER)
     user, paths = USERS[number % 2], [path for path in PATHS if f"{path}/".startswith(f"{write.path}/")]
 
     async def story() -> None:
@@ -78,7 +80,7 @@ def cut_a_write(simulation: Simulation, number: int) -> None:
         for each in paths:
             await system.read(each, user)
         before_s, system.call_takes_s = system.call_takes_s, 0.1
-        writing = system.come(system.write(write.method, write.path, write.query, SUPERUSER, write.operation))
+        writing = system.come(system.write(write))
         await asyncio.sleep(0.08)
         system.call_takes_s = before_s
         system.cluster.active.cut()
@@ -102,7 +104,7 @@ def move_in(simulation: Simulation, number: int) -> None:
         behind(system, operations.delete, path)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, user)
-        behind(system, operations.rename, "/x/f", path, system.cluster.active.log.end + 1)
+        behind(system, operations.rename, "/x/f", path)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, user)
 
@@ -120,13 +122,13 @@ def give_the_right(simulation: Simulation, number: int) -> None:
     (owner, other), is_broken = USERS, draw.of(5) == 0
 
     async def give() -> None:
-        earlier = system.come(_permit(system, directory, owner, 0o745)) if before else None
+        earlier = system.come(system.write(chmod(directory, 0o745, owner))) if before else None
         if earlier is not None and before == 2:
             await asyncio.wait((earlier,))
         if is_broken:  # our own fault empties the cache, and gives no less right
             system.cache.faults["apply"] += 1
             simulation.features.add("fault of the cache")
-        await _permit(system, directory, owner, 0o777)
+        await system.write(chmod(directory, 0o777, owner))
         if earlier is not None:
             await asyncio.wait((earlier,))
         await system.read(path, owner)  # proves the right again; what is kept may be old from here on
@@ -149,7 +151,7 @@ def give_the_right_meanwhile(simulation: Simulation, number: int) -> None:
 
     async def give() -> None:
         await asyncio.sleep(later_s)
-        await _permit(system, directory, owner, 0o777)
+        await system.write(chmod(directory, 0o777, owner))
         await system.read(path, owner)  # proves the right again; what is kept may be old from here on
 
     async def story() -> None:
@@ -179,7 +181,7 @@ def give_the_right_unseen(simulation: Simulation, number: int) -> None:
 
     async def give() -> None:
         before_s, system.call_takes_s = system.call_takes_s, 0.02
-        giving = system.come(_permit(system, directory, owner, 0o777)) if is_through else None
+        giving = system.come(system.write(chmod(directory, 0o777, owner))) if is_through else None
         await asyncio.sleep(0.02)  # it is carried out, and its answer on its way
         system.call_takes_s = before_s
         if giving is None:
@@ -213,17 +215,6 @@ async def _read_what_is_missing(system: System, directory: str, path: str, owner
     behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
     await asyncio.sleep(SETTLED_S)
     await system.read(path, owner)
-
-
-async def _permit(system: System, directory: str, owner: str, mode: int) -> None:
-    """Set the permission of a directory, through the proxy."""
-    await system.write(
-        "PUT",
-        directory,
-        f"op=SETPERMISSION&permission={mode:o}",
-        owner,
-        lambda now, _: operations.set_permission(now, owner, directory, mode),
-    )
 
 
 WRITE_PLOTS: Final[Mapping[str, Callable[[Simulation, int], None]]] = {

@@ -11,8 +11,8 @@ from typing import Final
 from nncache.hadoop.events import Create, Event, Unlink
 from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.paths import ROOT
-from tests.model.cluster import Operation
 from tests.model.namespace import SUPERUSER, Inode, Namespace, Step
+from tests.model.operations import Operation
 
 GLOBS: Final = ("/r*", "/r*/*", "/r*/*/*", "/r*/*/*/*")
 """What may be answered from memory: everything."""

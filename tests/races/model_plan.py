@@ -11,9 +11,9 @@ from typing import Any, Final, TypeAlias
 
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.proxy.errors import UpstreamCutError
-from tests.model.draws import Write
 from tests.model.system import System
 from tests.model.waiting import wait
+from tests.model.writes import Write, chmod, delete, mkdirs, rename, set_policy, touch
 from tests.races.model_changes import (
     APPEND,
     APPEND_REFUSED,
@@ -25,13 +25,7 @@ from tests.races.model_changes import (
     TwoSteps,
     append,
     behind,
-    chmod,
-    delete,
-    mkdirs,
-    police,
-    rename,
     through,
-    touch,
 )
 from tests.races.model_ground import USERS, Lane
 from tests.races.model_troubles import TROUBLES, Trouble
@@ -139,7 +133,7 @@ ERRANDS: Final = (
     Errand("mkdirs there", "directory", partial(_writes, mkdirs)),
     Errand("chmod", "directory", partial(_writes, lambda path: chmod(path, 0o700))),
     Errand("delete directory", "directory", partial(_writes, delete)),
-    Errand("policy", "directory", partial(_writes, police)),
+    Errand("policy", "directory", partial(_writes, set_policy)),
     Errand("create", "missing", partial(_two_steps, CREATE)),
     Errand("create deep", "deep", partial(_two_steps, CREATE)),
     Errand("create unnamed", "missing", partial(_two_steps, CREATE_UNNAMED)),

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
 from typing import Final
 from urllib.parse import unquote
 
@@ -20,13 +19,13 @@ from nncache.proxy.clients.response import RawResponse
 from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
 from tests.hostile.attacker.upstream import OF_ANOTHER, AttackRequest, AttackUpstream, ServiceQueries
 from tests.invalidation.virtual_time import VirtualLoop, clock
-from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.judge import Reported
 from tests.model.namespace import SUPERUSER
 from tests.model.replies import parts, unquoted
 from tests.model.system import System
+from tests.model.writes import Write, by, delete, mkdirs
 
 ROUNDS: Final = 10
 RECOVERY_S: Final = 12.0
@@ -285,7 +284,7 @@ class _Attack:
         self._sent.append(f"mkdirs of {path!r} over RPC")
         self.history.calls += 1
         self.history.kinds["odd name"] += 1
-        self._system.cluster.try_write(lambda now, txid: operations.mkdirs(now, ATTACKER, path, txid))
+        self._system.cluster.try_write(by(ATTACKER, operations.mkdirs, path))
 
     # -- everybody else ------------------------------------------------------------------------------------------------
 
@@ -301,17 +300,18 @@ class _Attack:
 
     async def _change(self) -> None:
         """Let alice change something of her own, through the proxy or past it."""
-        is_new = _NEW not in self._system.cluster.present.namespace
-        make = partial(_made, is_new)
         if self._chance.random() < 0.5:
-            self._system.cluster.try_write(make)
+            self._system.cluster.try_write(self._made_or_deleted().operation)
         else:
-            method, op = ("PUT", "MKDIRS") if is_new else ("DELETE", "DELETE")
-            await self._system.write(method, _NEW, f"op={op}", "alice", make)
+            await self._system.write(self._made_or_deleted())
         self.history.kinds["change of a victim"] += 1
         self._disturbed_at = clock()
         await asyncio.sleep(_TOLD_S)
         await self._is_warm(RECOVERY_S)
+
+    def _made_or_deleted(self) -> Write:
+        is_new = _NEW not in self._system.cluster.present.namespace
+        return mkdirs(_NEW, "alice") if is_new else delete(_NEW, "alice")
 
     async def _keep_secret(self, number: int) -> None:
         """Do what the attacker may not know, if there is a secret."""
@@ -323,9 +323,7 @@ class _Attack:
                 await self._system.read(path, "alice")
         match chance.randrange(4):
             case 0:
-                self._system.cluster.try_write(
-                    partial(_made, _NEW not in self._system.cluster.present.namespace)
-                )
+                self._system.cluster.try_write(self._made_or_deleted().operation)
             case 1:
                 path = chance.choice(("/h/alice/w/_SUCCESS", "/h/alice/w/none/deeper"))
                 request = AttackRequest(
@@ -384,9 +382,3 @@ def _create(path: str) -> AttackCall:
 def _status(path: str) -> AttackCall:
     target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name={ATTACKER}"
     return AttackCall(method="GET", target=target, path=path, op="GETFILESTATUS")
-
-
-def _made(is_new: bool, now: ns.Namespace, txid: int) -> list[ns.Step]:
-    return (
-        operations.mkdirs(now, "alice", _NEW, txid) if is_new else operations.delete(now, "alice", _NEW, txid)
-    )
