@@ -117,7 +117,10 @@ async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_
     simulation = Simulation(system, channel)
     async with system:
         for step, (act, number, pause_s) in enumerate(reported):
-            (SCENARIOS[act] if act in SCENARIOS else ACTS[act][1])(simulation, number)
+            if act in SCENARIOS:
+                system.come(SCENARIOS[act](simulation, number))
+            else:
+                ACTS[act][1](simulation, number)
             await asyncio.sleep(pause_s)
             system.judge.sweep()
             if shown := system.channel.shown_to_strangers():
