@@ -27,11 +27,11 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer
 from tests.invalidation.virtual_time import VirtualLoop
+from tests.model.footprints import parent_of
 from tests.model.namespace import NameNodeReply
 from tests.races.figures import Figures
 from tests.races.fills_happenings import HAPPENINGS, Happening, Moment
 from tests.races.fills_simulation import Simulation
-from tests.races.fills_truth import parent_of
 
 PART: Final = "model, fills alone"
 USERS: Final = ("alice", "bob")
