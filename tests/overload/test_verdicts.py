@@ -16,7 +16,6 @@ QUIET = SampleCounts(
 )
 GOOD = Figures(
     attack="deep",
-    product="now",
     done="",
     quiet=dict.fromkeys((kind.value for kind in Kind), QUIET),
     during=dict.fromkeys((kind.value for kind in Kind), QUIET),
@@ -110,7 +109,6 @@ def test_a_request_may_cost_fifty_milliseconds_of_cpu() -> None:
     """No more."""
     cost = RequestCost(
         shape="deep",
-        product="now",
         request_bytes=65_000,
         status=403,
         cpu_s=0.05,
