@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from tests.hostile.shapes import SHAPES
+from tests.http_client import HttpClient
 from tests.overload import places
-from tests.overload.client import Client, webhdfs
 from tests.overload.figures import RequestCost
 from tests.overload.proc import forget_peak, loop_cpu_s, status_bytes
 from tests.overload.real_cluster import Setting, Site
+from tests.overload.requests import webhdfs
 
 _RARE_POLLS: Final = ("--poll-interval-s", "0.5")
 """Of the edits: what is taken off is small then."""
@@ -58,10 +59,10 @@ def _idle_share(pid: int) -> float:
 
 
 async def _fill(address: str) -> None:
-    client = Client(address, places.POLLERS[0])
+    client = HttpClient(address, places.POLLERS[0])
     for path in (*places.PRESENT, *places.ABSENT):
-        await client.ask(webhdfs("GET", path, "GETFILESTATUS", "poller0"))
-    client.close()
+        await client.exchange(webhdfs("GET", path, "GETFILESTATUS", "poller0"))
+    client.hang_up()
 
 
 async def _cost(address: str, pid: int, shape: str, data: bytes, idle_share: float) -> RequestCost:
@@ -88,11 +89,11 @@ async def _cost(address: str, pid: int, shape: str, data: bytes, idle_share: flo
 
 async def _status(address: str, data: bytes) -> int:
     """Return the status of the reply; 0 where none came."""
-    client = Client(address, places.ATTACKER)
+    client = HttpClient(address, places.ATTACKER)
     try:
         async with asyncio.timeout(_PATIENCE_S):
-            return (await client.ask(data)).status
+            return (await client.exchange(data)).status
     except (OSError, EOFError, ValueError, TimeoutError):
         return 0
     finally:
-        client.close()
+        client.hang_up()

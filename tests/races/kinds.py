@@ -7,9 +7,10 @@ import asyncio
 import contextlib
 from typing import Final, assert_never
 
+from tests.http_client import Reply
 from tests.races.aims import Aim
 from tests.races.changes import BODIES, Before, Change, Plot
-from tests.races.client import Client, GoneError, Reply
+from tests.races.client import Client, GoneError
 from tests.races.judging import Judge
 from tests.races.lane import Fate, How, Kind, Lane, is_met
 
@@ -192,7 +193,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     asked, version = lane.chance.choice((((long,), "1.0"), ((long, *(whole,) * 4, long), "1.1")))
     for number, listing in enumerate(asked):
         odd = _odd(f"{plot.top}/{number}")
-        lane.slow.send("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), headers=odd, version=version)
+        lane.slow.begin("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), headers=odd, version=version)
     how, fate = lane.chance.choice(_HOWS), Fate.GO_ON
     async with asyncio.TaskGroup() as tasks:
         receiving = tasks.create_task(_received(lane.slow, len(asked)))

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from nncache.cache.decisions import Conclusion
 from nncache.proxy.flights import Flight
+from tests.http_client import Reply
 from tests.races.aims import Aim, Book, Errand, error_at, may_be_cancelled
 from tests.races.changes import Change, Ground, Hdfs, Plot, Refused
-from tests.races.client import Client, GoneError, Reply
+from tests.races.client import Client, GoneError
 from tests.races.figures import Figures
 from tests.races.judging import Judge
 from tests.races.proxied import Proxied

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
-from tests.hostile.real.raw import RawAsker, is_own_refusal
+from tests.hostile.real.raw import RawAsker
 from tests.proxied_cluster import ProxiedCluster, Where
 
 MAX_WINDOWS: Final = 320
@@ -126,7 +126,7 @@ class RealAttack:
 
     async def run(self, calls: int, progress: Callable[[int], None] = lambda _: None) -> RealFigures:
         """Send so many calls, in small batches; poll after each."""
-        async with (
+        with (
             RawAsker(self._world.proxy.address) as through,
             RawAsker(self._world.cluster.namenodes[0].http) as direct,
         ):
@@ -162,7 +162,7 @@ class RealAttack:
             return
         expected = await direct.ask(call.method, target, call.fields)
         self.figures.compared += 1
-        if is_own_refusal(reply):
+        if reply.is_own:
             if expected.status < 400:
                 self.figures.differ.append(f"{call}: refused, but the NameNode says {expected.status}")
         elif reply.status != expected.status:
