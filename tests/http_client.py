@@ -57,6 +57,7 @@ class HttpClient:
         self._receive_buffer_bytes = receive_buffer_bytes  # of the kernel; 0: its default
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
+        self._sock: socket.socket | None = None
 
     async def connect(self) -> asyncio.StreamReader:
         """Connect unless it is connected; return what is received.
@@ -78,6 +79,7 @@ class HttpClient:
                 sock.close()
                 raise
             self._reader, self._writer = await asyncio.open_connection(sock=sock, limit=_LIMIT_BYTES)
+            self._sock = sock
             self.port = self._writer.get_extra_info("sockname")[1]
         return self._reader
 
@@ -138,7 +140,7 @@ class HttpClient:
         """End the connection at once, whatever is on its way; the next request makes another."""
         if self._writer is not None:
             self._writer.transport.abort()
-        self._reader = self._writer = None
+        self._reader = self._writer = self._sock = None
         self.port = 0
 
     def __enter__(self) -> Self:

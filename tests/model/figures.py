@@ -8,6 +8,7 @@ from tests.model.channels import ChannelName
 from tests.model.federated_acts import BESIDE_A_TROUBLE, TWO_NAMESPACES
 from tests.model.federated_history import FEDERATED_EVERY, is_federated, tell_federated
 from tests.model.history import History, tell
+from tests.sums import add_to
 
 MIN_SHARE: Final = 0.10
 """Of the histories that have each of these."""
@@ -44,12 +45,7 @@ class Figures:
 
     def add(self, others: "Figures") -> None:
         """Add those of other histories."""
-        self.histories += others.histories
-        self.steps += others.steps
-        self.hits += others.hits
-        self.channels += others.channels
-        self.features += others.features
-        self.violations += others.violations
+        add_to(self, others)
 
     def share(self, feature: str) -> float:
         """Say in which share of the histories something happened."""

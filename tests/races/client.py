@@ -66,9 +66,8 @@ class Client(HttpClient):
 
     def take_freely(self) -> None:
         """Give up a small receive buffer, so that how long the rest takes is not up to the machine."""
-        if self._writer is not None:
-            sock: socket.socket = self._writer.get_extra_info("socket")
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _FREE_BUFFER_BYTES)
+        if self._sock is not None:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _FREE_BUFFER_BYTES)
 
 
 def _chunked(body: bytes) -> bytes:

@@ -8,7 +8,6 @@ may not know: every reply about a path that the NameNode refuses to show must be
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -16,13 +15,12 @@ from urllib.parse import unquote
 
 from nncache.hadoop.calls import PREFIX
 from nncache.proxy.clients.response import RawResponse
-from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
+from tests.hostile.attacker.calls import ATTACKER, LAYOUT, PATHS, WATCHED, AttackCall, create, draw
 from tests.hostile.attacker.upstream import OF_ANOTHER, AttackRequest, AttackUpstream, ServiceQueries
 from tests.invalidation.virtual_time import VirtualLoop, clock
 from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.judge import Reported
-from tests.model.namespace import SUPERUSER
 from tests.model.replies import parts, unquoted
 from tests.model.system import System
 from tests.model.writes import Write, by, delete, mkdirs
@@ -49,50 +47,7 @@ FLOOD: Final = 24
 SCAN: Final = 120
 """Paths that the attacker reads in turn: more than the cache holds."""
 
-LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
-    "/p": (True, "alice", 0o755),
-    "/p/w": (True, "alice", 0o755),
-    "/p/w/f": (False, "alice", 0o640),
-    "/h": (True, SUPERUSER, 0o755),
-    "/h/alice": (True, "alice", 0o700),
-    "/h/alice/w": (True, "alice", 0o755),
-    "/h/alice/w/f": (False, "alice", 0o644),
-    "/h/alice/w/d": (True, "alice", 0o755),
-    "/h/bob": (True, "bob", 0o711),
-    "/h/bob/w": (True, "bob", 0o700),
-    "/h/bob/w/f": (False, "bob", 0o600),
-    "/h/mallory": (True, ATTACKER, 0o700),
-    "/t": (True, SUPERUSER, 0o777),
-}
 GLOBS: Final = ("/p/*", "/p/w/*", "/h/*/w/*", "/h/*/w", "/t/*")
-WATCHED: Final = (
-    ("alice", "/p/w"),
-    ("alice", "/p/w/f"),
-    ("bob", "/p/w/f"),
-    ("bob", "/p/w/_SUCCESS"),
-    ("alice", "/h/alice/w"),
-    ("alice", "/h/alice/w/f"),
-    ("alice", "/h/alice/w/_SUCCESS"),
-    ("bob", "/h/bob/w/f"),
-)
-"""Who polls what: all of it exists, or is missing, throughout, and the attacker may change none of it."""
-
-PATHS: Final = (
-    *dict.fromkeys(path for _, path in WATCHED),
-    "/p",
-    "/h",
-    "/h/alice",
-    "/h/alice/w/d",
-    "/h/alice/w/none/deeper",
-    "/h/bob/w/d",
-    "/h/none",
-    "/h/mallory/x",
-    "/t",
-    "/t/x",
-    "/t/x/y",
-)
-"""What the attacker names."""
-
 PRIVATE: Final = "/h/alice/"
 _NEW: Final = "/h/alice/w/new"
 
@@ -211,7 +166,7 @@ class _Attack:
             return
         match self._chance.randrange(12):
             case 0:
-                await asyncio.gather(*(self._send(_create(place)) for place in self._places()))
+                await asyncio.gather(*(self._send(create(place)) for place in self._places()))
                 self.history.kinds["flood"] += 1
             case 1:
                 await self._upload()
@@ -291,7 +246,7 @@ class _Attack:
     async def _hiccup(self) -> None:
         """Let the NameNode answer no question over RPC for a moment, in which the attacker writes."""
         self._system.queries.is_silent = True
-        await self._send(_create(f"/h/{ATTACKER}/n/x"))
+        await self._send(create(f"/h/{ATTACKER}/n/x"))
         self._system.queries.is_silent = False
         self.history.kinds["hiccup"] += 1
         self._disturbed_at = clock()
@@ -326,9 +281,7 @@ class _Attack:
                 self._system.cluster.try_write(self._made_or_deleted().operation)
             case 1:
                 path = chance.choice(("/h/alice/w/_SUCCESS", "/h/alice/w/none/deeper"))
-                request = AttackRequest(
-                    "PUT", f"{PREFIX}{path}?op=CREATE&user.name=alice", call=_create(path)
-                )
+                request = AttackRequest("PUT", f"{PREFIX}{path}?op=CREATE&user.name=alice", call=create(path))
                 await self._system.front_end.handle(request)  # type: ignore[arg-type]  # as above
 
     async def _poll(self) -> None:
@@ -372,11 +325,6 @@ class _Attack:
 
     def _found(self, broken: Broken, what: str) -> None:
         self.history.findings.append(Finding(broken, what))
-
-
-def _create(path: str) -> AttackCall:
-    target = f"{PREFIX}{path}?op=CREATE&user.name={ATTACKER}"
-    return AttackCall(method="PUT", target=target, path=path, op="CREATE")
 
 
 def _status(path: str) -> AttackCall:
