@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tests.invalidation.virtual_time import VirtualLoop
+from tests.invalidation.virtual_time import run
 from tests.model.acts import ACTS, PAUSES_S, Simulation
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
@@ -92,11 +92,7 @@ def tell(
 def tell_steps(reported: list[Step], seed: int, channel: ChannelName, *, stop_early: bool = False) -> History:
     """Tell these steps; the seed says how long calls take, and how retries are spread."""
     random.seed(seed)  # parts of the product draw from the module's own chance
-    loop = VirtualLoop()
-    try:
-        return loop.run_until_complete(_story(reported, seed, channel, stop_early=stop_early))
-    finally:
-        loop.close()
+    return run(_story(reported, seed, channel, stop_early=stop_early))
 
 
 async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_early: bool) -> History:
@@ -122,18 +118,11 @@ async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_
             else:
                 ACTS[act][1](simulation, number)
             await asyncio.sleep(pause_s)
-            system.judge.sweep()
-            if shown := system.channel.shown_to_strangers():
-                system.judge.say(Guarantee.PROVEN_GRANT, shown)
-            if not simulation.stats().is_open:
-                system.judge.closed()
-            if step % CHECKED_EVERY == 0:
-                system.cache.check()
+            judge_step(simulation, step)
             if stop_early and system.judge.violations:
                 break
         simulation.end_troubles(0)
-    if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
-        system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")
+    judge_faults(system)
     stats = simulation.stats()
     if system.judge.hits:
         simulation.features.add("hit")
@@ -147,6 +136,24 @@ async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_
         features=frozenset(simulation.features),
         violations=tuple(system.judge.violations),
     )
+
+
+def judge_step(simulation: Simulation, step: int) -> None:
+    """Judge all that is kept after a step."""
+    system = simulation.system
+    system.judge.sweep()
+    if shown := system.channel.shown_to_strangers():
+        system.judge.say(Guarantee.PROVEN_GRANT, shown)
+    if not simulation.stats().is_open:
+        system.judge.closed()
+    if step % CHECKED_EVERY == 0:
+        system.cache.check()
+
+
+def judge_faults(system: System) -> None:
+    """See that nothing of the product has failed but what was to fail."""
+    if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
+        system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")
 
 
 def begin() -> None:

@@ -17,7 +17,7 @@ from nncache.hadoop.calls import PREFIX
 from nncache.proxy.clients.response import RawResponse
 from tests.hostile.attacker.calls import ATTACKER, LAYOUT, PATHS, WATCHED, AttackCall, create, draw
 from tests.hostile.attacker.upstream import OF_ANOTHER, AttackRequest, AttackUpstream, ServiceQueries
-from tests.invalidation.virtual_time import VirtualLoop, clock
+from tests.invalidation.virtual_time import clock, run
 from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.judge import Reported
@@ -111,11 +111,7 @@ def tell(seed: int, *, channel: ChannelName | None = None) -> AttackHistory:
 
 def _run(attack: "_Attack") -> AttackHistory:
     random.seed(attack.history.seed)  # parts of the product draw from the module's own chance
-    loop = VirtualLoop()
-    try:
-        loop.run_until_complete(attack.story())
-    finally:
-        loop.close()
+    run(attack.story())
     return attack.history
 
 

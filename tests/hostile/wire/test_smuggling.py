@@ -6,11 +6,6 @@ from tests.hostile.wire.serving import ServedReply, send
 from tests.hostile.wire.smuggling import ROWS, SMUGGLED, Row
 
 
-def test_each_row_has_a_name_of_its_own() -> None:
-    """A failure names one."""
-    assert len({row.name for row in ROWS}) == len(ROWS)
-
-
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 async def test_nothing_is_smuggled(row: Row) -> None:
     """In one piece, and cut where it hurts."""
