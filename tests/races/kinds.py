@@ -5,7 +5,7 @@ Each returns False if the task never stood where it was to be held: that was no 
 
 import asyncio
 import contextlib
-from typing import Final, assert_never
+from typing import Final
 
 from tests.http_client import Reply
 from tests.races.aims import Aim
@@ -57,19 +57,7 @@ async def race(lane: Lane) -> bool:
     change = chance.choice(shared.changes)
     plot, judge = await lane.begin(change)
     try:
-        match kind:
-            case Kind.FILL:
-                is_race = await _fill(lane, plot, change, judge)
-            case Kind.JOIN:
-                is_race = await _join(lane, plot, change, judge)
-            case Kind.WRITE:
-                is_race = await _write(lane, plot, change, judge)
-            case Kind.PASS:
-                is_race = await _pass(lane, plot, change, judge)
-            case Kind.APPLY:
-                is_race = await _apply(lane, plot, change, judge)
-            case _:
-                assert_never(kind)
+        is_race = await _RACES[kind](lane, plot, change, judge)
     except TimeoutError as exc:
         judge.wrong.append(f"hangs: {exc!r}")
         is_race = True
@@ -248,6 +236,15 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     lane.note(aim, "changed and read while changes wait", fate)
     await _see_the_end(judge, How.BEHIND, at_once=is_made)
     return True
+
+
+_RACES: Final = {
+    Kind.FILL: _fill,
+    Kind.JOIN: _join,
+    Kind.WRITE: _write,
+    Kind.PASS: _pass,
+    Kind.APPLY: _apply,
+}
 
 
 async def _see_the_end(judge: Judge, how: How, *, at_once: bool) -> None:

@@ -16,7 +16,7 @@ async def test_nothing_is_smuggled(row: Row) -> None:
 
 async def test_what_is_smuggled_would_be_seen() -> None:
     """Sent as a request, it is heard; and it counts as wrong."""
-    row = Row(name="openly", section="9.3", raw=SMUGGLED, statuses=(200,), heard=1)
+    row = Row(name="openly", section="9.3", raw=SMUGGLED, statuses=(200,))
     outcome = await send(row)
     assert outcome.heads != ()
     assert outcome.wrongs(row) != []
