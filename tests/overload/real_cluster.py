@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import Proxy
 from nncache.testbed.relay import Relay
 from tests.channels import Channel
 from tests.overload import places
@@ -67,7 +67,6 @@ class RealCluster:
     cluster: Cluster
     setting: Setting
     proxy: Proxy
-    publisher: Publisher | None
     filters_path: str  # empty on the direct channel
     relay: Relay | None
     log_place: Path | None
@@ -142,33 +141,21 @@ class Site:
                     f"/registry-{uuid.uuid4().hex[:12]}",
                 )
                 flags += ("--registry", "--zookeeper", zookeeper, "--registry-root", registry_root)
-            publisher: Publisher | None = None
             service: Service | None = None
-            match setting.channel:
-                case Channel.DIRECT:
-                    proxy = Proxy(
-                        *("--namenode-http", self.cluster.namenodes[0].http),
-                        *("--namenode-rpc", self._rpc if relay is None else relay.address),
-                        *("--channel", "direct"),
-                        *(word for glob in places.GLOBS for word in ("--glob", glob)),
-                        *flags,
-                        program=program,
-                    )
-                case Channel.ZOOKEEPER:
-                    service = Service.of(self.cluster)
-                    asyncio.run(_add_filters(service, setting.filters_of_carol))
-                    publisher = running.enter_context(
-                        Publisher(
-                            *service.namenode_flags,
-                            *service.zookeeper_flags,
-                            *("--filters-path", service.filters_path),
-                            program=(_NNCACHE,),
-                        )
-                    )
-                    publisher.await_publishing()
-                    proxy = Proxy(*service.namenode_flags, *service.zookeeper_flags, *flags, program=program)
-                case _:
-                    assert_never(setting.channel)
+            if setting.channel is Channel.DIRECT:
+                proxy = Proxy(
+                    *("--namenode-http", self.cluster.namenodes[0].http),
+                    *("--namenode-rpc", self._rpc if relay is None else relay.address),
+                    *("--channel", "direct"),
+                    *(word for glob in places.GLOBS for word in ("--glob", glob)),
+                    *flags,
+                    program=program,
+                )
+            else:
+                service = Service.of(self.cluster)
+                asyncio.run(_add_filters(service, setting.filters_of_carol))
+                running.enter_context(service.publisher()).await_publishing()
+                proxy = Proxy(*service.namenode_flags, *service.zookeeper_flags, *flags, program=program)
             running.enter_context(proxy)
             proxy.await_gate()
             if service is not None:
@@ -180,7 +167,6 @@ class Site:
                 self.cluster,
                 setting,
                 proxy,
-                publisher,
                 "" if service is None else service.filters_path,
                 relay,
                 log_place,

@@ -1,7 +1,4 @@
-"""All races in the model that are told systematically: who does what, from where, and what happens meanwhile.
-
-(tests/races/model_plan.py)
-"""
+"""All races in the model that are told systematically: who does what, from where, and what happens meanwhile."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping

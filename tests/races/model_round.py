@@ -1,7 +1,4 @@
-"""One race of the model: it waits for its moment, makes something happen there, and tells how it went.
-
-(tests/races/model_round.py)
-"""
+"""One race of the model: it waits for its moment, makes something happen there, and tells how it went."""
 
 import asyncio
 import random

@@ -1,7 +1,4 @@
-"""One world of the model: rounds of races in lanes side by side, each brought to rest and judged.
-
-(tests/races/model_simulation.py)
-"""
+"""One world of the model: rounds of races in lanes side by side, each brought to rest and judged."""
 
 import asyncio
 import random

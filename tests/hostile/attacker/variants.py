@@ -1,7 +1,6 @@
 """Lines of the product without which the attacker wins, and by which invariant that is seen.
 
 `python -m tests.hostile.attacker.variants NAME` tells histories of one of them until it is caught, in this process.
-(tests/hostile/attacker/variants.py)
 """
 
 import sys

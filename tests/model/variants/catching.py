@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tests.model.variants.variant import PACKAGE, Variant
 
@@ -51,7 +51,7 @@ def catch(variant: Variant, *, seed: int, histories: int, steps: int) -> Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Report:
-    """What a process of `tests.model.variants.telling` said last."""
+    """What a process of `tests.model.variants.telling` said."""
 
     reported: int = 0
     what: str | None = None
@@ -62,9 +62,9 @@ class _Report:
 def _tell(variant: Variant, numbers: tuple[int, int, int], *more: str) -> _Report:
     command = (sys.executable, "-m", "tests.model.variants.telling", variant.name, *map(str, numbers), *more)
     done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
-    reports, said = done.stdout.splitlines(), done.stderr.strip()
-    last = _Report(**json.loads(reports[-1])) if reports else _Report()
-    return replace(last, error=said.splitlines()[-1]) if done.returncode and said else last
+    if done.returncode:
+        return _Report(error=(done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1])
+    return _Report(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def catch_all(
