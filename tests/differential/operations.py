@@ -134,11 +134,7 @@ class Generator:
         return self._random.randint(low, high)
 
     def on(
-        self,
-        kind: str,
-        path: str,
-        parameters: tuple[tuple[str, str], ...] = (),
-        data: bytes = b"",
+        self, kind: str, path: str, parameters: tuple[tuple[str, str], ...] = (), data: bytes = b""
     ) -> Operation:
         """An operation on one path."""
         return Operation(kind, self.where(), self.user(path), (path,), parameters, data)

@@ -22,11 +22,7 @@ OPERATIONS = 150
 def test_every_answer_is_the_namenodes_own(cluster: Cluster, channel: Channel) -> None:
     """Verbatim, Bounded and OwnWrites after random operations, with enough hits to mean something."""
     with proxied(
-        cluster,
-        *GLOBS,
-        channel=channel,
-        two_step_window_s=TWO_STEP_WINDOW_S,
-        max_entry_age_s=MAX_ENTRY_AGE_S,
+        cluster, *GLOBS, channel=channel, two_step_window_s=TWO_STEP_WINDOW_S, max_entry_age_s=MAX_ENTRY_AGE_S
     ) as simulation:
         figures = run_for(simulation, seed=20261121, operations=OPERATIONS)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails

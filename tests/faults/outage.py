@@ -9,10 +9,7 @@ from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 
 def survive(
-    proxied_cluster: ProxiedCluster,
-    directory: str,
-    breaks: Callable[[], object],
-    mends: Callable[[], object],
+    proxied_cluster: ProxiedCluster, directory: str, breaks: Callable[[], object], mends: Callable[[], object]
 ) -> None:
     """Let clients read and files change while something is broken, until the gate is closed, and mend it.
 

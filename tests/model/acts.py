@@ -115,13 +115,7 @@ class Simulation:
         async def create_and_read() -> None:
             system = self.system
             await system.write_in_two_steps(
-                method,
-                path,
-                f"op={op}",
-                user,
-                opens=opens,
-                takes_s=takes_s,
-                follows=follows,
+                method, path, f"op={op}", user, opens=opens, takes_s=takes_s, follows=follows
             )
             for reader in USERS:
                 await system.read(path, reader)

@@ -116,8 +116,7 @@ class ThroughZooKeeper(Direct):
         )
         self._session = self._zookeeper.session(frozenset({PROXY}))
         self.stream: InotifyEventInputStream = ZooKeeperInotifyEventInputStream(
-            channel_setup(pool, clock, polling=settings),
-            connect=lambda _settings, _clock: self._session,
+            channel_setup(pool, clock, polling=settings), connect=lambda _settings, _clock: self._session
         )
         for number in range(len(globs)):
             self._put(number)

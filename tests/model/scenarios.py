@@ -233,9 +233,7 @@ async def send_pages_late(simulation: Simulation, number: int) -> None:
         await system.read(path, USERS[number % 2])
         await asyncio.sleep(0.17)
         behind(
-            system,
-            (operations.delete, operations.create, operations.set_times)[(number + turn) % 3],
-            path,
+            system, (operations.delete, operations.create, operations.set_times)[(number + turn) % 3], path
         )
     active.page_takes_s = 0.0
 

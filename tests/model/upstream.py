@@ -305,8 +305,7 @@ class ModelUpstream:
         active = self._pool.active
         return tuple(
             sorted(
-                self._cluster.namenodes,
-                key=lambda each: active is None or each.address != active.namenode,
+                self._cluster.namenodes, key=lambda each: active is None or each.address != active.namenode
             )
         )
 

@@ -68,13 +68,7 @@ def _measure_requests(site: Site, results: Results, console: Console) -> None:
 
 
 def _attack(
-    site: Site,
-    attack: Attack,
-    results: Results,
-    console: Console,
-    *,
-    quick: bool,
-    recovery_s: float,
+    site: Site, attack: Attack, results: Results, console: Console, *, quick: bool, recovery_s: float
 ) -> None:
     seconds = attack.quick_seconds if quick else attack.seconds
     try:

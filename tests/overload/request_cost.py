@@ -41,13 +41,7 @@ def request_costs(site: Site) -> Iterator[RequestCost]:
         idle_share = _idle_share(real_cluster.pid)
         for shape, make in SHAPES.items():
             yield asyncio.run(
-                _cost(
-                    real_cluster.proxy.address,
-                    real_cluster.pid,
-                    shape,
-                    make(_BYTES),
-                    idle_share,
-                )
+                _cost(real_cluster.proxy.address, real_cluster.pid, shape, make(_BYTES), idle_share)
             )
 
 

@@ -104,10 +104,7 @@ class Book:
             stands = unheld or stands
         return min(
             stands,
-            key=lambda wait_point: (
-                self.held[wait_point] * 4 + self.tried[wait_point],
-                chance.random(),
-            ),
+            key=lambda wait_point: (self.held[wait_point] * 4 + self.tried[wait_point], chance.random()),
         )
 
     def is_rare(self, wait_point: WaitPoint) -> bool:

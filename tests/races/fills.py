@@ -18,10 +18,7 @@ from typing import Any, Final
 
 from nncache.cache import Caller, Fetch, Serve
 from nncache.cache.decisions import Failed
-from nncache.hadoop.change import (
-    Closed,
-    Opened,
-)
+from nncache.hadoop.change import Closed, Opened
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.messages import RequestHead, UpstreamReply

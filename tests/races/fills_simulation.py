@@ -8,12 +8,7 @@ from typing import Any, Final
 from nncache.cache import CacheSettings, Caller, Fetch, MetadataCache
 from nncache.cache.decisions import Failed
 from nncache.hadoop.calls import StatusRequest
-from nncache.hadoop.change import (
-    Appeared,
-    Change,
-    EverythingUnknown,
-    Opened,
-)
+from nncache.hadoop.change import Appeared, Change, EverythingUnknown, Opened
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.flights import Flights

@@ -238,13 +238,7 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     return True
 
 
-_RACES: Final = {
-    Kind.FILL: _fill,
-    Kind.JOIN: _join,
-    Kind.WRITE: _write,
-    Kind.PASS: _pass,
-    Kind.APPLY: _apply,
-}
+_RACES: Final = {Kind.FILL: _fill, Kind.JOIN: _join, Kind.WRITE: _write, Kind.PASS: _pass, Kind.APPLY: _apply}
 
 
 async def _see_the_end(judge: Judge, how: How, *, at_once: bool) -> None:
