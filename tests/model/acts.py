@@ -12,7 +12,7 @@ from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, normal
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
 from tests.model.waiting import wait
-from tests.model.writes import Write, by, set_policy
+from tests.model.writes import APPEND, CREATE, Write, by, set_policy
 
 _SLOWNESS_S: Final = (0.001, 0.001, 0.01, 0.1, 0.6, 2.5)
 
@@ -107,16 +107,11 @@ class Simulation:
         draw = Draw(number)
         path, user, takes_s = draw.file(), draw.writer(), draw.duration_s()
         follows = draw.follows()
-        op, method, opens = (
-            ("CREATE&overwrite=true", "PUT", operations.create),
-            ("APPEND", "POST", operations.append),
-        )[draw.of(3) == 0]
+        kind = (CREATE, APPEND)[draw.of(3) == 0]
 
         async def create_and_read() -> None:
             system = self.system
-            await system.write_in_two_steps(
-                method, path, f"op={op}", user, opens=opens, takes_s=takes_s, follows=follows
-            )
+            await system.write_in_two_steps(kind.by(user), path, takes_s=takes_s, follows=follows)
             for reader in USERS:
                 await system.read(path, reader)
                 await system.read(normal(path), reader)

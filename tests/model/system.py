@@ -29,12 +29,12 @@ from tests.model.draws import Follows, normal
 from tests.model.exceptions import Exceptions
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Reported
-from tests.model.namespace import SUPERUSER, NameNodeReply, Namespace, Step
+from tests.model.namespace import SUPERUSER, NameNodeReply
 from tests.model.replies import Remembered, made, parts, unquoted
 from tests.model.unprivileged_calls import UnprivilegedCall
 from tests.model.upstream import ClientRequest, Door, ModelQueries, ModelUpstream, ended
 from tests.model.watched_cache import WatchedCache
-from tests.model.writes import Write, by
+from tests.model.writes import TwoSteps, Write, by
 
 PROBE_S: Final = 1.0
 TWO_STEP_WINDOW_S: Final = 30.0
@@ -49,10 +49,6 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
     "/c": (True, "bob", 0o777),
     "/c/f": (False, "bob", 0o600),
 }
-
-
-Opens = Callable[[Namespace, str, str, int], list[Step]]
-"""What a second step does first, as that user, to that path, in that transaction."""
 
 
 class System:
@@ -280,36 +276,11 @@ class System:
                 Guarantee.HITS_KEPT, f"{unprivileged_call.target} has changed nothing, and has cost {change}"
             )
 
-    async def create(
-        self,
-        path: str,
-        user: str,
-        *,
-        takes_s: float,
-        overwrite: bool = True,
-        between: Callable[[], Awaitable[None]] | None = None,
-        follows: Follows = Follows.REDIRECT,
-    ) -> None:
-        """Create a file through the proxy, in two steps; see `write_in_two_steps`."""
-        await self.write_in_two_steps(
-            "PUT",
-            path,
-            "op=CREATE&overwrite=true" if overwrite else "op=CREATE",
-            user,
-            opens=operations.create,
-            takes_s=takes_s,
-            between=between,
-            follows=follows,
-        )
-
     async def write_in_two_steps(
         self,
-        method: str,
+        kind: TwoSteps,
         path: str,
-        query: str,
-        user: str,
         *,
-        opens: Opens,
         takes_s: float,
         between: Callable[[], Awaitable[None]] | None = None,
         follows: Follows = Follows.REDIRECT,
@@ -322,15 +293,15 @@ class System:
         here = self.of(path)
         began, filters = here.cluster.present, here.channel.filters_changed
         known, given_up = here.exceptions.last_known(), here.queries.given_up
-        query += "" if follows is Follows.REDIRECT else "&noredirect=true"
-        request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}")
+        more = "" if follows is Follows.REDIRECT else "&noredirect=true"
+        request = ClientRequest(kind.method, f"{PREFIX}{path}?{kind.query}{more}&user.name={kind.user}")
         here.exceptions.begun += 1
         response = await here.call(request, path)
         here.exceptions.answered += 1
         if response is None or response.status not in {200, 307}:
             return
         written = _led_to(response, follows)
-        opening = by(user, opens, written)
+        opening = by(kind.user, kind.opens, written)
         redirected, answered = here.cluster.present, here.exceptions.answered
         await asyncio.sleep(takes_s / 2)
         if between is not None:

@@ -11,7 +11,7 @@ from tests.model.draws import PATHS, USERS, Draw, normal
 from tests.model.namespace import SUPERUSER
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
 from tests.model.system import System
-from tests.model.writes import chmod
+from tests.model.writes import CREATE, chmod
 
 _PLACES: Final = (("/a", "/a/b/f"), ("/a/b", "/a/b/d/f"), ("/c", "/c/f"), ("/c", "/c/f"))
 """Directories, and a file in each whose own directory may be missing."""
@@ -52,7 +52,7 @@ async def overwrite(simulation: Simulation, number: int) -> None:
     if kind in {1, 2}:
         behind(system, operations.close, path)
     reading = system.come(read_meanwhile())
-    await system.create(path, SUPERUSER, takes_s=takes_s, follows=follows)
+    await system.write_in_two_steps(CREATE, path, takes_s=takes_s, follows=follows)
     await read_all()
     await asyncio.wait((reading,))
 
@@ -123,7 +123,7 @@ async def give_the_right(simulation: Simulation, number: int) -> None:
 
     simulation.features.add("permission change")
     await _read_what_is_missing(system, directory, path, owner)
-    await system.create(path, other, takes_s=takes_s, between=give)
+    await system.write_in_two_steps(CREATE.by(other), path, takes_s=takes_s, between=give)
     for each in (path, parent(path) or ROOT):
         await system.read(each, owner)
 
@@ -143,7 +143,7 @@ async def give_the_right_meanwhile(simulation: Simulation, number: int) -> None:
     await _read_what_is_missing(system, directory, path, owner)
     before_s, system.call_takes_s = system.call_takes_s, 0.01
     giving = system.come(give())
-    await system.create(path, other, takes_s=takes_s)
+    await system.write_in_two_steps(CREATE.by(other), path, takes_s=takes_s)
     system.call_takes_s = before_s
     for each in (path, parent(path) or ROOT):
         await system.read(each, owner)
@@ -179,11 +179,11 @@ async def give_the_right_unseen(simulation: Simulation, number: int) -> None:
     simulation.features.add("permission change")
     await _read_what_is_missing(system, directory, path, owner)
     if is_begun:
-        await system.create(path, other, takes_s=takes_s, between=give)
+        await system.write_in_two_steps(CREATE.by(other), path, takes_s=takes_s, between=give)
     else:
-        await system.create(path, other, takes_s=0.0)
+        await system.write_in_two_steps(CREATE.by(other), path, takes_s=0.0)
         await give()
-        await system.create(path, other, takes_s=takes_s)
+        await system.write_in_two_steps(CREATE.by(other), path, takes_s=takes_s)
     for each in (path, parent(path) or ROOT):
         await system.read(each, owner)
 

@@ -1,7 +1,8 @@
 """Changes: who makes each, how WebHDFS spells it, and what it does to a namespace."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from tests.model import operations
 from tests.model.namespace import SUPERUSER, Namespace, Step
@@ -73,3 +74,25 @@ def set_policy(path: str) -> Write:
     """Set a storage policy: no event tells."""
     query = "op=SETSTORAGEPOLICY&storagepolicy=HOT"
     return Write("PUT", path, query, by(SUPERUSER, operations.set_storage_policy, path))
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSteps:
+    """A write whose second step never passes the proxy.
+
+    Attributes:
+        opens: what the second step does first, as that user, to that path, in that transaction.
+    """
+
+    method: str
+    query: str
+    opens: Callable[[Namespace, str, str, int], list[Step]]
+    user: str = SUPERUSER
+
+    def by(self, user: str) -> "TwoSteps":
+        """Return the same of another user."""
+        return replace(self, user=user)
+
+
+CREATE: Final = TwoSteps("PUT", "op=CREATE&overwrite=true", operations.create)
+APPEND: Final = TwoSteps("POST", "op=APPEND", operations.append)

@@ -26,7 +26,7 @@ from tests.races.figures import SHOWN, Figures
 from tests.races.model_plan import ERRANDS, ERRORS, MEANWHILES, STARTS, TROUBLED, Meanwhile, Race, Start
 from tests.races.model_round import ModelSteering, arrive
 from tests.races.model_simulation import Simulation
-from tests.races.places import Place, Places
+from tests.races.places import APPLY, Place, Places
 
 PART: Final = "model, whole system"
 
@@ -45,17 +45,7 @@ _REACHED: Final = (
 )
 """Modules whose places the model reaches; those of the ZooKeeper channel it reaches in part."""
 
-PLACES: Final = Places(
-    (
-        *_REACHED,
-        "invalidation.same_namespace",
-        "invalidation.follower.stream",
-        "invalidation.follower.follower",
-        "invalidation.channel.reader",
-        "invalidation.follower.filter_set",
-        "invalidation.follower.probing",
-    )
-)
+PLACES: Final = Places({*_REACHED, *(module for module in APPLY if module.startswith("invalidation."))})
 """Those that the model has; what talks to sockets is raced on the real stack."""
 
 _LANES: Final = 24

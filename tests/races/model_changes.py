@@ -1,7 +1,7 @@
 """What may happen to a lane while a task is held there, each by its name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from nncache.hadoop.paths import parent
@@ -11,6 +11,9 @@ from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
 from tests.model.operations import Operation
 from tests.model.system import System
 from tests.model.writes import (
+    APPEND,
+    CREATE,
+    TwoSteps,
     Write,
     by,
     chmod,
@@ -29,39 +32,19 @@ Make: TypeAlias = Callable[[Lane, str], tuple[Write, ...]]
 """Writes of a lane, for the path that the race is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class TwoSteps:
-    """A write whose second step never passes the proxy."""
-
-    method: str
-    query: str
-    opens: Callable[[Namespace, str, str, int], list[Step]]
-    user: str = SUPERUSER
-
-    async def make(
-        self, system: System, path: str, *, takes_s: float = 0.002, is_finished: bool = True
-    ) -> None:
-        """Make it; unless `is_finished`, the client never comes to the second step."""
-        await system.write_in_two_steps(
-            self.method,
-            path,
-            self.query,
-            self.user,
-            opens=self.opens if is_finished else _refuse,
-            takes_s=takes_s,
-        )
-
-
-CREATE: Final = TwoSteps("PUT", "op=CREATE&overwrite=true", operations.create)
-CREATE_UNNAMED: Final = TwoSteps("PUT", "op=CREATE&overwrite=true&DOAS=hdfs", operations.create)
+CREATE_UNNAMED: Final = replace(CREATE, query=f"{CREATE.query}&DOAS=hdfs")
 """One whose caller nobody can ask about: releases differ on whether that spelling counts."""
-APPEND: Final = TwoSteps("POST", "op=APPEND", operations.append)
-APPEND_REFUSED: Final = TwoSteps("POST", "op=APPEND", operations.append, user="bob")
+APPEND_REFUSED: Final = APPEND.by("bob")
 """One that is redirected, and whose second step its caller may not make."""
 
 
 def _refuse(now: Namespace, user: str, path: str, number: int) -> list[Step]:
     raise RefusedError(ns.missing("/"))
+
+
+async def redirected(kind: TwoSteps, system: System, path: str) -> None:
+    """Make the first step of a write; its client never comes to the second."""
+    await system.write_in_two_steps(replace(kind, opens=_refuse), path, takes_s=0)
 
 
 def _is_above(path: str) -> str:

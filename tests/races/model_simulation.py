@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Self
 
 from nncache.cache import Conclusion
@@ -16,7 +16,7 @@ from tests.model.system import System
 from tests.races.figures import Figures
 from tests.races.model_changes import behind
 from tests.races.model_ground import GLOBS, LAYOUT, USERS, Lane, anew
-from tests.races.model_plan import Client, Race
+from tests.races.model_plan import Client, Clients, Race, Start
 from tests.races.model_round import Applying, Running
 from tests.races.steering import LABEL, WaitPoint
 
@@ -209,19 +209,9 @@ class Simulation:
                 behind(system, each.race.start.first(each.lane, each.path))
         if any(each.race.start.first is not None for each in running):
             await self._covered()
-        await self._done(
-            client
-            for each in running
-            if each.race.start.covered
-            for client in each.race.start.covered(system, each.lane, each.path)
-        )
+        await self._done(self._clients(running, lambda start: start.covered))
         await self._covered()
-        await self._done(
-            client
-            for each in running
-            if each.race.start.fresh
-            for client in each.race.start.fresh(system, each.lane, each.path)
-        )
+        await self._done(self._clients(running, lambda start: start.fresh))
         start = races[0].start
         if start.is_gate_closed:
             self._cluster.active.is_reachable = False
@@ -230,12 +220,15 @@ class Simulation:
             system.queries.is_silent, system.queries.is_refused = start.is_silent, start.is_refused
             asyncio.get_running_loop().call_later(_SILENT_S, self._speak)
         system.call_takes_s = self.chance.choice((0.001, 0.001, 0.001, 0.01, 0.08))
-        for each in running:
-            if each.race.start.beside:
-                for client in each.race.start.beside(system, each.lane, each.path):
-                    system.come(client)
+        for client in self._clients(running, lambda start: start.beside):
+            system.come(client)
         await asyncio.sleep(0)
         return running
+
+    def _clients(self, running: Sequence[Running], of: Callable[[Start], Clients | None]) -> Iterator[Client]:
+        for each in running:
+            if make := of(each.race.start):
+                yield from make(self.system, each.lane, each.path)
 
     def _speak(self) -> None:
         self.system.queries.is_silent = self.system.queries.is_refused = False

@@ -23,7 +23,7 @@ from tests.model.channels import ChannelName
 from tests.model.judge import Reported
 from tests.model.replies import parts, unquoted
 from tests.model.system import System
-from tests.model.writes import Write, by, delete, mkdirs
+from tests.model.writes import TwoSteps, Write, by, delete, mkdirs
 
 ROUNDS: Final = 10
 RECOVERY_S: Final = 12.0
@@ -227,7 +227,8 @@ class _Attack:
         self._sent.append(f"both steps of a CREATE of {path}")
         self.history.calls += 1
         self.history.kinds["upload"] += 1
-        await self._system.create(path, ATTACKER, takes_s=0.2, overwrite=False)
+        kind = TwoSteps("PUT", "op=CREATE", operations.create, ATTACKER)
+        await self._system.write_in_two_steps(kind, path, takes_s=0.2)
 
     def _make_an_odd_name(self, number: int) -> None:
         """Make a directory over RPC, whose name holds a NUL."""
