@@ -35,7 +35,7 @@ _TROUBLES: Final = frozenset(
 
 
 @dataclass
-class Worlds:
+class TwoSimulations:
     """Both, and what has been seen in their history.
 
     Attributes:
@@ -158,11 +158,11 @@ class Worlds:
         system.come(system.call_that_changes_nothing("POST", target, TRUE))
 
 
-def _lose_edits(simulations: Worlds, number: int) -> None:
+def _lose_edits(simulations: TwoSimulations, number: int) -> None:
     simulations.troubled.lose_edits(number)
 
 
-_CALM_TROUBLES: Final[tuple[Callable[[Worlds, int], None], ...]] = (
+_CALM_TROUBLES: Final[tuple[Callable[[TwoSimulations, int], None], ...]] = (
     lambda simulations, _: simulations.go_away(),
     lambda simulations, _: simulations.go_away(),
     lambda simulations, number: simulations.troubled.crash(number),
@@ -172,24 +172,24 @@ _CALM_TROUBLES: Final[tuple[Callable[[Worlds, int], None], ...]] = (
 )
 
 
-def _of_either(act: Callable[[Simulation, int], None], simulations: Worlds, number: int) -> None:
+def _of_either(act: Callable[[Simulation, int], None], simulations: TwoSimulations, number: int) -> None:
     act((simulations.spared, simulations.troubled)[number % 2], number // 2)
 
 
-def _of_troubled(act: Callable[[Simulation, int], None], simulations: Worlds, number: int) -> None:
+def _of_troubled(act: Callable[[Simulation, int], None], simulations: TwoSimulations, number: int) -> None:
     act(simulations.troubled, number)
 
 
-FEDERATED_ACTS: Final[Mapping[str, tuple[int, Callable[[Worlds, int], None]]]] = {
+FEDERATED_ACTS: Final[Mapping[str, tuple[int, Callable[[TwoSimulations, int], None]]]] = {
     **{
         name: (weight, partial(_of_troubled if name in _TROUBLES else _of_either, act))
         for name, (weight, act) in ACTS.items()
     },
-    "read beside": (8, Worlds.read_beside),
-    "spell": (3, Worlds.spell),
-    "rename": (8, Worlds.rename),
-    "take away": (3, Worlds.take_away),
-    "concatenate": (2, Worlds.concatenate),
+    "read beside": (8, TwoSimulations.read_beside),
+    "spell": (3, TwoSimulations.spell),
+    "rename": (8, TwoSimulations.rename),
+    "take away": (3, TwoSimulations.take_away),
+    "concatenate": (2, TwoSimulations.concatenate),
     "go away": (2, lambda simulations, _: simulations.go_away()),
 }
 """By name: how often, compared with the others, and what."""

@@ -11,7 +11,7 @@ from typing import Final
 from tests.invalidation.virtual_time import run
 from tests.model.acts import PAUSES_S, Simulation
 from tests.model.channels import ChannelName
-from tests.model.federated_acts import FEDERATED_ACTS, TWO_NAMESPACES, Worlds
+from tests.model.federated_acts import FEDERATED_ACTS, TWO_NAMESPACES, TwoSimulations
 from tests.model.federation import Federation
 from tests.model.history import ALONE_EVERY, STEPS, ZOOKEEPER_EVERY, History, Step, judge_faults, judge_step
 from tests.model.mount_oracle import NAMESPACES, TABLES
@@ -67,7 +67,7 @@ async def _story(
     spared, troubled = chance.sample(
         [Simulation(system, channels[system.name]) for system in systems], len(systems)
     )
-    simulations = Worlds(federation, spared, troubled)
+    simulations = TwoSimulations(federation, spared, troubled)
     async with federation:
         for step, (act, number, pause_s) in enumerate(reported, 1):
             FEDERATED_ACTS[act][1](simulations, number)

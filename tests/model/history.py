@@ -19,8 +19,8 @@ STEPS: Final = 50
 ZOOKEEPER_EVERY: Final = 10
 """Of so many histories one is told on the ZooKeeper channel: they take several times as long."""
 
-PLOT_EVERY: Final = 8
-"""Of so many acts one is a plot, where there are plots."""
+SCENARIO_EVERY: Final = 8
+"""Of so many acts one is a scenario, where there are some."""
 
 ALONE_EVERY: Final = 7
 """In one of so many histories there is one NameNode alone."""
@@ -57,13 +57,13 @@ def channel_of(seed: int) -> ChannelName:
     return ChannelName.ZOOKEEPER if seed % ZOOKEEPER_EVERY == 0 else ChannelName.DIRECT
 
 
-def draw(seed: int, steps: int, *, is_plotted: bool = False) -> list[Step]:
-    """Draw the steps of a history, one of PLOT_EVERY a plot if there shall be some."""
+def draw(seed: int, steps: int, *, has_scenarios: bool = False) -> list[Step]:
+    """Draw the steps of a history, one of SCENARIO_EVERY a scenario if there shall be some."""
     chance = random.Random(seed)
     names = chance.choices(_NAMES, _WEIGHTS, k=steps)
     drawn = [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
-    if is_plotted:
-        for place in range(chance.randrange(PLOT_EVERY), steps, PLOT_EVERY):
+    if has_scenarios:
+        for place in range(chance.randrange(SCENARIO_EVERY), steps, SCENARIO_EVERY):
             drawn[place] = (chance.choice(list(SCENARIOS)), *drawn[place][1:])
     return drawn
 
@@ -73,7 +73,7 @@ def tell(
     steps: int = STEPS,
     *,
     channel: ChannelName | None = None,
-    is_plotted: bool = False,
+    has_scenarios: bool = False,
     stop_early: bool = False,
 ) -> History:
     """Tell the history of a seed.
@@ -82,10 +82,10 @@ def tell(
         seed: of everything in it.
         steps: how many acts.
         channel: None leaves it to the seed.
-        is_plotted: some of them are plots.
+        has_scenarios: some of them are scenarios.
         stop_early: end it with the first violation.
     """
-    drawn = draw(seed, steps, is_plotted=is_plotted)
+    drawn = draw(seed, steps, has_scenarios=has_scenarios)
     return tell_steps(drawn, seed, channel or channel_of(seed), stop_early=stop_early)
 
 

@@ -1,4 +1,4 @@
-"""What plots set their scene with."""
+"""What scenarios begin with."""
 
 from collections.abc import Callable
 from typing import Final
@@ -14,7 +14,7 @@ SETTLED_S: Final = 1.3
 """Events that nothing holds up have arrived, and are known to have."""
 
 GAPS_S: Final = (0.0, 0.002, 0.03, SETTLED_S)
-"""How long a plot may pause between two of its steps."""
+"""How long a scenario may pause between two of its steps."""
 
 
 def behind(system: System, act: Callable[..., list[ns.Step]], path: str, *args: object) -> None:

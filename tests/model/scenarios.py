@@ -1,6 +1,6 @@
-"""Plots: acts of several steps that random ones rarely make up, each against one rule.
+"""Scenarios: acts of several steps that random ones rarely make up, each against one rule.
 
-A plot runs beside whatever else happens; what clients are told in it is judged like all else.
+A scenario runs beside whatever else happens; what clients are told in it is judged like all else.
 """
 
 import asyncio

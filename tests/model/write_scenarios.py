@@ -1,4 +1,4 @@
-"""Plots about writes through the proxy, above all those whose second step passes it by."""
+"""Scenarios about writes through the proxy, above all those whose second step passes it by."""
 
 import asyncio
 from dataclasses import replace

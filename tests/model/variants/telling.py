@@ -33,7 +33,7 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
     begin()
     is_federated = variant.where == TWO_NAMESPACES
     channel = ChannelName(variant.where) if variant.where and not is_federated else None
-    told_of = tell_federated if is_federated else partial(tell, is_plotted=True)
+    told_of = tell_federated if is_federated else partial(tell, has_scenarios=True)
     signal.signal(signal.SIGALRM, _give_up)
     others: Counter[str] = Counter()  # in how many histories something else was found
     reported, what = 0, None
