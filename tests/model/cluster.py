@@ -114,7 +114,6 @@ class Cluster:
         self._writings: list[Writing] = []  # such
         self.proven: set[tuple[str, str]] = set()  # (user, directory) that any reply proved
         self.active_since = clock()  # this life of it
-        self.restarts = 0  # of whoever is active: others showed what may be lost
         for path, (is_directory, owner, mode) in layout.items():
             acts = (operations.mkdirs,) if is_directory else (operations.create, operations.close)
             for act in acts:
@@ -189,7 +188,6 @@ class Cluster:
         """Lose what was not durable; whoever saw it saw what never was."""
         lost, log = self.active.unsynced, self.active.log
         self.is_sync_held, self.active.unsynced = False, 0
-        self.restarts += 1
         if not lost:
             return
         now = self._clock()
