@@ -53,7 +53,6 @@ WITH_PROCESSES = (
     "tests/secured/",
     "tests/faults/",
     "tests/differential/",
-    "tests/races/test_fills.py",
     "tests/races/test_model.py",
     "tests/races/test_real.py",
     "tests/hostile/test_cost.py",

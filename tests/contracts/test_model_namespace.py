@@ -60,11 +60,11 @@ def draw(number: int, txid: int) -> Done:
         case 6:
             return _storage_policy(choice.path(), operations.policy_of(txid))
         case 7:
-            user, write = choice.access()
+            write = choice.access()
         case 8:
             return _truncating(choice.file(), choice.writer())
         case _:
-            user, write = choice.write()
+            write = choice.write()
     query = write.query
     if query == "op=SETTIMES":
         query += f"&modificationtime={TIMES_FROM_MS + txid}"
@@ -72,8 +72,8 @@ def draw(number: int, txid: int) -> Done:
         query += f"&replication={operations.replication_of(txid)}"
     return Done(
         query.removeprefix("op=").partition("&")[0],
-        f"{user}: {query} {write.path}",
-        lambda real: real.call(write.method, write.path, query, user),
+        f"{write.user}: {query} {write.path}",
+        lambda real: real.call(write.method, write.path, query, write.user),
         write.operation,
     )
 

@@ -72,9 +72,7 @@ class Excuse(Enum):
         _WITHIN_BOUND,
     )
     LATE = NamedException(
-        "OwnWrites",
-        "the second step of a write through the proxy began after two_step_window",
-        _WITHIN_BOUND,
+        "OwnWrites", "the second step of a write through the proxy began after two_step_window", _WITHIN_BOUND
     )
 
 

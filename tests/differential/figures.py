@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final
 
 from tests.differential.exceptions import Excuse
+from tests.sums import add_to
 
 JUDGED_SEGMENT_TXIDS: Final = 10_000
 """How soon a change is seen is promised for open edit segments of at most so many transactions."""
@@ -69,21 +70,9 @@ class Figures:
 
     def add(self, other: "Figures") -> None:
         """Add those of another run."""
-        self.operations += other.operations
-        self.behind += other.behind
-        self.compared += other.compared
-        self.stale_after_write += other.stale_after_write
-        self.impostors += other.impostors
-        self.given_away += other.given_away
-        self.segment_txids = max(self.segment_txids, other.segment_txids)
-        self.took_s += other.took_s
-        self.wrong += other.wrong
-        self.latencies_s += other.latencies_s
-        self.accepted += other.accepted
-        self.refused += other.refused
-        self.answers += other.answers
-        self.hits += other.hits
-        self.met += other.met
+        most = max(self.segment_txids, other.segment_txids)
+        add_to(self, other)
+        self.segment_txids = most
 
     def share(self, *about: ReplyCheck) -> float:
         """Share of the answers about these that came from memory."""

@@ -134,11 +134,7 @@ class Generator:
         return self._random.randint(low, high)
 
     def on(
-        self,
-        kind: str,
-        path: str,
-        parameters: tuple[tuple[str, str], ...] = (),
-        data: bytes = b"",
+        self, kind: str, path: str, parameters: tuple[tuple[str, str], ...] = (), data: bytes = b""
     ) -> Operation:
         """An operation on one path."""
         return Operation(kind, self.where(), self.user(path), (path,), parameters, data)
@@ -146,6 +142,19 @@ class Generator:
     def serial(self) -> int:
         """A number that no earlier operation had."""
         return self._made
+
+
+_Draw = Callable[[Generator, str], Operation]
+
+
+def _with(path: Callable[[Generator], str], name: str = "", *values: str) -> _Draw:
+    """Draw an operation on such a path, with one of these values of a parameter."""
+
+    def draw(g: Generator, kind: str) -> Operation:
+        at = path(g)
+        return g.on(kind, at, ((name, g.choice(*values) if len(values) > 1 else values[0]),) if name else ())
+
+    return draw
 
 
 def _create(g: Generator, kind: str) -> Operation:
@@ -158,10 +167,6 @@ def _create(g: Generator, kind: str) -> Operation:
 def _data(g: Generator, path: str, most: int) -> bytes:
     """Draw some content; none below the erasure coded directory, for want of DataNodes."""
     return b"" if "/e/" in path else b"x" * g.number(0, most)
-
-
-def _append(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.file(), data=b"y" * g.number(1, 2000))
 
 
 def _append_by_alias(g: Generator, kind: str) -> Operation:
@@ -177,11 +182,6 @@ def _create_raced(g: Generator, kind: str) -> Operation:
 def _create_held(g: Generator, kind: str) -> Operation:
     path = g.file()
     return g.on(kind, path, _OVERWRITE, b"h" * g.number(2, 3000))
-
-
-def _truncate(g: Generator, kind: str) -> Operation:
-    length = g.choice("0", "0", "1", "700")
-    return g.on(kind, g.file(), (("newlength", length),))
 
 
 def _concat(g: Generator, kind: str) -> Operation:
@@ -212,46 +212,13 @@ def _rename(g: Generator, kind: str) -> Operation:
     )
 
 
-def _mkdirs(g: Generator, kind: str) -> Operation:
-    permission = g.choice(*_MODES[:5])
-    return g.on(kind, g.directory(), (("permission", permission),))
-
-
 def _remake(g: Generator, kind: str) -> Operation:
     above = g.directory()
     return Operation(kind, Where.PROXY, None, (f"{above}/x", above))
 
 
-def _delete(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.any(), (("recursive", g.choice("true", "false")),))
-
-
-def _permission(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.any(), (("permission", g.choice(*_MODES)),))
-
-
 def _owner(g: Generator, kind: str) -> Operation:
     return Operation(kind, g.where(), None, (g.any(),), (g.owner(),))
-
-
-def _acl(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.any(), (("aclspec", g.choice(*_ACLS)),))
-
-
-def _whole_acl(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.any(), (("aclspec", g.choice(*_WHOLE_ACLS)),))
-
-
-def _acl_without(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.any(), (("aclspec", g.choice("user:bob:", "user:carol:", "group:users:")),))
-
-
-def _on_any(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.any())
-
-
-def _replication(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.file(), (("replication", g.choice("1", "2", "3")),))
 
 
 def _times(g: Generator, kind: str) -> Operation:
@@ -266,10 +233,6 @@ def _set_xattr(g: Generator, kind: str) -> Operation:
         ("flag", g.choice("CREATE", "CREATE", "REPLACE")),
     )
     return g.on(kind, g.directory(), parameters)
-
-
-def _remove_xattr(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.directory(), (("xattr.name", "user.k"),))
 
 
 def _storage_policy(g: Generator, kind: str) -> Operation:
@@ -303,29 +266,25 @@ def _snapshot(g: Generator, kind: str) -> Operation:
     )
 
 
-def _open(g: Generator, kind: str) -> Operation:
-    return g.on(kind, g.file(), (("noredirect", "true"),))
-
-
-_KINDS: Final[dict[str, tuple[int, Callable[[Generator, str], Operation]]]] = {
+_KINDS: Final[dict[str, tuple[int, _Draw]]] = {
     "CREATE": (34, _create),
-    "APPEND": (8, _append),
-    "TRUNCATE": (7, _truncate),
+    "APPEND": (8, lambda g, kind: g.on(kind, g.file(), data=b"y" * g.number(1, 2000))),
+    "TRUNCATE": (7, _with(Generator.file, "newlength", "0", "0", "1", "700")),
     "CONCAT": (5, _concat),
     "RENAME": (18, _rename),
-    "MKDIRS": (16, _mkdirs),
-    "DELETE": (10, _delete),
-    "SETPERMISSION": (12, _permission),
+    "MKDIRS": (16, _with(Generator.directory, "permission", *_MODES[:5])),
+    "DELETE": (10, _with(Generator.any, "recursive", "true", "false")),
+    "SETPERMISSION": (12, _with(Generator.any, "permission", *_MODES)),
     "SETOWNER": (5, _owner),
-    "SETACL": (3, _whole_acl),
-    "MODIFYACLENTRIES": (4, _acl),
-    "REMOVEACLENTRIES": (3, _acl_without),
-    "REMOVEDEFAULTACL": (1, _on_any),
-    "REMOVEACL": (2, _on_any),
-    "SETREPLICATION": (3, _replication),
+    "SETACL": (3, _with(Generator.any, "aclspec", *_WHOLE_ACLS)),
+    "MODIFYACLENTRIES": (4, _with(Generator.any, "aclspec", *_ACLS)),
+    "REMOVEACLENTRIES": (3, _with(Generator.any, "aclspec", "user:bob:", "user:carol:", "group:users:")),
+    "REMOVEDEFAULTACL": (1, _with(Generator.any)),
+    "REMOVEACL": (2, _with(Generator.any)),
+    "SETREPLICATION": (3, _with(Generator.file, "replication", "1", "2", "3")),
     "SETTIMES": (4, _times),
     "SETXATTR": (3, _set_xattr),
-    "REMOVEXATTR": (3, _remove_xattr),
+    "REMOVEXATTR": (3, _with(Generator.directory, "xattr.name", "user.k")),
     "SETSTORAGEPOLICY": (3, _storage_policy),
     "UNSETSTORAGEPOLICY": (3, _no_storage_policy),
     "SETECPOLICY": (1, _erasure_coding),
@@ -335,7 +294,7 @@ _KINDS: Final[dict[str, tuple[int, Callable[[Generator, str], Operation]]]] = {
     "CREATESNAPSHOT": (4, _snapshot),
     "RENAMESNAPSHOT": (2, _snapshot),
     "DELETESNAPSHOT": (4, _snapshot),
-    "OPEN": (2, _open),
+    "OPEN": (2, _with(Generator.file, "noredirect", "true")),
     kinds.REMADE: (2, _remake),
     kinds.RACED: (2, _create_raced),
     kinds.ALIASED: (2, _append_by_alias),

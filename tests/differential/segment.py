@@ -1,20 +1,18 @@
 """A long open edit segment, and what reading it costs the NameNode."""
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Daemon
+from tests.overload.proc import cpu_s
 
 _AT_ONCE = 32
-_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def fill_segment(cluster: Cluster, txids: int, progress: Callable[[int], None] = lambda _: None) -> None:
@@ -73,10 +71,10 @@ def open_segment_txids(cluster: Cluster) -> int:
 
 
 def _cpu_s(cluster: Cluster) -> float:
-    """CPU-seconds of the NameNode's process so far (proc(5): utime and stime)."""
-    stat = Path(f"/proc/{cluster.namenodes[0].process.pid}/stat").read_text(encoding="ascii")
-    fields = stat.rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+    """CPU-seconds of the NameNode's process so far."""
+    pid = cluster.namenodes[0].process.pid
+    assert pid is not None, "the NameNode has ended"
+    return cpu_s(pid)
 
 
 def _poll_s(polling: Daemon) -> float:

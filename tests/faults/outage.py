@@ -9,10 +9,7 @@ from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 
 def survive(
-    proxied_cluster: ProxiedCluster,
-    directory: str,
-    breaks: Callable[[], object],
-    mends: Callable[[], object],
+    proxied_cluster: ProxiedCluster, directory: str, breaks: Callable[[], object], mends: Callable[[], object]
 ) -> None:
     """Let clients read and files change while something is broken, until the gate is closed, and mend it.
 
@@ -48,3 +45,14 @@ def survive(
     assert pollers.older_than(MAX_STALENESS_S, path=gone, changed_at=gone_at, old_status=200) == []
     for path, user in asked:
         assert proxied_cluster.make_hit(path, user).status == (200 if path == made else 404)
+
+
+def is_never_wrong(proxied_cluster: ProxiedCluster, *paths: str) -> None:
+    """Change each path behind the proxy's back; both changes are seen within the bound, and kept again."""
+    for path in paths:
+        made = proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, path, b"x", "alice"))
+        proxied_cluster.await_agreement(path, "alice", since=made.ended_at)
+        proxied_cluster.make_hit(path, "alice")
+        gone = proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path, "alice"))
+        proxied_cluster.await_agreement(path, "alice", since=gone.ended_at)
+        proxied_cluster.make_hit(path, "alice")

@@ -36,14 +36,6 @@ class Tampering:
 
         return self._with(read)
 
-    def names(self, path: str) -> tuple[str, ...]:
-        """Return the names of a znode's children."""
-
-        async def read(zookeeper: ZooKeeper) -> tuple[str, ...]:
-            return await zookeeper.children(self._path(path))
-
-        return self._with(read)
-
     def write(self, path: str, data: bytes) -> None:
         """Overwrite a znode."""
         self._with(lambda zookeeper: zookeeper.commit([SetData(self._path(path), data)]))

@@ -1,4 +1,4 @@
-"""The NameNode's edits cannot be read, while clients read and files change."""
+"""The NameNode's edits cannot be read, or its RPC is slow, while clients read and files change."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +8,7 @@ import pytest
 from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster, Relay
 from nncache.testbed.asker import Asker
+from nncache.testbed.daemon import Proxy
 from tests.channels import proxied
 from tests.faults.outage import survive
 from tests.patience import HANG_S
@@ -62,8 +63,6 @@ def test_a_short_cut_costs_nothing(
 
 def test_without_the_right_to_edits_all_is_forwarded(cluster: Cluster, hdfs_directory: str) -> None:
     """Inotify needs a superuser: without one the proxy only forwards, and its log says what to do."""
-    from nncache.testbed.daemon import Proxy  # noqa: PLC0415 - only here is no gate awaited
-
     namenode = cluster.namenodes[0]
     flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", "alice")
     with Proxy(*flags, "--glob", "/t/*/*") as proxy:
@@ -96,3 +95,30 @@ def test_a_wait_without_edits_is_answered_at_its_end(
     assert (reply.status, reply.header("Preference-Applied")) == (200, "wait=4")
     assert "hit" not in reply.header("Cache-Status")
     proxied_cluster.proxy.await_gate()
+
+
+ONE_WAY_S = 0.6
+"""Two of them are more than `namenode_query_timeout_s`, and a poll of the edits still keeps the gate open."""
+
+
+def test_slow_rpc_costs_an_upload_time_and_others_nothing(
+    proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str
+) -> None:
+    """HitsKept: the redirect waits until it is known what its second step can make."""
+    paths = [f"{hdfs_directory}/{n}" for n in range(5)]
+    proxied_cluster.settle()
+    for path in paths:
+        proxied_cluster.make_hit(path, "alice")
+    reported: list[str] = []
+
+    def ask() -> None:
+        reported.extend(proxied_cluster.ask(path, "alice").header("Cache-Status") for path in paths)
+
+    relay.delay(ONE_WAY_S)
+    try:
+        made = proxied_cluster.write(Where.PROXY, f"{hdfs_directory}/new/x", b"data", "bob", between=ask)
+        assert made.status == 201
+    finally:
+        relay.restore()
+    assert len(reported) == len(paths)
+    assert not [each for each in reported if "two-step-write" in each]

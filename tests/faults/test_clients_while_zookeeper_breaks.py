@@ -1,12 +1,11 @@
 """ZooKeeper or the publisher fails in every way, while clients read and files change."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from nncache.testbed import Cluster, Relay
 from tests.channels import Channel, proxied
-from tests.cluster import HADOOP
 from tests.faults.outage import survive
 from tests.proxied_cluster import ProxiedCluster
 from tests.zookeepers import ZooKeeperServer
@@ -15,13 +14,6 @@ pytestmark = pytest.mark.timeout(180)
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
 SESSION_TIMEOUT_S = 1.0
-
-
-@pytest.fixture(scope="module")
-def zookeeper() -> Iterator[ZooKeeperServer]:
-    """A ZooKeeper to be maltreated."""
-    with ZooKeeperServer(hadoop_version=HADOOP) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +37,15 @@ def proxied_cluster(cluster: Cluster, relay: Relay) -> Iterator[ProxiedCluster]:
         yield proxied_cluster
 
 
-def test_zookeeper_is_stopped_and_started(
-    proxied_cluster: ProxiedCluster, zookeeper: ZooKeeperServer, hdfs_directory: str
+@pytest.mark.parametrize("how", [ZooKeeperServer.stop, ZooKeeperServer.kill], ids=["stopped", "killed"])
+def test_zookeeper_ends_and_is_started_again(
+    proxied_cluster: ProxiedCluster,
+    zookeeper: ZooKeeperServer,
+    hdfs_directory: str,
+    how: Callable[[ZooKeeperServer], None],
 ) -> None:
     """FailToNameNode, Bounded: the gate closes by time, and opens by itself once ZooKeeper is there again."""
-    survive(proxied_cluster, hdfs_directory, zookeeper.stop, zookeeper.start_again)
-
-
-def test_zookeeper_is_killed(
-    proxied_cluster: ProxiedCluster, zookeeper: ZooKeeperServer, hdfs_directory: str
-) -> None:
-    """As when its host dies."""
-    survive(proxied_cluster, hdfs_directory, zookeeper.kill, zookeeper.start_again)
+    survive(proxied_cluster, hdfs_directory, lambda: how(zookeeper), zookeeper.start_again)
 
 
 def test_zookeeper_is_wiped(
@@ -76,16 +65,10 @@ BREAKS = {"is cut off": Relay.cut, "is a black hole": Relay.black_hole, "hangs":
 
 @pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
 def test_sessions_expire(
-    proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str, broken: object
+    proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str, broken: Callable[[Relay], None]
 ) -> None:
     """The outage lasts until the gate is closed (3 s), three times the sessions' timeout."""
-    assert callable(broken)
-    survive(
-        proxied_cluster,
-        hdfs_directory,
-        lambda: broken(relay),
-        relay.restore,
-    )
+    survive(proxied_cluster, hdfs_directory, lambda: broken(relay), relay.restore)
 
 
 def test_the_publisher_is_killed(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:

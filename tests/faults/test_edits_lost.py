@@ -1,9 +1,8 @@
 """Real NameNodes are restarted, killed, cannot read their edits, or have purged what was not read yet."""
 
 import asyncio
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ from nncache.testbed import Cluster, ClusterSpec, Relay
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
-from tests.patience import HANG_S
-from tests.pollers import Pollers
-from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
+from tests.faults.outage import survive
+from tests.proxied_cluster import Where
 
 pytestmark = pytest.mark.timeout(300)  # clusters of their own are started
 
@@ -87,31 +85,8 @@ def unreadable_edits(cluster: Cluster) -> Iterator[None]:
 def test_without_edits_reads_succeed_within_the_bound(lone: Cluster) -> None:
     """FailToNameNode and Bounded: calls are forwarded while edits can't be read; then caching resumes."""
     make_directory(lone, "/u")
-    made, gone = "/u/made", "/u/gone"
-    with proxied(lone, "/u/*", roll_interval_s=0) as proxied_cluster:
-        proxied_cluster.mkdirs(gone)
-        asked = [(path, user) for path in (made, gone) for user in ("alice", "bob")]
-        for path, user in asked:
-            proxied_cluster.make_hit(path, user)
-        with Pollers(proxied_cluster.proxy.address, asked) as pollers:
-            pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
-            with unreadable_edits(lone):
-                made_at, gone_at = _make_and_delete(proxied_cluster, made, gone)
-                proxied_cluster.proxy.await_gate(is_open=False)
-                for path, user in asked:
-                    proxied_cluster.await_agreement(path, user, since=gone_at)
-            pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
-        assert pollers.failed() == []
-        assert pollers.older_than(MAX_STALENESS_S, path=made, changed_at=made_at, old_status=404) == []
-        assert pollers.older_than(MAX_STALENESS_S, path=gone, changed_at=gone_at, old_status=200) == []
-
-
-def _make_and_delete(proxied_cluster: ProxiedCluster, made: str, gone: str) -> tuple[float, float]:
-    """Change both behind the proxy's back; return when each change was acknowledged."""
-    return (
-        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", made)).ended_at,
-        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", gone)).ended_at,
-    )
+    with proxied(lone, "/u/*/*", roll_interval_s=0) as proxied_cluster, ExitStack() as broken:
+        survive(proxied_cluster, "/u", lambda: broken.enter_context(unreadable_edits(lone)), broken.close)
 
 
 async def test_a_killed_and_restarted_namenode_costs_everything(lone: Cluster) -> None:

@@ -12,9 +12,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.security import make_digest_acl
 
-from nncache.testbed import Cluster
-from tests.channels import Channel, proxied
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.faults.outage import is_never_wrong
+from tests.proxied_cluster import ProxiedCluster
 from tests.service import NAMESERVICE
 
 pytestmark = pytest.mark.timeout(600)
@@ -48,17 +47,6 @@ def kinds(definition: bytes) -> dict[str, bytes]:
         "many-globs": json.dumps(whole | {"id": "x2", "pathGlob": "/" + "{a,b}" * 1_000}).encode(),
         **{f"large-{number}": LARGE for number in range(20)},
     }
-
-
-@pytest.fixture
-def proxied_cluster(cluster: Cluster, hdfs_directory: str) -> Iterator[ProxiedCluster]:
-    """A service with two filters, f0 for a/*, f1 for b/*, and a proxy."""
-    globs = (f"{hdfs_directory}/a/*", f"{hdfs_directory}/b/*")
-    with proxied(cluster, *globs, channel=Channel.ZOOKEEPER) as proxied_cluster:
-        for name in "abc":
-            proxied_cluster.mkdirs(f"{hdfs_directory}/{name}", "alice")
-        proxied_cluster.settle()
-        yield proxied_cluster
 
 
 @contextmanager
@@ -110,25 +98,14 @@ def resident(pid: int | None) -> int:
     return found
 
 
-def is_never_wrong(proxied_cluster: ProxiedCluster, *paths: str) -> None:
-    """Change each path behind the proxy's back; both changes are seen within the bound, and kept again."""
-    for path in paths:
-        made = proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, path, b"x", "alice"))
-        proxied_cluster.await_agreement(path, "alice", since=made.ended_at)
-        proxied_cluster.make_hit(path, "alice")
-        gone = proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path, "alice"))
-        proxied_cluster.await_agreement(path, "alice", since=gone.ended_at)
-        proxied_cluster.make_hit(path, "alice")
-
-
-def test_hostile_znodes_cost_only_themselves(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
+def test_hostile_znodes_cost_only_themselves(two_filters: ProxiedCluster, hdfs_directory: str) -> None:
     """Counted, never a stale answer, never a crash, bounded memory; what is in the place of a definition goes."""
-    assert proxied_cluster.service is not None
-    assert proxied_cluster.publisher is not None
-    service, paths = proxied_cluster.service, [f"{hdfs_directory}/{name}/f" for name in "ab"]
+    assert two_filters.service is not None
+    assert two_filters.publisher is not None
+    service, paths = two_filters.service, [f"{hdfs_directory}/{name}/f" for name in "ab"]
     top = f"{service.root}/{NAMESERVICE}"
-    is_never_wrong(proxied_cluster, *paths)
-    pids = [proxied_cluster.proxy.process.pid, proxied_cluster.publisher.process.pid]
+    is_never_wrong(two_filters, *paths)
+    pids = [two_filters.proxy.process.pid, two_filters.publisher.process.pid]
     before = [resident(pid) for pid in pids]
     with hand(service.zookeeper) as client:
         planted = kinds(client.get(f"{top}/.filters/f0")[0])
@@ -145,15 +122,15 @@ def test_hostile_znodes_cost_only_themselves(proxied_cluster: ProxiedCluster, hd
             client.create(f"{top}/{name}", b"\x00\xff")
         with blinking(client, f"{top}/.filters/blink"):
             service.add("f2", f"{hdfs_directory}/c/*")  # the proxy reads all definitions again
-            is_never_wrong(proxied_cluster, *paths)
+            is_never_wrong(two_filters, *paths)
             service.remove("f2")
-            is_never_wrong(proxied_cluster, *paths)
-        assert proxied_cluster.proxy.metrics()["nncache_channel_corrupt_znodes_total"] >= len(planted)
-        assert proxied_cluster.proxy.metrics()["nncache_channel_foreign_znodes_total"] >= 1
+            is_never_wrong(two_filters, *paths)
+        assert two_filters.proxy.metrics()["nncache_channel_corrupt_znodes_total"] >= len(planted)
+        assert two_filters.proxy.metrics()["nncache_channel_foreign_znodes_total"] >= 1
         while set(client.get_children(f"{top}/.filters")) != {"f0", "f1", "-odd", "stuck"}:
             time.sleep(0.2)  # the publisher looks twice a minute; the test's own timeout ends a hang
-    is_never_wrong(proxied_cluster, *paths)
-    assert [proxied_cluster.proxy.process.pid, proxied_cluster.publisher.process.pid] == pids
+    is_never_wrong(two_filters, *paths)
+    assert [two_filters.proxy.process.pid, two_filters.publisher.process.pid] == pids
     grown = [resident(pid) - earlier for pid, earlier in zip(pids, before, strict=True)]
     print(f"grown by {[each >> 20 for each in grown]} MiB")  # noqa: T201 - figures for the report
     assert max(grown) < MORE_BYTES

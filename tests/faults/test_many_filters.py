@@ -1,7 +1,6 @@
 """What a proxy costs ZooKeeper does not grow with the number of filters."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter, encode_definition
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
-from tests.cluster import HADOOP
 from tests.service import Service
 from tests.zookeepers import ZooKeeperServer
 
@@ -21,13 +19,6 @@ HANDFUL = 4
 """Watches of one proxy and its publisher."""
 
 NEW = tuple(Filter(f"f{number}", f"/t/{number}/*/_SUCCESS", "alice", ("bob",)) for number in range(MANY))
-
-
-@pytest.fixture(scope="module")
-def zookeeper() -> Iterator[ZooKeeperServer]:
-    """A ZooKeeper in which nobody else has a session."""
-    with ZooKeeperServer(hadoop_version=HADOOP) as server:
-        yield server
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 """What a request costs: lines run, bytes taken. Counted, so that no machine is too slow or too busy for it.
 
 A loop of ours shows as lines. What one line does in C, such as to copy a tuple or slice a string, shows as the bytes
-that it takes, summed up over all lines, given back or not. (tests/hostile/costing.py)
+that it takes, summed up over all lines, given back or not.
 """
 
 import asyncio

@@ -19,7 +19,6 @@ from tests.cluster import HADOOP, make_directory
 from tests.hostile.attacker.figures import AttackFigures, tell_chunk
 from tests.hostile.attacker.variants import VARIANTS
 from tests.hostile.fuzzing import running
-from tests.hostile.fuzzing.figures import FuzzFigures
 from tests.hostile.fuzzing.table import TARGETS
 from tests.hostile.real import attacker, paths
 from tests.hostile.real.rows import compare_rows
@@ -37,7 +36,7 @@ def fuzz(bar: Progress, names: Sequence[str], *, executions: int, seconds: float
     shortfalls: list[str] = []
     tasks = {name: bar.add_task(name, total=executions, visible=False) for name in names}
 
-    def show(figures: FuzzFigures) -> None:
+    def show(figures: running.FuzzFigures) -> None:
         bar.update(tasks[figures.target], completed=figures.executions, visible=True)
 
     targets = [TARGETS[name] for name in names]

@@ -12,17 +12,17 @@ def head(method: str, target: bytes, *fields: bytes) -> bytes:
     return b"\r\n".join((b"%b %b HTTP/1.1" % (method.encode(), target), b"Host: nn", *fields, b"", b""))
 
 
-def _path(method: str, unit: bytes, query: bytes) -> Callable[[int], bytes]:
+def _path(method: str, unit: bytes, query: bytes, top: bytes = b"/top") -> Callable[[int], bytes]:
     """Repeat a part of the path."""
     return lambda size: head(
-        method, PREFIX.encode() + b"/top" + unit * (size // len(unit)) + b"?user.name=carol&op=" + query
+        method, PREFIX.encode() + top + unit * (size // len(unit)) + b"?user.name=carol&op=" + query
     )
 
 
-def _query(method: str, query: bytes, unit: bytes) -> Callable[[int], bytes]:
+def _query(method: str, query: bytes, unit: bytes, path: bytes = b"/top/a") -> Callable[[int], bytes]:
     """Repeat a part of the query."""
     return lambda size: head(
-        method, PREFIX.encode() + b"/top/a?user.name=carol&op=" + query + unit * (size // len(unit))
+        method, PREFIX.encode() + path + b"?user.name=carol&op=" + query + unit * (size // len(unit))
     )
 
 
@@ -72,6 +72,7 @@ def _deepest(method: str, query: bytes, name: bytes = b"&a=") -> Callable[[int],
 SHAPES: Final[Mapping[str, Callable[[int], bytes]]] = {
     "deep MKDIRS": _path("PUT", b"/a", b"MKDIRS"),
     "deep CREATE": _path("PUT", b"/a", b"CREATE"),
+    "deep LISTSTATUS": _path("GET", b"/a", b"LISTSTATUS"),
     "deep read": _path("GET", b"/a", b"GETFILESTATUS"),
     "deep OPEN": _path("GET", b"/a", b"OPEN"),
     "deep DELETE": _path("DELETE", b"/a", b"DELETE"),
@@ -82,6 +83,8 @@ SHAPES: Final[Mapping[str, Callable[[int], bytes]]] = {
     "deepest unknown write": _deepest("PUT", b"NOBODYKNOWS"),
     "deepest RENAME": _deepest("PUT", b"RENAME", b"&destination="),
     "deepest CONCAT": _deepest("POST", b"CONCAT", b"&sources="),
+    "deep MKDIRS below a filter": _path("PUT", b"/2026/11/22", b"MKDIRS", b"/user/alice/workflow"),
+    "deep read below a filter": _path("GET", b"/2026/11/22", b"GETFILESTATUS", b"/user/alice/workflow"),
     "long name": _path("PUT", b"a", b"MKDIRS"),
     "escaped name": _path("GET", b"%61", b"GETFILESTATUS"),
     "escaped slashes": _path("PUT", b"%2Fa", b"MKDIRS"),
@@ -93,6 +96,10 @@ SHAPES: Final[Mapping[str, Callable[[int], bytes]]] = {
     "snapshots": _path("GET", b"/.snapshot", b"GETFILESTATUS"),
     "semicolons": _path("PUT", b";a", b"MKDIRS"),
     "letters beyond ASCII": _path("PUT", "/é".encode(), b"MKDIRS"),
+    "escaped letters": _path("PUT", b"%C3%A9", b"MKDIRS"),
+    "a repeated parameter of a read": _query("GET", b"GETFILESTATUS", b"&a"),
+    "a long parameter of a read": _query("GET", b"GETFILESTATUS&a=", b"b"),
+    "a repeated path in parameters": _query("PUT", b"NOBODYKNOWS", b"&a=/b/c"),
     "a repeated parameter": _query("GET", b"LISTSTATUS", b"&a"),
     "a repeated operation": _query("PUT", b"MKDIRS", b"&op=MKDIRS"),
     "empty parameters": _query("PUT", b"MKDIRS", b"&"),
@@ -108,9 +115,12 @@ SHAPES: Final[Mapping[str, Callable[[int], bytes]]] = {
     "CONCAT of many": _numbered("POST", b"CONCAT&sources=", b",/top/%d"),
     "CONCAT of one": _query("POST", b"CONCAT&sources=", b",/top/b"),
     "RENAME to many": _numbered("PUT", b"RENAME", b"&destination=/b/%d"),
+    "RENAME deep to deep": lambda size: _query("PUT", b"RENAME&destination=", b"/a", b"/a" * (size // 4))(size // 2),
+    "CREATESYMLINK to deep": _query("PUT", b"CREATESYMLINK&destination=", b"/a"),
     "RENAME deep": _query("PUT", b"RENAME&destination=", b"/a"),
     "attributes": _query("PUT", b"SETXATTR", b"&xattr.name=user.a"),
-    "a long user": _query("GET", b"GETFILESTATUS&doas=", b"a"),
+    "a long user": lambda size: head("GET", PREFIX.encode() + b"/top/a?op=GETFILESTATUS&user.name=" + b"a" * size),
+    "a long doas": _query("GET", b"GETFILESTATUS&doas=", b"a"),
     "a long token": _query("GET", b"GETFILESTATUS&delegation=", b"a"),
     "fragments": _query("GET", b"GETFILESTATUS", b"#"),
     "X-Forwarded-For": _field(b"X-Forwarded-For", b"", b"192.0.2.1, "),
@@ -123,6 +133,10 @@ SHAPES: Final[Mapping[str, Callable[[int], bytes]]] = {
     "weights": _field(b"Accept", b"*/*", b";q=0"),
     "blanks in a weight": _field(b"Accept", b"*/*;q", b" "),
     "directives": _field(b"Cache-Control", b"max-age=1", b",a"),
+    "transfer codings": _field(b"Transfer-Encoding", b"", b"gzip, "),
+    "entity tags": _field(b"If-None-Match", b"", b'"a", '),
+    "ranges": _field(b"Range", b"", b"bytes=0-1,"),
+    "a long field": _field(b"X", b"", b"x"),
     "connection options": _field(b"Connection", b"keep-alive", b",a"),
     "pragmas": _field(b"Pragma", b"", b"no-cach"),
     "a long Host": _field(b"X", b"1\r\nHost:", b" "),
@@ -133,6 +147,9 @@ SHAPES: Final[Mapping[str, Callable[[int], bytes]]] = {
     "absolute form": lambda size: head("GET", b"http://" + b"a" * size + PREFIX.encode() + b"/a?op=GETFILESTATUS"),
     "a long scheme": lambda size: head("GET", b"a" * size + b"/webhdfs/v1/a?op=GETFILESTATUS"),
     "a long method": lambda size: b"A" * size + b" / HTTP/1.1\r\nHost: nn\r\n\r\n",
+    "chunks of a byte": lambda size: head(
+        "PUT", PREFIX.encode() + b"/top/a?op=NOBODYKNOWS", b"Transfer-Encoding: chunked"
+    ) + b"1\r\nx\r\n" * (size // 6) + b"0\r\n\r\n",
     "empty lines": lambda size: b"\r\n" * (size // 2) + head("GET", PREFIX.encode() + b"/a?op=GETFILESTATUS"),
 }  # fmt: skip
 """By name; each gives a request of about so many bytes."""

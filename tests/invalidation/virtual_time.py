@@ -3,7 +3,9 @@
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 
 class _SkippingSelector(selectors.DefaultSelector):
@@ -38,10 +40,10 @@ def clock() -> float:
     return asyncio.get_running_loop().time()
 
 
-def run(story: Coroutine[Any, Any, None]) -> None:
-    """Run a story in virtual time."""
+def run(story: Coroutine[Any, Any, _T]) -> _T:
+    """Run a story in virtual time; return what it returns."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(story)
+        return runner.run(story)
 
 
 async def until(true: Callable[[], bool], *, within_s: float = 30.0) -> None:

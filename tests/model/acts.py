@@ -6,13 +6,13 @@ from functools import partial
 from typing import Final
 
 from nncache.invalidation.stats import StreamStats
-from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.channels import ChannelName
-from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, Write, normal
+from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, normal
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
 from tests.model.waiting import wait
+from tests.model.writes import APPEND, CREATE, Write, by, set_policy
 
 _SLOWNESS_S: Final = (0.001, 0.001, 0.01, 0.1, 0.6, 2.5)
 
@@ -68,8 +68,7 @@ class Simulation:
 
     def change(self, number: int) -> None:
         """Change something behind the proxy's back."""
-        _, write = Draw(number).write()
-        self.system.cluster.try_write(write.operation)
+        self.system.cluster.try_write(Draw(number).write().operation)
 
     def change_and_poll(self, number: int) -> None:
         """Change something behind the proxy's back, while everybody asks for it."""
@@ -78,34 +77,26 @@ class Simulation:
 
     def write(self, number: int) -> None:
         """Change something through the proxy."""
-        self._write(*Draw(number).write())
+        self._write(Draw(number).write())
 
     def change_access(self, number: int) -> None:
         """Change who may do what, behind the proxy's back."""
-        _, write = Draw(number).access()
-        self.system.cluster.try_write(write.operation)
+        self.system.cluster.try_write(Draw(number).access().operation)
         self.features.add("permission change")
 
     def write_access(self, number: int) -> None:
         """Change who may do what, through the proxy."""
-        self._write(*Draw(number).access())
+        self._write(Draw(number).access())
         self.features.add("permission change")
 
     def write_policy(self, number: int) -> None:
         """Change a storage policy through the proxy: no event tells."""
-        path = Draw(number).path()
-        write = Write(
-            "PUT",
-            path,
-            "op=SETSTORAGEPOLICY&storagepolicy=HOT",
-            lambda now, txid: operations.set_storage_policy(now, SUPERUSER, path, txid),
-        )
-        self._write(SUPERUSER, write)
+        self._write(set_policy(Draw(number).path()))
 
-    def _write(self, user: str, write: Write) -> None:
+    def _write(self, write: Write) -> None:
         async def write_and_read() -> None:
             system = self.system
-            await system.write(write.method, write.path, write.query, user, write.operation)
+            await system.write(write)
             for path in dict.fromkeys((write.path, write.path.rpartition("/")[0] or "/a", *FILES[:4])):
                 await system.read(path, USERS[len(path) % 2])
 
@@ -116,22 +107,11 @@ class Simulation:
         draw = Draw(number)
         path, user, takes_s = draw.file(), draw.writer(), draw.duration_s()
         follows = draw.follows()
-        op, method, opens = (
-            ("CREATE&overwrite=true", "PUT", operations.create),
-            ("APPEND", "POST", operations.append),
-        )[draw.of(3) == 0]
+        kind = (CREATE, APPEND)[draw.of(3) == 0]
 
         async def create_and_read() -> None:
             system = self.system
-            await system.write_in_two_steps(
-                method,
-                path,
-                f"op={op}",
-                user,
-                opens=opens,
-                takes_s=takes_s,
-                follows=follows,
-            )
+            await system.write_in_two_steps(kind.by(user), path, takes_s=takes_s, follows=follows)
             for reader in USERS:
                 await system.read(path, reader)
                 await system.read(normal(path), reader)
@@ -145,22 +125,20 @@ class Simulation:
         draw = Draw(number)
         path = draw.file()
         opens = (operations.create, operations.append)[draw.of(2)]
-        if self.system.cluster.try_write(lambda now, txid: opens(now, SUPERUSER, path, txid)):
+        if self.system.cluster.try_write(by(SUPERUSER, opens, path)):
             self.features.add("open file")
 
     def flush(self, _: int) -> None:
         """Let all open files grow."""
         for path in self._open_files():
-            self.system.cluster.try_write(
-                lambda now, txid, path=path: operations.flush(now, SUPERUSER, path, txid)  # type: ignore[misc]  # mypy sees no default
-            )
+            self.system.cluster.try_write(by(SUPERUSER, operations.flush, path))
 
     def close(self, number: int) -> None:
         """Complete a file."""
         open_files = self._open_files()
         if open_files:
             path = open_files[number % len(open_files)]
-            self.system.cluster.try_write(partial(_closed, path))
+            self.system.cluster.try_write(by(SUPERUSER, operations.close, path))
 
     def _open_files(self) -> list[str]:
         return [path for path, inode in self.system.cluster.present.namespace.items() if inode.is_open]
@@ -169,11 +147,9 @@ class Simulation:
         """Let there be something to read again."""
         cluster = self.system.cluster
         for path in ("/a/b/d", "/c"):
-            cluster.try_write(lambda now, txid, path=path: operations.mkdirs(now, SUPERUSER, path, txid))  # type: ignore[misc]  # mypy sees no default
+            cluster.try_write(by(SUPERUSER, operations.mkdirs, path))
         for path in DIRECTORIES:
-            cluster.try_write(
-                lambda now, _, path=path: operations.set_permission(now, SUPERUSER, path, 0o755)  # type: ignore[misc]  # as above
-            )
+            cluster.try_write(by(SUPERUSER, operations.set_permission, path, 0o755))
 
     # -- troubles
 
@@ -261,10 +237,6 @@ class Simulation:
     def stats(self) -> StreamStats:
         """Return what the consumer has seen."""
         return self.system.consumer.stats()
-
-
-def _closed(path: str, now: ns.Namespace, txid: int) -> list[ns.Step]:
-    return operations.close(now, SUPERUSER, path, txid)
 
 
 ACTS: Final[Mapping[str, tuple[int, Callable[[Simulation, int], None]]]] = {

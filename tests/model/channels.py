@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import Protocol
 
 from nncache.hadoop.events import Unlink
 from nncache.invalidation.direct import DirectInotifyEventInputStream
@@ -40,39 +39,18 @@ class ChannelName(Enum):
     ZOOKEEPER = "zookeeper"
 
 
-class ModelChannel(Protocol):
-    """What a world asks of a channel."""
-
-    tells_each_event: bool
-    stream: InotifyEventInputStream
-
-    @property
-    def filters_changed(self) -> int:
-        """How often the filters were changed."""
-
-    def start(self, tasks: asyncio.TaskGroup) -> None:
-        """Begin what runs beside the proxy."""
-
-    def shown_to_strangers(self) -> str:
-        """Return what of the service others may read or change; "" for nothing."""
-
-    def befall(self, number: int) -> str:
-        """Let something happen to it; return what kind of thing that is."""
-
-    def heal(self) -> None:
-        """End its troubles."""
-
-    async def stop(self) -> None:
-        """End what runs beside the proxy."""
-
-
 def polling(interval_s: float) -> PollingSettings:
     """Poll as rarely as a model needs, without a limit to the cost; never roll."""
     return PollingSettings(poll_interval_s=interval_s, poll_budget_share=1.0, roll_interval_s=0)
 
 
 class Direct:
-    """The proxy reads the edits itself."""
+    """The proxy reads the edits itself.
+
+    Attributes:
+        tells_each_event: nothing is merged or left out on the way.
+        filters_changed: how often the filters were changed.
+    """
 
     tells_each_event = True
     filters_changed = 0
@@ -88,11 +66,11 @@ class Direct:
         """Nothing runs beside it."""
 
     def shown_to_strangers(self) -> str:
-        """Nothing is stored anywhere."""
+        """Return what of the service others may read or change; "" for nothing."""
         return ""
 
     def befall(self, number: int) -> str:
-        """Nothing but the NameNode can break."""
+        """Let something happen to it; return what kind of thing that is."""
         return ""
 
     def heal(self) -> None:
@@ -114,7 +92,7 @@ class _FilterWriter:
         self._cluster.write(lambda now, _: [Step(now, (Unlink(path),))])
 
 
-class ThroughZooKeeper:
+class ThroughZooKeeper(Direct):
     """A publisher reads the edits and writes to a ZooKeeper, from where the proxy has them."""
 
     tells_each_event = False
@@ -138,8 +116,7 @@ class ThroughZooKeeper:
         )
         self._session = self._zookeeper.session(frozenset({PROXY}))
         self.stream: InotifyEventInputStream = ZooKeeperInotifyEventInputStream(
-            channel_setup(pool, clock, polling=settings),
-            connect=lambda _settings, _clock: self._session,
+            channel_setup(pool, clock, polling=settings), connect=lambda _settings, _clock: self._session
         )
         for number in range(len(globs)):
             self._put(number)
@@ -245,7 +222,7 @@ class ThroughZooKeeper:
         self._zookeeper.lose_next_commit(after=True)
 
 
-CHANNELS: dict[ChannelName, Callable[[Cluster, FakePool, PollingSettings, Sequence[str]], ModelChannel]] = {
+CHANNELS: dict[ChannelName, Callable[[Cluster, FakePool, PollingSettings, Sequence[str]], Direct]] = {
     ChannelName.DIRECT: Direct,
     ChannelName.ZOOKEEPER: ThroughZooKeeper,
 }

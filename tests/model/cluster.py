@@ -9,10 +9,9 @@ from nncache.hadoop.events import Rename, Unlink
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import namespace as ns
 from tests.model import operations
-from tests.model.namespace import EMPTY, NameNodeReply, Namespace, RefusedError, Step
-
-Operation = Callable[[Namespace, int], list[Step]]
-"""What is done to a namespace; the number is that of the first transaction."""
+from tests.model.namespace import EMPTY, SUPERUSER, NameNodeReply, Namespace, RefusedError, Step
+from tests.model.operations import Operation
+from tests.model.writes import by
 
 
 @dataclass(slots=True, eq=False)
@@ -115,18 +114,12 @@ class Cluster:
         self._writings: list[Writing] = []  # such
         self.proven: set[tuple[str, str]] = set()  # (user, directory) that any reply proved
         self.active_since = clock()  # this life of it
-        self.restarts = 0  # of whoever is active: others showed what may be lost
         for path, (is_directory, owner, mode) in layout.items():
-            make = operations.mkdirs if is_directory else operations.create
-            self.write(lambda now, number, make=make, path=path: make(now, ns.SUPERUSER, path, number))  # type: ignore[misc]  # mypy sees no default
-            if not is_directory:
-                self.write(lambda now, number, path=path: operations.close(now, ns.SUPERUSER, path, number))  # type: ignore[misc]  # as above
-            self.write(
-                lambda now, _, path=path, owner=owner: operations.set_owner(now, ns.SUPERUSER, path, owner)  # type: ignore[misc]  # as above
-            )
-            self.write(
-                lambda now, _, path=path, mode=mode: operations.set_permission(now, ns.SUPERUSER, path, mode)  # type: ignore[misc]  # as above
-            )
+            acts = (operations.mkdirs,) if is_directory else (operations.create, operations.close)
+            for act in acts:
+                self.write(by(SUPERUSER, act, path))
+            self.write(by(SUPERUSER, operations.set_owner, path, owner))
+            self.write(by(SUPERUSER, operations.set_permission, path, mode))
 
     @property
     def present(self) -> Version:
@@ -195,7 +188,6 @@ class Cluster:
         """Lose what was not durable; whoever saw it saw what never was."""
         lost, log = self.active.unsynced, self.active.log
         self.is_sync_held, self.active.unsynced = False, 0
-        self.restarts += 1
         if not lost:
             return
         now = self._clock()

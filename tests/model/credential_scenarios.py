@@ -5,7 +5,7 @@ NameNode would say to that is known from `tests/model/known_credentials.py`; fro
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +27,7 @@ _DONE: Final = NameNodeReply(200, b"")
 
 
 @dataclass
-class FakeCluster:
+class Setting:
     """Where all of them play: alice alone may come to the path."""
 
     system: System
@@ -51,7 +51,7 @@ def _field(*cookies: bytes) -> Header:
     return b"Cookie", b"; ".join(cookies)
 
 
-async def forge(s: FakeCluster) -> None:
+async def forge(s: Setting) -> None:
     """Send a cookie in alice's name, and another's beside hers."""
     alice, bob = s.known_credentials.cookie("alice"), s.known_credentials.cookie("bob")
     for _ in range(2):
@@ -65,7 +65,7 @@ async def forge(s: FakeCluster) -> None:
     await s.ask("")
 
 
-async def name_alice(s: FakeCluster) -> None:
+async def name_alice(s: Setting) -> None:
     """Ask by name, as which alice has a right, with what says that another one asks."""
     bob = s.known_credentials.cookie("bob")
     for _ in range(2):
@@ -76,7 +76,7 @@ async def name_alice(s: FakeCluster) -> None:
     await s.ask(None, query="&delegation=zzz&user.name=alice")
 
 
-async def negotiate(s: FakeCluster) -> None:
+async def negotiate(s: Setting) -> None:
     """Send a forged cookie beside a ticket: the NameNode goes by the ticket, and the cookie proves nothing."""
     forged, ticket = s.known_credentials.forged("bob"), (b"Authorization", b"Negotiate alice")
     for _ in range(2):
@@ -84,14 +84,14 @@ async def negotiate(s: FakeCluster) -> None:
     await s.ask(None, _field(forged))
 
 
-async def bring_another_cookie(s: FakeCluster) -> None:
+async def bring_another_cookie(s: Setting) -> None:
     """Be authenticated by what is not known here; who brings nothing is somebody else."""
     for _ in range(2):
         await s.ask("alice", _field(b"hadoop-jwt=alice"))
     await s.ask("")
 
 
-async def outlive(s: FakeCluster) -> None:
+async def outlive(s: Setting) -> None:
     """Use a cookie after its end."""
     alice = s.known_credentials.cookie("alice", lives_s=8.0)
     for _ in range(3):
@@ -101,7 +101,7 @@ async def outlive(s: FakeCluster) -> None:
     await s.ask(None, _field(alice))
 
 
-async def be_renewed(s: FakeCluster) -> None:
+async def be_renewed(s: Setting) -> None:
     """Use a cookie that each reply renews: one that does not reach the client is one that it misses."""
     alice = s.known_credentials.cookie("alice", is_renewed=True)
     for _ in range(3):
@@ -110,7 +110,7 @@ async def be_renewed(s: FakeCluster) -> None:
             s.system.judge.failed(PATH, "a reply without the cookie that would renew the client's")
 
 
-async def cancel(s: FakeCluster) -> None:
+async def cancel(s: Setting) -> None:
     """Use a token after it was cancelled through the proxy, in all its directories."""
     token = s.known_credentials.token("alice")
     for path in (PATH, OTHER, PATH, OTHER):
@@ -123,7 +123,7 @@ async def cancel(s: FakeCluster) -> None:
         await s.ask(None, query=f"&delegation={token}", path=path)
 
 
-async def cancel_meanwhile(s: FakeCluster) -> None:
+async def cancel_meanwhile(s: Setting) -> None:
     """Cancel a token while the answer to its first question is on its way."""
     token, before_s = s.known_credentials.token("alice"), s.system.call_takes_s
     s.system.call_takes_s = 2.0
@@ -137,7 +137,7 @@ async def cancel_meanwhile(s: FakeCluster) -> None:
     await s.ask(None, query=f"&delegation={token}")
 
 
-async def change_secret(s: FakeCluster) -> None:
+async def change_secret(s: Setting) -> None:
     """Let no cookie be good any more; once one was refused, it is refused wherever it was good."""
     alice = s.known_credentials.cookie("alice")
     for _ in range(2):
@@ -152,7 +152,7 @@ async def change_secret(s: FakeCluster) -> None:
         await s.ask(None, _field(alice))
 
 
-async def act_for_others(s: FakeCluster) -> None:
+async def act_for_others(s: Setting) -> None:
     """Let a proxy user ask for alice, then for bob and for itself."""
     knox = s.known_credentials.cookie("knox")
     for _ in range(2):
@@ -162,7 +162,7 @@ async def act_for_others(s: FakeCluster) -> None:
     await s.ask(None, _field(s.known_credentials.cookie("mallory")), query="&doas=alice")
 
 
-async def act_as_knox(s: FakeCluster) -> None:
+async def act_as_knox(s: Setting) -> None:
     """Say in `doAs`, as Apache Knox does, whom a proxy user asks for: some releases answer for the proxy user."""
     is_asked_as = "alice" if s.known_credentials.reads_any_doas else "knox"
     await asyncio.sleep(MAX_STALENESS_S)  # no answer is explained any more by that the directory was open
@@ -174,7 +174,7 @@ async def act_as_knox(s: FakeCluster) -> None:
     await s.ask("alice", query="&user.name=alice")
 
 
-SCENES: Final[tuple[Callable[[FakeCluster], Awaitable[None]], ...]] = (
+SCENARIOS: Final[tuple[Callable[[Setting], Awaitable[None]], ...]] = (
     forge,
     name_alice,
     negotiate,
@@ -189,20 +189,12 @@ SCENES: Final[tuple[Callable[[FakeCluster], Awaitable[None]], ...]] = (
 )
 
 
-def steal(simulation: Simulation, number: int) -> None:
+async def steal(simulation: Simulation, number: int) -> None:
     """Try one of them."""
     draw, system = Draw(number), simulation.system
-    fixture, fake_cluster = SCENES[draw.of(len(SCENES))], FakeCluster(system, GAPS_S[draw.of(4)])
-
-    async def story() -> None:
-        in_sight(system, DIRECTORY, 0o700)
-        behind(system, operations.set_permission, DIRECTORY, 0o700)
-        await fake_cluster.settle()
-        await fixture(fake_cluster)
-
+    scenario, setting = SCENARIOS[draw.of(len(SCENARIOS))], Setting(system, GAPS_S[draw.of(4)])
     simulation.features.add("credential")
-    system.come(story())
-
-
-CREDENTIAL_PLOTS: Final[Mapping[str, Callable[[Simulation, int], None]]] = {"steal": steal}
-"""By name."""
+    in_sight(system, DIRECTORY, 0o700)
+    behind(system, operations.set_permission, DIRECTORY, 0o700)
+    await setting.settle()
+    await scenario(setting)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from tests.model import operations
-from tests.model.cluster import Operation
 from tests.model.namespace import SUPERUSER
+from tests.model.writes import Write, chmod, chown, delete, mkdirs, rename, replicate, touch, truncate
 
 PATHS: Final = (
     "/a",
@@ -44,16 +43,6 @@ class Follows(Enum):
 def normal(path: str) -> str:
     """Return the path in the normalization form C."""
     return unicodedata.normalize("NFC", path)
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A change: how WebHDFS spells it, and what it does."""
-
-    method: str
-    path: str
-    query: str
-    operation: Operation
 
 
 @dataclass
@@ -96,62 +85,27 @@ class Draw:
         kinds: tuple[Follows, ...] = (*Follows, Follows.REDIRECT)
         return kinds[self.of(len(kinds))]
 
-    def write(self) -> tuple[str, Write]:
+    def write(self) -> Write:
         """Choose a change of one step, and who makes it."""
         user, kind = self.writer(), self.of(12)
         path, number = self.path(), self.number
         match kind:
             case 0 | 1:
-                return user, Write(
-                    "PUT", path, "op=MKDIRS", lambda now, txid: operations.mkdirs(now, user, path, txid)
-                )
+                return mkdirs(path, user)
             case 2 | 3 | 4:
-                query = "op=DELETE&recursive=true"
-                return user, Write(
-                    "DELETE", path, query, lambda now, txid: operations.delete(now, user, path, txid)
-                )
+                return delete(path, user)
             case 5 | 6:
-                to = PATHS[number % len(PATHS)]
-                return user, Write(
-                    "PUT",
-                    path,
-                    f"op=RENAME&destination={to}",
-                    lambda now, txid: operations.rename(now, user, path, to, txid),
-                )
+                return rename(path, PATHS[number % len(PATHS)], user)
             case 7:
-                return user, Write(
-                    "PUT", path, "op=SETTIMES", lambda now, txid: operations.set_times(now, user, path, txid)
-                )
+                return touch(path, user)
             case 8:
-                query = "op=SETREPLICATION"
-                return user, Write(
-                    "PUT", path, query, lambda now, txid: operations.set_replication(now, user, path, txid)
-                )
+                return replicate(path, user)
             case 9:
-                return user, Write(
-                    "POST",
-                    path,
-                    "op=TRUNCATE&newlength=0",
-                    lambda now, txid: operations.truncate(now, user, path, txid),
-                )
+                return truncate(path, user)
             case _:
                 return self.access()
 
-    def access(self) -> tuple[str, Write]:
-        """Choose a change of who may do what, and who makes it."""
+    def access(self) -> Write:
+        """Choose a change of who may do what."""
         path, kind = self.directory(), self.of(4)
-        if kind == 0:
-            owner = self.user()
-            return SUPERUSER, Write(
-                "PUT",
-                path,
-                f"op=SETOWNER&owner={owner}",
-                lambda now, _: operations.set_owner(now, SUPERUSER, path, owner),
-            )
-        mode = _MODES[self.of(len(_MODES))]
-        return SUPERUSER, Write(
-            "PUT",
-            path,
-            f"op=SETPERMISSION&permission={mode:o}",
-            lambda now, _: operations.set_permission(now, SUPERUSER, path, mode),
-        )
+        return chown(path, self.user()) if kind == 0 else chmod(path, _MODES[self.of(len(_MODES))])

@@ -5,8 +5,9 @@ docs/guarantees.md and docs/decisions/0013 name them.
 
 from math import inf
 
-from tests.model.cluster import Cluster, Operation, Version
+from tests.model.cluster import Cluster, Version
 from tests.model.namespace import RefusedError
+from tests.model.operations import Operation
 from tests.model.upstream import ModelQueries
 from tests.model.watched_cache import WatchedCache
 

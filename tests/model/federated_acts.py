@@ -11,14 +11,14 @@ from functools import partial
 from typing import Final
 
 from tests.invalidation.virtual_time import clock
-from tests.model import operations
 from tests.model.acts import ACTS, Simulation
 from tests.model.draws import PATHS, USERS, Draw
 from tests.model.federation import Federation, NamespaceSystem
 from tests.model.guarantee import Guarantee
 from tests.model.mount_oracle import BESIDE
-from tests.model.namespace import SUPERUSER, TRUE, Namespace, Step
+from tests.model.namespace import SUPERUSER, TRUE
 from tests.model.scenario_setup import SETTLED_S
+from tests.model.writes import delete, rename
 
 ALL_PATHS: Final = (*PATHS, *BESIDE)
 
@@ -35,7 +35,7 @@ _TROUBLES: Final = frozenset(
 
 
 @dataclass
-class Worlds:
+class TwoSimulations:
     """Both, and what has been seen in their history.
 
     Attributes:
@@ -133,9 +133,7 @@ class Worlds:
         source, to = (ALL_PATHS[draw.of(len(ALL_PATHS))] for _ in range(2))
 
         async def story() -> None:
-            query = f"op=RENAME&destination={to}"
-            operation = partial(_renamed, source, to)
-            await system.write("PUT", source, query, SUPERUSER, operation)
+            await system.write(rename(source, to))
             for path in (source, to):
                 await system.read(path, USERS[0])
 
@@ -147,8 +145,7 @@ class Worlds:
         path = ("/a", "/a/b", "/a/b/d", "/c", "/d", "/d/e", "/d/e/f", "/cf")[draw.of(8)]
 
         async def story() -> None:
-            operation = partial(_deleted, path)
-            await system.write("DELETE", path, "op=DELETE&recursive=true", SUPERUSER, operation)
+            await system.write(delete(path))
             await system.read(path, USERS[0])
 
         system.come(story())
@@ -161,19 +158,11 @@ class Worlds:
         system.come(system.call_that_changes_nothing("POST", target, TRUE))
 
 
-def _renamed(source: str, to: str, now: Namespace, txid: int) -> list[Step]:
-    return operations.rename(now, SUPERUSER, source, to, txid)
-
-
-def _deleted(path: str, now: Namespace, txid: int) -> list[Step]:
-    return operations.delete(now, SUPERUSER, path, txid)
-
-
-def _lose_edits(simulations: Worlds, number: int) -> None:
+def _lose_edits(simulations: TwoSimulations, number: int) -> None:
     simulations.troubled.lose_edits(number)
 
 
-_CALM_TROUBLES: Final[tuple[Callable[[Worlds, int], None], ...]] = (
+_CALM_TROUBLES: Final[tuple[Callable[[TwoSimulations, int], None], ...]] = (
     lambda simulations, _: simulations.go_away(),
     lambda simulations, _: simulations.go_away(),
     lambda simulations, number: simulations.troubled.crash(number),
@@ -183,24 +172,24 @@ _CALM_TROUBLES: Final[tuple[Callable[[Worlds, int], None], ...]] = (
 )
 
 
-def _of_either(act: Callable[[Simulation, int], None], simulations: Worlds, number: int) -> None:
+def _of_either(act: Callable[[Simulation, int], None], simulations: TwoSimulations, number: int) -> None:
     act((simulations.spared, simulations.troubled)[number % 2], number // 2)
 
 
-def _of_troubled(act: Callable[[Simulation, int], None], simulations: Worlds, number: int) -> None:
+def _of_troubled(act: Callable[[Simulation, int], None], simulations: TwoSimulations, number: int) -> None:
     act(simulations.troubled, number)
 
 
-FEDERATED_ACTS: Final[Mapping[str, tuple[int, Callable[[Worlds, int], None]]]] = {
+FEDERATED_ACTS: Final[Mapping[str, tuple[int, Callable[[TwoSimulations, int], None]]]] = {
     **{
         name: (weight, partial(_of_troubled if name in _TROUBLES else _of_either, act))
         for name, (weight, act) in ACTS.items()
     },
-    "read beside": (8, Worlds.read_beside),
-    "spell": (3, Worlds.spell),
-    "rename": (8, Worlds.rename),
-    "take away": (3, Worlds.take_away),
-    "concatenate": (2, Worlds.concatenate),
+    "read beside": (8, TwoSimulations.read_beside),
+    "spell": (3, TwoSimulations.spell),
+    "rename": (8, TwoSimulations.rename),
+    "take away": (3, TwoSimulations.take_away),
+    "concatenate": (2, TwoSimulations.concatenate),
     "go away": (2, lambda simulations, _: simulations.go_away()),
 }
 """By name: how often, compared with the others, and what."""

@@ -1,7 +1,5 @@
 """The way into several namespaces: the product's federated front end, each choice of it judged.
 
-(tests/model/federated_door.py)
-
 A client comes as on a connection of the product: known heads are answered at once, of the others some are passed on as
 plain calls, and the rest goes to the front end. The oracle says beforehand where each belongs.
 """

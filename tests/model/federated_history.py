@@ -8,13 +8,12 @@ import asyncio
 import random
 from typing import Final
 
-from tests.invalidation.virtual_time import VirtualLoop
+from tests.invalidation.virtual_time import run
 from tests.model.acts import PAUSES_S, Simulation
 from tests.model.channels import ChannelName
-from tests.model.federated_acts import FEDERATED_ACTS, TWO_NAMESPACES, Worlds
-from tests.model.federation import Federation, NamespaceSystem
-from tests.model.guarantee import Guarantee
-from tests.model.history import ALONE_EVERY, CHECKED_EVERY, STEPS, ZOOKEEPER_EVERY, History, Step
+from tests.model.federated_acts import FEDERATED_ACTS, TWO_NAMESPACES, TwoSimulations
+from tests.model.federation import Federation
+from tests.model.history import ALONE_EVERY, STEPS, ZOOKEEPER_EVERY, History, Step, judge_faults, judge_step
 from tests.model.mount_oracle import NAMESPACES, TABLES
 
 FEDERATED_EVERY: Final = 6
@@ -47,11 +46,7 @@ def tell_federated(
     names = chance.choices(_NAMES, _WEIGHTS, k=steps)
     drawn = [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
     random.seed(seed)  # parts of the product draw from the module's own chance
-    loop = VirtualLoop()
-    try:
-        return loop.run_until_complete(_story(drawn, seed, channel, stop_early=stop_early))
-    finally:
-        loop.close()
+    return run(_story(drawn, seed, channel, stop_early=stop_early))
 
 
 async def _story(
@@ -72,7 +67,7 @@ async def _story(
     spared, troubled = chance.sample(
         [Simulation(system, channels[system.name]) for system in systems], len(systems)
     )
-    simulations = Worlds(federation, spared, troubled)
+    simulations = TwoSimulations(federation, spared, troubled)
     async with federation:
         for step, (act, number, pause_s) in enumerate(reported, 1):
             FEDERATED_ACTS[act][1](simulations, number)
@@ -81,13 +76,13 @@ async def _story(
                 await simulations.see_hits_beside_a_trouble(number)
             simulations.judge_spared()
             for each in (spared, troubled):
-                _judge(each, is_checked=step % CHECKED_EVERY == 0)
+                judge_step(each, step)
             if stop_early and federation.violations:
                 break
         for each in (spared, troubled):
             each.end_troubles(0)
     for system in systems:
-        _judge_faults(system)
+        judge_faults(system)
     hits = sum(system.judge.hits for system in systems)
     return History(
         seed=seed,
@@ -110,19 +105,3 @@ async def _story(
 
 def _drawn_channel(chance: random.Random) -> ChannelName:
     return ChannelName.DIRECT if chance.randrange(ZOOKEEPER_EVERY) else ChannelName.ZOOKEEPER
-
-
-def _judge(simulation: Simulation, *, is_checked: bool) -> None:
-    system = simulation.system
-    system.judge.sweep()
-    if shown := system.channel.shown_to_strangers():
-        system.judge.say(Guarantee.PROVEN_GRANT, shown)
-    if not simulation.stats().is_open:
-        system.judge.closed()
-    if is_checked:
-        system.cache.check()
-
-
-def _judge_faults(system: NamespaceSystem) -> None:
-    if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
-        system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")

@@ -6,7 +6,7 @@ judges the answer.
 """
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Self, cast
@@ -17,17 +17,13 @@ from nncache.cache import Hit
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Headers
 from nncache.proxy.traffic import Exchange
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import GLOBS, ChannelName
-from tests.model.cluster import Operation, Writing
-from tests.model.draws import Follows
 from tests.model.federated_door import FederatedDoor, head_of
-from tests.model.judge import Reported, Violation
+from tests.model.judge import Violation
 from tests.model.mount_oracle import LAKE, MAIN, MountOracle, Refusal
-from tests.model.namespace import NameNodeReply
-from tests.model.system import LAYOUT, Opens, System
+from tests.model.system import LAYOUT, System
 from tests.model.upstream import ClientRequest
 
 _LAYOUTS: Final = {
@@ -97,57 +93,6 @@ class NamespaceSystem(System):
                 self.judge.failed(path, f"raised {error!r} instead of being refused")
             return None
         return await super().call(request, path)
-
-    async def read(
-        self, path: str, user: str, *, refresh: bool = False, spelled: str | None = None
-    ) -> Reported | None:
-        """Ask for a status, wherever the path is."""
-        return await System.read(self.of(path), path, user, refresh=refresh, spelled=spelled)
-
-    async def read_with(
-        self, path: str, query: str, headers: Headers, *, user: str | None
-    ) -> Reported | None:
-        """Ask for a status with credentials, wherever the path is."""
-        return await System.read_with(self.of(path), path, query, headers, user=user)
-
-    async def write(
-        self, method: str, path: str, query: str, user: str, operation: Operation
-    ) -> Writing | None:
-        """Change something, wherever the path is."""
-        return await System.write(self.of(path), method, path, query, user, operation)
-
-    async def write_in_two_steps(
-        self,
-        method: str,
-        path: str,
-        query: str,
-        user: str,
-        *,
-        opens: Opens,
-        takes_s: float,
-        between: Callable[[], Awaitable[None]] | None = None,
-        follows: Follows = Follows.REDIRECT,
-    ) -> None:
-        """Create or append, wherever the path is."""
-        await System.write_in_two_steps(
-            self.of(path),
-            method,
-            path,
-            query,
-            user,
-            opens=opens,
-            takes_s=takes_s,
-            between=between,
-            follows=follows,
-        )
-
-    async def pester(self, method: str, target: str, user: str, answer: NameNodeReply) -> None:
-        """Send a call that changes nothing, wherever its path is."""
-        await System.pester(self.of(target.partition("?")[0]), method, target, user, answer)
-
-    async def call_that_changes_nothing(self, method: str, target: str, answer: NameNodeReply) -> None:
-        """Send a call that changes nothing, wherever its path is."""
-        await System.call_that_changes_nothing(self.of(target.partition("?")[0]), method, target, answer)
 
 
 class Federation:

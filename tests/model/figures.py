@@ -8,12 +8,13 @@ from tests.model.channels import ChannelName
 from tests.model.federated_acts import BESIDE_A_TROUBLE, TWO_NAMESPACES
 from tests.model.federated_history import FEDERATED_EVERY, is_federated, tell_federated
 from tests.model.history import History, tell
+from tests.sums import add_to
 
 MIN_SHARE: Final = 0.10
 """Of the histories that have each of these."""
 
-PLOTTED_EVERY: Final = 4
-"""Of so many histories one has plots in it."""
+SCENARIOS_EVERY: Final = 4
+"""Of so many histories one has scenarios in it."""
 
 WANTED: Final = ("hit", "gap", "crash", "open file", "permission change")
 
@@ -44,12 +45,7 @@ class Figures:
 
     def add(self, others: "Figures") -> None:
         """Add those of other histories."""
-        self.histories += others.histories
-        self.steps += others.steps
-        self.hits += others.hits
-        self.channels += others.channels
-        self.features += others.features
-        self.violations += others.violations
+        add_to(self, others)
 
     def share(self, feature: str) -> float:
         """Say in which share of the histories something happened."""
@@ -91,11 +87,11 @@ class Figures:
 
 
 def tell_chunk(seeds: range, *, steps: int, channel: ChannelName | None) -> Figures:
-    """Tell the histories of these seeds, some with plots in them, and some of two namespaces."""
+    """Tell the histories of these seeds, some with scenarios in them, and some of two namespaces."""
     figures = Figures()
     for seed in seeds:
         if is_federated(seed):
             figures.take(tell_federated(seed, steps, channel=channel))
         else:
-            figures.take(tell(seed, steps, channel=channel, is_plotted=seed % PLOTTED_EVERY == 1))
+            figures.take(tell(seed, steps, channel=channel, has_scenarios=seed % SCENARIOS_EVERY == 1))
     return figures

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tests.invalidation.virtual_time import VirtualLoop
+from tests.invalidation.virtual_time import run
 from tests.model.acts import ACTS, PAUSES_S, Simulation
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
@@ -19,8 +19,8 @@ STEPS: Final = 50
 ZOOKEEPER_EVERY: Final = 10
 """Of so many histories one is told on the ZooKeeper channel: they take several times as long."""
 
-PLOT_EVERY: Final = 8
-"""Of so many acts one is a plot, where there are plots."""
+SCENARIO_EVERY: Final = 8
+"""Of so many acts one is a scenario, where there are some."""
 
 ALONE_EVERY: Final = 7
 """In one of so many histories there is one NameNode alone."""
@@ -57,13 +57,13 @@ def channel_of(seed: int) -> ChannelName:
     return ChannelName.ZOOKEEPER if seed % ZOOKEEPER_EVERY == 0 else ChannelName.DIRECT
 
 
-def draw(seed: int, steps: int, *, is_plotted: bool = False) -> list[Step]:
-    """Draw the steps of a history, one of PLOT_EVERY a plot if there shall be some."""
+def draw(seed: int, steps: int, *, has_scenarios: bool = False) -> list[Step]:
+    """Draw the steps of a history, one of SCENARIO_EVERY a scenario if there shall be some."""
     chance = random.Random(seed)
     names = chance.choices(_NAMES, _WEIGHTS, k=steps)
     drawn = [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
-    if is_plotted:
-        for place in range(chance.randrange(PLOT_EVERY), steps, PLOT_EVERY):
+    if has_scenarios:
+        for place in range(chance.randrange(SCENARIO_EVERY), steps, SCENARIO_EVERY):
             drawn[place] = (chance.choice(list(SCENARIOS)), *drawn[place][1:])
     return drawn
 
@@ -73,7 +73,7 @@ def tell(
     steps: int = STEPS,
     *,
     channel: ChannelName | None = None,
-    is_plotted: bool = False,
+    has_scenarios: bool = False,
     stop_early: bool = False,
 ) -> History:
     """Tell the history of a seed.
@@ -82,21 +82,17 @@ def tell(
         seed: of everything in it.
         steps: how many acts.
         channel: None leaves it to the seed.
-        is_plotted: some of them are plots.
+        has_scenarios: some of them are scenarios.
         stop_early: end it with the first violation.
     """
-    drawn = draw(seed, steps, is_plotted=is_plotted)
+    drawn = draw(seed, steps, has_scenarios=has_scenarios)
     return tell_steps(drawn, seed, channel or channel_of(seed), stop_early=stop_early)
 
 
 def tell_steps(reported: list[Step], seed: int, channel: ChannelName, *, stop_early: bool = False) -> History:
     """Tell these steps; the seed says how long calls take, and how retries are spread."""
     random.seed(seed)  # parts of the product draw from the module's own chance
-    loop = VirtualLoop()
-    try:
-        return loop.run_until_complete(_story(reported, seed, channel, stop_early=stop_early))
-    finally:
-        loop.close()
+    return run(_story(reported, seed, channel, stop_early=stop_early))
 
 
 async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_early: bool) -> History:
@@ -117,20 +113,16 @@ async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_
     simulation = Simulation(system, channel)
     async with system:
         for step, (act, number, pause_s) in enumerate(reported):
-            (SCENARIOS[act] if act in SCENARIOS else ACTS[act][1])(simulation, number)
+            if act in SCENARIOS:
+                system.come(SCENARIOS[act](simulation, number))
+            else:
+                ACTS[act][1](simulation, number)
             await asyncio.sleep(pause_s)
-            system.judge.sweep()
-            if shown := system.channel.shown_to_strangers():
-                system.judge.say(Guarantee.PROVEN_GRANT, shown)
-            if not simulation.stats().is_open:
-                system.judge.closed()
-            if step % CHECKED_EVERY == 0:
-                system.cache.check()
+            judge_step(simulation, step)
             if stop_early and system.judge.violations:
                 break
         simulation.end_troubles(0)
-    if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
-        system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")
+    judge_faults(system)
     stats = simulation.stats()
     if system.judge.hits:
         simulation.features.add("hit")
@@ -144,6 +136,24 @@ async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_
         features=frozenset(simulation.features),
         violations=tuple(system.judge.violations),
     )
+
+
+def judge_step(simulation: Simulation, step: int) -> None:
+    """Judge all that is kept after a step."""
+    system = simulation.system
+    system.judge.sweep()
+    if shown := system.channel.shown_to_strangers():
+        system.judge.say(Guarantee.PROVEN_GRANT, shown)
+    if not simulation.stats().is_open:
+        system.judge.closed()
+    if step % CHECKED_EVERY == 0:
+        system.cache.check()
+
+
+def judge_faults(system: System) -> None:
+    """See that nothing of the product has failed but what was to fail."""
+    if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
+        system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")
 
 
 def begin() -> None:

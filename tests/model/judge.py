@@ -92,7 +92,6 @@ class Judge:
         self._clock = clock
         self.user_of: Callable[[str], str] = lambda caller: caller.removeprefix("user=")
         self.is_each_event_told = True  # the channel tells every event, not only what concerns the filters
-        self._opened_at = 0  # the end of the log when this life of the stream began
         self._checked = 0  # up to there every event was seen to be told
         self._life: tuple[object, int, int] | None = None  # of the active one whose edits are followed
         cache.on_flush, cache.on_open, cache.on_cover = self._flushed, self._opened, self._covered
@@ -323,7 +322,7 @@ class Judge:
     def _opened(self) -> None:
         active = self._pool.active
         self._life = None if active is None else (active.namenode, active.started_ms, active.transition_ms)
-        self._opened_at = self._checked = self._cluster.active.log.end
+        self._checked = self._cluster.active.log.end
 
     def _is_of_an_earlier_active(self) -> bool:
         active = self._cluster.active

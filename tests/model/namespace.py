@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from nncache.hadoop.events import (
-    Event,
-)
+from nncache.hadoop.events import Event
 from nncache.hadoop.filestatus import FileType, render_missing
 from nncache.hadoop.paths import ROOT, parent
 

@@ -4,7 +4,7 @@ Each takes what there is, who asks, and the number of its first transaction; it 
 raises `RefusedError`. Checks come in the NameNode's own order, since the first that fails names the error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -41,6 +41,9 @@ from tests.model.namespace import (
     remote_exception,
     stopped,
 )
+
+Operation = Callable[[Namespace, int], list[Step]]
+"""What is done to a namespace; the number is that of the first transaction."""
 
 
 def mkdirs(before: Namespace, user: str, path: str, number: int) -> list[Step]:
@@ -174,7 +177,7 @@ def rename(before: Namespace, user: str, source: str, destination: str, number: 
     return [Step(_touched(now, destination, number, more=1), (Rename(source, destination),))]
 
 
-def set_permission(before: Namespace, user: str, path: str, mode: int) -> list[Step]:
+def set_permission(before: Namespace, user: str, path: str, mode: int, _number: int) -> list[Step]:
     """Change a mode; the same again is nothing."""
     inode = _owned(before, user, path)
     if inode.mode == mode:
@@ -182,7 +185,7 @@ def set_permission(before: Namespace, user: str, path: str, mode: int) -> list[S
     return [Step({**before, path: replace(inode, mode=mode)}, (_metadata(path, MetadataKind.PERMS),))]
 
 
-def set_owner(before: Namespace, user: str, path: str, owner: str) -> list[Step]:
+def set_owner(before: Namespace, user: str, path: str, owner: str, _number: int) -> list[Step]:
     """Give a path to somebody; only the superuser may."""
     inode = _owned(before, user, path)
     if inode.owner == owner:

@@ -1,4 +1,4 @@
-"""What plots set their scene with."""
+"""What scenarios begin with."""
 
 from collections.abc import Callable
 from typing import Final
@@ -8,17 +8,18 @@ from tests.model import operations
 from tests.model.draws import USERS
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
+from tests.model.writes import by
 
 SETTLED_S: Final = 1.3
 """Events that nothing holds up have arrived, and are known to have."""
 
 GAPS_S: Final = (0.0, 0.002, 0.03, SETTLED_S)
-"""How long a plot may pause between two of its steps."""
+"""How long a scenario may pause between two of its steps."""
 
 
 def behind(system: System, act: Callable[..., list[ns.Step]], path: str, *args: object) -> None:
     """Change something behind the proxy's back, as who may do everything."""
-    system.cluster.try_write(lambda now, txid: act(now, SUPERUSER, path, *(args or (txid,))))
+    system.cluster.try_write(by(SUPERUSER, act, path, *args))
 
 
 def in_sight(system: System, directory: str, mode: int) -> tuple[str, str]:

@@ -1,97 +1,86 @@
-"""Plots: acts of several steps that random ones rarely make up, each against one rule.
+"""Scenarios: acts of several steps that random ones rarely make up, each against one rule.
 
-A plot runs beside whatever else happens; what clients are told in it is judged like all else.
+A scenario runs beside whatever else happens; what clients are told in it is judged like all else.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
 
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import ROOT, parent
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import operations
 from tests.model.acts import Simulation
-from tests.model.credential_scenarios import CREDENTIAL_PLOTS
+from tests.model.credential_scenarios import steal
 from tests.model.draws import FILES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
-from tests.model.termination_scenarios import TERMINATION_PLOTS
+from tests.model.termination_scenarios import terminate
 from tests.model.unprivileged_requests import pester
 from tests.model.upstream import ODD_ANSWERS
-from tests.model.write_scenarios import WRITE_PLOTS
+from tests.model.write_scenarios import WRITE_SCENARIOS
+from tests.model.writes import chmod
 
 
-def hide(simulation: Simulation, number: int) -> None:
+async def hide(simulation: Simulation, number: int) -> None:
     """Shut a directory, then change what is in it: an old right must not show what is new."""
     draw, system = Draw(number), simulation.system
     path, gap_s, is_fresh = draw.file(), GAPS_S[draw.of(4)], draw.of(2)
     directory = parent(path) or ROOT
-
-    async def story() -> None:
-        owner, other = in_sight(system, directory, 0o755)
-        await asyncio.sleep(gap_s)
-        await system.read(f"{directory}/g" if path.endswith("f") else f"{directory}/f", other)
-        if is_fresh:
-            await system.read(path, other)
-        await asyncio.sleep(gap_s)
-        behind(system, operations.set_permission, directory, 0o700)
-        behind(system, operations.create, path)
-        behind(system, operations.close, path)
-        await system.read(path, owner, refresh=True)
-        await system.read(path, other)
-
     simulation.features.add("permission change")
-    system.come(story())
+    owner, other = in_sight(system, directory, 0o755)
+    await asyncio.sleep(gap_s)
+    await system.read(f"{directory}/g" if path.endswith("f") else f"{directory}/f", other)
+    if is_fresh:
+        await system.read(path, other)
+    await asyncio.sleep(gap_s)
+    behind(system, operations.set_permission, directory, 0o700)
+    behind(system, operations.create, path)
+    behind(system, operations.close, path)
+    await system.read(path, owner, refresh=True)
+    await system.read(path, other)
 
 
-def reveal(simulation: Simulation, number: int) -> None:
+async def reveal(simulation: Simulation, number: int) -> None:
     """Change what is in a shut directory, then open it: a new right must not show what is old, or closed no more."""
     draw, system = Draw(number), simulation.system
     path, gap_s, is_told = draw.file(), GAPS_S[draw.of(4)], draw.of(2)
     changes = (operations.set_times, operations.append)[draw.of(2)]
     directory = parent(path) or ROOT
-
-    async def story() -> None:
-        owner, other = in_sight(system, directory, 0o700)
-        behind(system, operations.create, path)
-        behind(system, operations.close, path)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, owner)
-        await asyncio.sleep(gap_s)
-        behind(system, changes, path)
-        behind(system, operations.set_permission, directory, 0o755)
-        await system.read(path if is_told else f"{directory}/h", other)
-        await system.read(path, other)
-
     simulation.features.add("permission change")
-    system.come(story())
+    owner, other = in_sight(system, directory, 0o700)
+    behind(system, operations.create, path)
+    behind(system, operations.close, path)
+    await asyncio.sleep(SETTLED_S)
+    await system.read(path, owner)
+    await asyncio.sleep(gap_s)
+    behind(system, changes, path)
+    behind(system, operations.set_permission, directory, 0o755)
+    await system.read(path if is_told else f"{directory}/h", other)
+    await system.read(path, other)
 
 
-def answer_late(simulation: Simulation, number: int) -> None:
+async def answer_late(simulation: Simulation, number: int) -> None:
     """Let an answer stay on its way for long, while no edits come: who asks late must not be given it."""
     draw, system = Draw(number), simulation.system
     path, user = draw.path(), draw.user()
-
-    async def story() -> None:
-        active, before_s = system.cluster.active, system.call_takes_s
-        behind(system, operations.mkdirs, parent(path) or ROOT)
-        active.cut()
-        active.is_reachable, system.call_takes_s = False, 8.0
-        first = system.come(system.read(path, user))
-        await asyncio.sleep(2.0)
-        system.call_takes_s = before_s
-        for act in (operations.create, operations.close, operations.set_times):
-            behind(system, act, path)
-        await asyncio.sleep(3.5)
-        await system.read(path, user)
-        await asyncio.wait((first,))
-        active.is_reachable = True
-
-    system.come(story())
+    active, before_s = system.cluster.active, system.call_takes_s
+    behind(system, operations.mkdirs, parent(path) or ROOT)
+    active.cut()
+    active.is_reachable, system.call_takes_s = False, 8.0
+    first = system.come(system.read(path, user))
+    await asyncio.sleep(2.0)
+    system.call_takes_s = before_s
+    for act in (operations.create, operations.close, operations.set_times):
+        behind(system, act, path)
+    await asyncio.sleep(3.5)
+    await system.read(path, user)
+    await asyncio.wait((first,))
+    active.is_reachable = True
 
 
-def change_filters(simulation: Simulation, number: int) -> None:
+async def change_filters(simulation: Simulation, number: int) -> None:
     """Take a filter or its glob away while its paths are kept, change what it matched, and put it back."""
     draw, system = Draw(number), simulation.system
     turn = (
@@ -103,68 +92,51 @@ def change_filters(simulation: Simulation, number: int) -> None:
         for path in PATHS:
             await system.read(path, USERS[0])
 
-    async def story() -> None:
-        await read_all()
-        if is_watch_lost:
-            system.channel.befall(7)
-        system.channel.befall(turn)
-        await asyncio.sleep(0.4)
-        for path in FILES:
-            behind(system, operations.set_times, path)
-            behind(system, operations.create, path)
-        await asyncio.sleep(gap_s)
-        await read_all()
-        system.channel.befall(turn)
-        await asyncio.sleep(0.4)
-        await read_all()
-
-    system.come(story())
+    await read_all()
+    if is_watch_lost:
+        system.channel.befall(7)
+    system.channel.befall(turn)
+    await asyncio.sleep(0.4)
+    for path in FILES:
+        behind(system, operations.set_times, path)
+        behind(system, operations.create, path)
+    await asyncio.sleep(gap_s)
+    await read_all()
+    system.channel.befall(turn)
+    await asyncio.sleep(0.4)
+    await read_all()
 
 
-def miss_records(simulation: Simulation, number: int) -> None:
+async def miss_records(simulation: Simulation, number: int) -> None:
     """Cut the proxy off from its channel for so long that the records of meanwhile are gone."""
     draw, system = Draw(number), simulation.system
     path, user = draw.path(), draw.user()
-
-    async def story() -> None:
-        await system.read(path, user)
-        system.channel.befall(3)
-        behind(system, operations.delete, path)
-        for turn in range(12):
-            await asyncio.sleep(0.2)
-            behind(system, operations.create if turn % 2 else operations.delete, FILES[turn % 3])
-        system.channel.befall(5)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, user)
-
-    system.come(story())
+    await system.read(path, user)
+    system.channel.befall(3)
+    behind(system, operations.delete, path)
+    for turn in range(12):
+        await asyncio.sleep(0.2)
+        behind(system, operations.create if turn % 2 else operations.delete, FILES[turn % 3])
+    system.channel.befall(5)
+    await asyncio.sleep(SETTLED_S)
+    await system.read(path, user)
 
 
-def shut_out(simulation: Simulation, number: int) -> None:
+async def shut_out(simulation: Simulation, number: int) -> None:
     """Shut a directory through the proxy: whoever asks then is refused."""
     draw, system = Draw(number), simulation.system
     path, gap_s = draw.file(), GAPS_S[draw.of(4)]
     directory = parent(path) or ROOT
-
-    async def story() -> None:
-        _, other = in_sight(system, directory, 0o755)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, other)
-        await asyncio.sleep(gap_s)
-        await system.write(
-            "PUT",
-            directory,
-            "op=SETPERMISSION&permission=700",
-            SUPERUSER,
-            lambda now, _: operations.set_permission(now, SUPERUSER, directory, 0o700),
-        )
-        await system.read(path, other)
-
     simulation.features.add("permission change")
-    system.come(story())
+    _, other = in_sight(system, directory, 0o755)
+    await asyncio.sleep(SETTLED_S)
+    await system.read(path, other)
+    await asyncio.sleep(gap_s)
+    await system.write(chmod(directory, 0o700))
+    await system.read(path, other)
 
 
-def shut_the_root(simulation: Simulation, number: int) -> None:
+async def shut_the_root(simulation: Simulation, number: int) -> None:
     """Shut the root: everybody may see its own status, and what is in it only who may traverse it."""
     draw, system = Draw(number), simulation.system
     gap_s, is_shut_through = GAPS_S[draw.of(4)], draw.of(2)
@@ -174,133 +146,102 @@ def shut_the_root(simulation: Simulation, number: int) -> None:
             for user in (SUPERUSER, *USERS):
                 await system.read(path, user)
 
-    async def story() -> None:
-        await read_all()
-        if is_shut_through:
-            await system.write(
-                "PUT",
-                ROOT,
-                "op=SETPERMISSION&permission=700",
-                SUPERUSER,
-                lambda now, _: operations.set_permission(now, SUPERUSER, ROOT, 0o700),
-            )
-        else:
-            behind(system, operations.set_permission, ROOT, 0o700)
-        await read_all()
+    simulation.features.add("permission change")
+    await read_all()
+    if is_shut_through:
+        await system.write(chmod(ROOT, 0o700))
+    else:
+        behind(system, operations.set_permission, ROOT, 0o700)
+    await read_all()
+    await asyncio.sleep(gap_s)
+    await read_all()
+    for change in (operations.mkdirs, operations.delete):  # each changes the root's own status
+        behind(system, change, "/x")
         await asyncio.sleep(gap_s)
         await read_all()
-        for change in (operations.mkdirs, operations.delete):  # each changes the root's own status
-            behind(system, change, "/x")
-            await asyncio.sleep(gap_s)
-            await read_all()
-        behind(system, operations.set_permission, ROOT, 0o755)
-        await read_all()
-
-    simulation.features.add("permission change")
-    system.come(story())
+    behind(system, operations.set_permission, ROOT, 0o755)
+    await read_all()
 
 
-def lose_what_was_seen(simulation: Simulation, number: int) -> None:
+async def lose_what_was_seen(simulation: Simulation, number: int) -> None:
     """Show what is not durable, and lose it in a crash."""
     draw, system = Draw(number), simulation.system
     path, kind = draw.file(), draw.of(3)
     cluster = system.cluster
-
-    async def story() -> None:
-        cluster.hold_sync()
-        behind(system, operations.set_times, path)
-        behind(system, operations.delete, path)
-        for user in USERS:
-            await system.read(path, user, refresh=True)
-        await asyncio.sleep(0.2)
-        (cluster.restart if kind == 0 else cluster.fail_over)()
-        if kind == 1:
-            cluster.fail_over()  # back again, before anybody has looked
-        behind(system, operations.create, path)
-        for _ in range(12):
-            await system.read(path, USERS[number % 2])
-            await asyncio.sleep(0.4)
-
     simulation.features.add("crash")
-    system.come(story())
+    cluster.hold_sync()
+    behind(system, operations.set_times, path)
+    behind(system, operations.delete, path)
+    for user in USERS:
+        await system.read(path, user, refresh=True)
+    await asyncio.sleep(0.2)
+    (cluster.restart if kind == 0 else cluster.fail_over)()
+    if kind == 1:
+        cluster.fail_over()  # back again, before anybody has looked
+    behind(system, operations.create, path)
+    for _ in range(12):
+        await system.read(path, USERS[number % 2])
+        await asyncio.sleep(0.4)
 
 
-def lead_elsewhere(simulation: Simulation, number: int) -> None:
+async def lead_elsewhere(simulation: Simulation, number: int) -> None:
     """Let the RPC address lead to another healthy cluster for a while: its word says nothing of this one."""
     draw, system = Draw(number), simulation.system
     path, user, longer = draw.path(), draw.user(), draw.of(3)
-
-    async def story() -> None:
-        active = system.cluster.active
-        active.rpc_leads_to = elsewhere = FakeNameNode("elsewhere")
-        elsewhere.namespace = Namespace("CID-elsewhere", "BP-elsewhere")
-        for _ in range(active.log.end - 1 + longer):
-            elsewhere.write()
-        active.cut()
-        await asyncio.sleep(SETTLED_S)
-        for _ in range(2):
-            await system.read(path, user)
-        behind(system, operations.delete, path)
-        for _ in range(12):
-            await asyncio.sleep(0.4)
-            await system.read(path, user)
-        active.rpc_leads_to = None
-        active.cut()
-
     simulation.features.add("another cluster")
-    system.come(story())
+    active = system.cluster.active
+    active.rpc_leads_to = elsewhere = FakeNameNode("elsewhere")
+    elsewhere.namespace = Namespace("CID-elsewhere", "BP-elsewhere")
+    for _ in range(active.log.end - 1 + longer):
+        elsewhere.write()
+    active.cut()
+    await asyncio.sleep(SETTLED_S)
+    for _ in range(2):
+        await system.read(path, user)
+    behind(system, operations.delete, path)
+    for _ in range(12):
+        await asyncio.sleep(0.4)
+        await system.read(path, user)
+    active.rpc_leads_to = None
+    active.cut()
 
 
-def answer_oddly(simulation: Simulation, number: int) -> None:
+async def answer_oddly(simulation: Simulation, number: int) -> None:
     """Let a NameNode say what is no answer: a starting one, an overloaded one."""
     draw, system = Draw(number), simulation.system
     path, odd = draw.path(), ODD_ANSWERS[draw.of(len(ODD_ANSWERS))]
-
-    async def story() -> None:
-        system.upstream.bad_znodes.append(odd)
-        for user in USERS:
-            await system.read(path, user, refresh=user == USERS[0])
-        await system.read(path, USERS[0])
-
-    system.come(story())
+    system.upstream.bad_znodes.append(odd)
+    for user in USERS:
+        await system.read(path, user, refresh=user == USERS[0])
+    await system.read(path, USERS[0])
 
 
-def spell(simulation: Simulation, number: int) -> None:
+async def spell(simulation: Simulation, number: int) -> None:
     """Ask for a path in several spellings."""
     draw, system = Draw(number), simulation.system
     path, user = draw.path(), draw.user()
-
-    async def story() -> None:
-        for spelled in (path.replace("/", "//"), path, f"{path}/", path.replace("/", "//")):
-            await system.read(path, user, spelled=spelled)
-
-    system.come(story())
+    for spelled in (path.replace("/", "//"), path, f"{path}/", path.replace("/", "//")):
+        await system.read(path, user, spelled=spelled)
 
 
-def send_pages_late(simulation: Simulation, number: int) -> None:
+async def send_pages_late(simulation: Simulation, number: int) -> None:
     """Let pages of edits be long on their way, and change something meanwhile."""
     draw, system = Draw(number), simulation.system
     active, path = system.cluster.active, draw.file()
-
-    async def story() -> None:
-        active.page_takes_s = 0.4
-        for turn in range(6):
-            await system.read(path, USERS[number % 2])
-            await asyncio.sleep(0.17)
-            behind(
-                system,
-                (operations.delete, operations.create, operations.set_times)[(number + turn) % 3],
-                path,
-            )
-        active.page_takes_s = 0.0
-
-    system.come(story())
+    active.page_takes_s = 0.4
+    for turn in range(6):
+        await system.read(path, USERS[number % 2])
+        await asyncio.sleep(0.17)
+        behind(
+            system, (operations.delete, operations.create, operations.set_times)[(number + turn) % 3], path
+        )
+    active.page_takes_s = 0.0
 
 
-SCENARIOS: Final[Mapping[str, Callable[[Simulation, int], None]]] = {
-    **WRITE_PLOTS,
-    **CREDENTIAL_PLOTS,
-    **TERMINATION_PLOTS,
+SCENARIOS: Final[Mapping[str, Callable[[Simulation, int], Coroutine[Any, Any, None]]]] = {
+    **WRITE_SCENARIOS,
+    "steal": steal,
+    "terminate": terminate,
     "hide": hide,
     "reveal": reveal,
     "answer late": answer_late,

@@ -24,16 +24,17 @@ from tests.invalidation.fakes import FakePool
 from tests.invalidation.virtual_time import clock
 from tests.model import operations, unprivileged_calls
 from tests.model.channels import CHANNELS, GLOBS, ChannelName, polling
-from tests.model.cluster import Cluster, Operation, Version, Writing
+from tests.model.cluster import Cluster, Version, Writing
 from tests.model.draws import Follows, normal
 from tests.model.exceptions import Exceptions
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Reported
-from tests.model.namespace import SUPERUSER, NameNodeReply, Namespace, Step
+from tests.model.namespace import SUPERUSER, NameNodeReply
 from tests.model.replies import Remembered, made, parts, unquoted
 from tests.model.unprivileged_calls import UnprivilegedCall
 from tests.model.upstream import ClientRequest, Door, ModelQueries, ModelUpstream, ended
 from tests.model.watched_cache import WatchedCache
+from tests.model.writes import TwoSteps, Write, by
 
 PROBE_S: Final = 1.0
 TWO_STEP_WINDOW_S: Final = 30.0
@@ -48,10 +49,6 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
     "/c": (True, "bob", 0o777),
     "/c/f": (False, "bob", 0o600),
 }
-
-
-Opens = Callable[[Namespace, str, str, int], list[Step]]
-"""What a second step does first, as that user, to that path, in that transaction."""
 
 
 class System:
@@ -178,15 +175,16 @@ class System:
 
         The path may be spelled with more slashes than it needs: a 404 must quote it so.
         """
+        here = self.of(path)
         spelled = spelled or path
         extra_fields: tuple[Header, ...] = ((b"Cache-Control", b"no-cache"),) if refresh else ()
         request = ClientRequest("GET", f"{PREFIX}{spelled}?op=GETFILESTATUS&user.name={user}", extra_fields)
-        reported = await self.told_to(request, path, user, spelled)
+        reported = await here.told_to(request, path, user, spelled)
         if reported is None:
             return None
-        self.judge.read(reported)
+        here.judge.read(reported)
         if refresh and reported.is_from_memory:
-            self.judge.say(
+            here.judge.say(
                 Guarantee.BOUNDED, f"{path} is answered from memory to whoever wants the NameNode's word"
             )
         return reported
@@ -198,16 +196,17 @@ class System:
 
         What comes from memory is judged: a NameNode's own answer is the store's of known credentials.
         """
+        here = self.of(path)
         request = ClientRequest("GET", f"{PREFIX}{path}?op=GETFILESTATUS{query}", headers)
-        reported = await self.told_to(request, path, user or "", path)
+        reported = await here.told_to(request, path, user or "", path)
         if reported is not None and reported.is_from_memory:
             if user is None:
-                self.judge.say(
+                here.judge.say(
                     Guarantee.PROVEN_GRANT,
                     f"{path} is answered from memory to who is not authenticated: {reported}",
                 )
             else:
-                self.judge.read(reported)
+                here.judge.read(reported)
         return reported
 
     async def told_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Reported | None:
@@ -225,43 +224,45 @@ class System:
             path=path, user=user, started=started, answer=answer, fields=fields, made=made(fields)
         )
 
-    async def write(
-        self, method: str, path: str, query: str, user: str, operation: Operation
-    ) -> Writing | None:
+    async def write(self, write: Write) -> Writing | None:
         """Change something through the proxy, in one step."""
-        began, filters, began_at = self.exceptions.last_known(), self.channel.filters_changed, clock()
-        request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}", operation=operation)
-        response = await self.call(request, path)
+        here = self.of(write.path)
+        path, target = write.path, f"{PREFIX}{write.path}?{write.query}&user.name={write.user}"
+        began, filters, began_at = here.exceptions.last_known(), here.channel.filters_changed, clock()
+        request = ClientRequest(write.method, target, operation=write.operation)
+        response = await here.call(request, path)
         writing = request.writing
         if writing is not None:
             if response is not None:
-                self._end_silent(writing)
+                _end_silent(writing)
             # Of an outcome that nobody knows, what is durable by then was known before the client was told.
             known = [made for made in writing.made if response or (writing.is_done and made.is_told)]
-            excused = filters != self.channel.filters_changed or self.exceptions.is_disturbed(
+            excused = filters != here.channel.filters_changed or here.exceptions.is_disturbed(
                 path, began, writing.made
             )
             for made in writing.made:
                 made.took_s = clock() - began_at
-            self._reported(tuple(known), is_excused=excused)
+            _report(known, is_excused=excused)
         return writing
 
     async def pester(self, method: str, target: str, user: str, answer: NameNodeReply) -> None:
         """Send a call that changes nothing, of somebody who may change nothing there; nobody else may pay for it."""
-        token = unprivileged_calls.now.set(UnprivilegedCall(target, self.queries.given_up))
+        here = self.of(target.partition("?")[0])
+        token = unprivileged_calls.now.set(UnprivilegedCall(target, here.queries.given_up))
         first_steps = unprivileged_calls.is_first_step(target)  # from the writers' address
-        self.exceptions.begun += first_steps
+        here.exceptions.begun += first_steps
         try:
-            await self.call(
+            await here.call(
                 ClientRequest(method, f"{PREFIX}{target}&user.name={user}", answer=answer), target
             )
         finally:
-            self.exceptions.answered += first_steps
+            here.exceptions.answered += first_steps
             unprivileged_calls.now.reset(token)
 
     async def call_that_changes_nothing(self, method: str, target: str, answer: NameNodeReply) -> None:
         """Send a call that is answered so, and changes nothing in the namespace."""
-        await self.call(ClientRequest(method, f"{PREFIX}{target}", answer=answer), target)
+        here = self.of(target.partition("?")[0])
+        await here.call(ClientRequest(method, f"{PREFIX}{target}", answer=answer), target)
 
     def _cost(self, change: Footprint) -> None:
         """Something that was kept is gone for the sake of a call."""
@@ -275,36 +276,11 @@ class System:
                 Guarantee.HITS_KEPT, f"{unprivileged_call.target} has changed nothing, and has cost {change}"
             )
 
-    async def create(
-        self,
-        path: str,
-        user: str,
-        *,
-        takes_s: float,
-        overwrite: bool = True,
-        between: Callable[[], Awaitable[None]] | None = None,
-        follows: Follows = Follows.REDIRECT,
-    ) -> None:
-        """Create a file through the proxy, in two steps; see `write_in_two_steps`."""
-        await self.write_in_two_steps(
-            "PUT",
-            path,
-            "op=CREATE&overwrite=true" if overwrite else "op=CREATE",
-            user,
-            opens=operations.create,
-            takes_s=takes_s,
-            between=between,
-            follows=follows,
-        )
-
     async def write_in_two_steps(
         self,
-        method: str,
+        kind: TwoSteps,
         path: str,
-        query: str,
-        user: str,
         *,
-        opens: Opens,
         takes_s: float,
         between: Callable[[], Awaitable[None]] | None = None,
         follows: Follows = Follows.REDIRECT,
@@ -314,51 +290,47 @@ class System:
         It begins when half of `takes_s` is over and `between` was called, at the path to which the first one's reply
         leads.
         """
-        began, filters = self.cluster.present, self.channel.filters_changed
-        known, given_up = self.exceptions.last_known(), self.queries.given_up
-        query += "" if follows is Follows.REDIRECT else "&noredirect=true"
-        request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}")
-        self.exceptions.begun += 1
-        response = await self.call(request, path)
-        self.exceptions.answered += 1
+        here = self.of(path)
+        began, filters = here.cluster.present, here.channel.filters_changed
+        known, given_up = here.exceptions.last_known(), here.queries.given_up
+        more = "" if follows is Follows.REDIRECT else "&noredirect=true"
+        request = ClientRequest(kind.method, f"{PREFIX}{path}?{kind.query}{more}&user.name={kind.user}")
+        here.exceptions.begun += 1
+        response = await here.call(request, path)
+        here.exceptions.answered += 1
         if response is None or response.status not in {200, 307}:
             return
         written = _led_to(response, follows)
-
-        def opening(now: Namespace, txid: int) -> list[Step]:
-            return opens(now, user, written, txid)
-
-        redirected, answered = self.cluster.present, self.exceptions.answered
+        opening = by(kind.user, kind.opens, written)
+        redirected, answered = here.cluster.present, here.exceptions.answered
         await asyncio.sleep(takes_s / 2)
         if between is not None:
             await between()
-        opened = self.cluster.try_write(opening)
+        opened = here.cluster.try_write(opening)
         if opened is None or not opened.made:
             return
         await ended(opened)
-        inode = self.cluster.present.namespace.get(written)
+        inode = here.cluster.present.namespace.get(written)
         await asyncio.sleep(takes_s / 2)
-        now = self.cluster.present.namespace.get(written)
+        now = here.cluster.present.namespace.get(written)
         if opened.is_lost or inode is None or now is None or now.number != inode.number or not now.is_open:
             return  # somebody else has it now
-        closed = self.cluster.try_write(
-            lambda now, txid: operations.close(now, SUPERUSER, written, txid)  # who has the lease may
-        )
+        closed = here.cluster.try_write(by(SUPERUSER, operations.close, written))  # who has the lease may
         if closed is None:
             return
         await ended(closed)
         if not closed.is_lost:
             made = (*opened.made, *closed.made)
             excused = (
-                self.exceptions.has_a_late_right(
+                here.exceptions.has_a_late_right(
                     opening, began, redirected, opened.made[0], answered=answered, given_up=given_up
                 )
-                or filters != self.channel.filters_changed
-                or self.exceptions.is_written_by_others(path, began, made)
-                or self.exceptions.is_written_by_others(written, began, made)
-                or self.exceptions.is_disturbed(written, known, made)
+                or filters != here.channel.filters_changed
+                or here.exceptions.is_written_by_others(path, began, made)
+                or here.exceptions.is_written_by_others(written, began, made)
+                or here.exceptions.is_disturbed(written, known, made)
             )
-            self._reported(made, is_excused=excused)
+            _report(made, is_excused=excused)
 
     async def call(self, request: ClientRequest, path: str) -> RawResponse | None:
         """Send a request; None for a failure, which is judged."""
@@ -380,17 +352,19 @@ class System:
             return None
         return response
 
-    def _end_silent(self, writing: Writing) -> None:
-        """What no event tells is known to the cache when the call is over, however it was."""
-        for before, after in zip(writing.replaced, writing.made, strict=True):
-            if not after.is_told:
-                before.ended = min(before.ended, clock())
-                after.told_at, after.is_excused = clock(), True
 
-    def _reported(self, made: tuple[Version, ...], *, is_excused: bool) -> None:
-        """The client knows now that it has made these versions."""
-        for version in made:
-            version.told_at, version.is_excused = clock(), is_excused
+def _end_silent(writing: Writing) -> None:
+    """What no event tells is known to the cache when the call is over, however it was."""
+    for before, after in zip(writing.replaced, writing.made, strict=True):
+        if not after.is_told:
+            before.ended = min(before.ended, clock())
+            _report((after,), is_excused=True)
+
+
+def _report(made: Sequence[Version], *, is_excused: bool) -> None:
+    """The client knows now that it has made these versions."""
+    for version in made:
+        version.told_at, version.is_excused = clock(), is_excused
 
 
 def _led_to(response: RawResponse, follows: Follows) -> str:

@@ -6,7 +6,7 @@ In each of them alice has what she alone may see answered from memory; then anot
 import asyncio
 import json
 from asyncio import sleep
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
@@ -38,7 +38,7 @@ TICK_S: Final = 0.002
 
 
 @dataclass
-class FakeCluster:
+class Setting:
     """Where all of them play."""
 
     system: System
@@ -111,7 +111,7 @@ def _is_ours(field: Header) -> bool:
     return name == b"WWW-Authenticate" or (name == b"Set-Cookie" and b"&t=nncache&" in value)
 
 
-async def forge(s: FakeCluster) -> None:
+async def forge(s: Setting) -> None:
     """Send cookies that others have signed, or none."""
     await s.see(s.door.cookie("alice"))
     await s.ask(None, s.door.cookie("alice", key=FOREIGN_KEY))
@@ -120,7 +120,7 @@ async def forge(s: FakeCluster) -> None:
     await s.ask(None, query="&user.name=alice")
 
 
-async def outlive(s: FakeCluster) -> None:
+async def outlive(s: Setting) -> None:
     """Use a cookie after its end: what is remembered of its request ends with it."""
     ends_at = clock() + COOKIE_S
     alice = s.door.cookie("alice", lives_s=COOKIE_S)
@@ -129,7 +129,7 @@ async def outlive(s: FakeCluster) -> None:
     await s.ask(None, alice)
 
 
-async def retire_a_key(s: FakeCluster) -> None:
+async def retire_a_key(s: Setting) -> None:
     """Use a cookie whose key is retired."""
     alice = s.door.cookie("alice", key=OLD_KEY)
     await s.see(alice)
@@ -139,7 +139,7 @@ async def retire_a_key(s: FakeCluster) -> None:
     await s.ask("alice", s.door.cookie("alice"))
 
 
-async def act_for_alice(s: FakeCluster) -> None:
+async def act_for_alice(s: Setting) -> None:
     """Let one without a rule act for her, and one with a rule from another host, whatever they say of theirs."""
     await s.see(s.door.cookie("alice"))
     await s.ask(None, s.door.cookie("mallory"), query="&doas=alice")
@@ -148,14 +148,14 @@ async def act_for_alice(s: FakeCluster) -> None:
     await s.ask(None, s.door.cookie("knox"), (b"X-Forwarded-For", GATE.encode()), query="&doas=alice")
 
 
-async def act_from_another_host(s: FakeCluster) -> None:
+async def act_from_another_host(s: Setting) -> None:
     """Let a proxy user repeat a request from a host of which the rule says nothing."""
     knox = s.door.cookie("knox")
     await s.see(knox, query="&doas=alice", remote=GATE)
     await s.ask(None, knox, query="&doas=alice")
 
 
-async def negotiate(s: FakeCluster) -> None:
+async def negotiate(s: Setting) -> None:
     """Send a ticket beside a cookie in another's name, and a ticket again."""
     await s.see(s.door.cookie("alice"))
     await s.ask("bob", s.door.cookie("alice", key=FOREIGN_KEY), s.door.ticket("bob"))
@@ -165,7 +165,7 @@ async def negotiate(s: FakeCluster) -> None:
     await s.ask(None, used)
 
 
-async def take_a_token(s: FakeCluster) -> None:
+async def take_a_token(s: Setting) -> None:
     """Ask by a token of one's own at once; then cancel it."""
     await s.see(s.door.cookie("alice"))
     token = await _token(s)
@@ -176,7 +176,7 @@ async def take_a_token(s: FakeCluster) -> None:
     await s.ask(None, query=f"&delegation={token}")
 
 
-async def wait_past_a_key(s: FakeCluster) -> None:
+async def wait_past_a_key(s: Setting) -> None:
     """Wait by a cookie whose key is retired meanwhile."""
     alice = s.door.cookie("alice", key=OLD_KEY)
     await s.see(alice)
@@ -188,7 +188,7 @@ async def wait_past_a_key(s: FakeCluster) -> None:
     await s.end_a_wait(retire, alice)
 
 
-async def wait_past_a_cookie(s: FakeCluster) -> None:
+async def wait_past_a_cookie(s: Setting) -> None:
     """Wait for longer than a cookie lives."""
     await s.see(s.door.cookie("alice"))
     lives_s = s.gap_s + SETTLED_S + 1.0
@@ -199,7 +199,7 @@ async def wait_past_a_cookie(s: FakeCluster) -> None:
     await s.end_a_wait(outlived, s.door.cookie("alice", lives_s=lives_s))
 
 
-async def _token(s: FakeCluster) -> str:
+async def _token(s: Setting) -> str:
     """Give alice a token, through the proxy."""
     token = s.system.upstream.known_credentials.token("alice")
     body = json.dumps({"Token": {"urlString": token}}).encode()
@@ -207,7 +207,7 @@ async def _token(s: FakeCluster) -> str:
     return token
 
 
-async def wait_past_a_token(s: FakeCluster) -> None:
+async def wait_past_a_token(s: Setting) -> None:
     """Wait by a token that is cancelled meanwhile."""
     await s.see(s.door.cookie("alice"))
     token = await _token(s)
@@ -219,7 +219,7 @@ async def wait_past_a_token(s: FakeCluster) -> None:
     await s.end_a_wait(cancel, query=f"&delegation={token}", wait_s=5)
 
 
-async def wait_beside_a_token(s: FakeCluster) -> None:
+async def wait_beside_a_token(s: Setting) -> None:
     """Wait by a cookie, and by a token that another proxy cancels: its refusal is not for the cookie."""
     await s.see(s.door.cookie("alice"))
     token = await _token(s)
@@ -235,13 +235,13 @@ async def wait_beside_a_token(s: FakeCluster) -> None:
         s.system.judge.failed(PATH, f"a cookie was refused for a token: {reported}")
 
 
-async def _call(s: FakeCluster, method: str, target: str, answer: NameNodeReply) -> None:
+async def _call(s: Setting, method: str, target: str, answer: NameNodeReply) -> None:
     fields = (s.door.cookie("alice"),)
     request = ClientRequest(method, f"{PREFIX}{target}", fields, answer=answer, door=s.door)
     await s.system.call(request, target)
 
 
-SCENES: Final[tuple[Callable[[FakeCluster], Awaitable[None]], ...]] = (
+SCENARIOS: Final[tuple[Callable[[Setting], Awaitable[None]], ...]] = (
     forge,
     outlive,
     retire_a_key,
@@ -256,21 +256,13 @@ SCENES: Final[tuple[Callable[[FakeCluster], Awaitable[None]], ...]] = (
 )
 
 
-def terminate(simulation: Simulation, number: int) -> None:
+async def terminate(simulation: Simulation, number: int) -> None:
     """Try one of them."""
     draw, system = Draw(number), simulation.system
-    fixture, gap_s, is_kept = SCENES[draw.of(len(SCENES))], GAPS_S[draw.of(4)], bool(draw.of(2))
-
-    async def story() -> None:
-        in_sight(system, DIRECTORY, 0o700)
-        behind(system, operations.set_permission, DIRECTORY, 0o700)
-        await sleep(CLOSED_S)
-        async with Terminated(system) as door:
-            await fixture(FakeCluster(system, door, gap_s, is_kept))
-
+    scenario, gap_s, is_kept = SCENARIOS[draw.of(len(SCENARIOS))], GAPS_S[draw.of(4)], bool(draw.of(2))
     simulation.features.add("termination")
-    system.come(story())
-
-
-TERMINATION_PLOTS: Final[Mapping[str, Callable[[Simulation, int], None]]] = {"terminate": terminate}
-"""By name."""
+    in_sight(system, DIRECTORY, 0o700)
+    behind(system, operations.set_permission, DIRECTORY, 0o700)
+    await sleep(CLOSED_S)
+    async with Terminated(system) as door:
+        await scenario(Setting(system, door, gap_s, is_kept))

@@ -1,7 +1,7 @@
 """The cache against a naive twin: random questions, changes, delays and probes.
 
-The twin knows nothing of trees or tickets. It gives each path a version and each directory a version of
-its rights, and moves them as the table of footprints says, by walking over all paths.
+The twin knows nothing of trees or tickets. It gives each path a version and each directory a version of its rights
+(`footprints.py`).
 """
 
 from dataclasses import dataclass
@@ -40,6 +40,7 @@ from nncache.hadoop.change import (
     Touched,
     Vanished,
 )
+from tests.model.footprints import Versions, is_at_or_below, parent_of
 
 BELOW_ROOT = ("/a", "/a/b", "/a/b/f", "/a/b/g", "/e")
 PATHS = ("/", *BELOW_ROOT)
@@ -64,47 +65,9 @@ changes: st.SearchStrategy[Change] = st.one_of(
 )
 
 
-def parent(path: str) -> str:
-    """The directory of a path."""
-    return path.rsplit("/", 1)[0] or "/"
-
-
 def holder(path: str) -> str:
     """The right that shows a path's status: to traverse its directory."""
-    return ITSELF if path == "/" else parent(path)
-
-
-def is_at_or_below(path: str, top: str) -> bool:
-    """Whether a path lies in a subtree."""
-    return path == top or path.startswith(top.rstrip("/") + "/")
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """Paths whose status, and directories whose rights, a change may have moved."""
-
-    statuses: frozenset[str]
-    rights: frozenset[str]
-
-
-def footprint(change: Change) -> Footprint:
-    """Walk over all paths; source: the facts' table of what each event can have changed."""
-    match change:
-        case Moved(source, destination):
-            parts = [footprint(Vanished(source)), footprint(Appeared(destination))]
-            return Footprint(parts[0].statuses | parts[1].statuses, parts[0].rights | parts[1].rights)
-        case Appeared(path) | Vanished(path):
-            below = footprint(SubtreeUnknown(path))
-            return Footprint(below.statuses | {parent(path)}, below.rights)
-        case AccessChanged(path) | SubtreeUnknown(path):
-            return Footprint(
-                frozenset(p for p in PATHS if is_at_or_below(p, path)),
-                frozenset(right for right in RIGHTS if is_at_or_below(right or "/", path)),
-            )
-        case EverythingUnknown():
-            return footprint(SubtreeUnknown("/"))
-        case Touched(path) | Opened(path) | Closed(path):
-            return Footprint(frozenset({path}), frozenset())
+    return ITSELF if path == "/" else parent_of(path)
 
 
 @dataclass(frozen=True)
@@ -116,7 +79,40 @@ class Asked:
     rights: int
 
 
-class CacheTwin(RuleBasedStateMachine):
+class Twin(RuleBasedStateMachine):
+    """A cache, and the versions of all paths and rights; what a right has proven is written down with its version."""
+
+    cache: MetadataCache
+    versions: Versions
+
+    def question(self, ticket: Ticket) -> Asked:
+        """Ask the NameNode."""
+        path = ticket.path
+        return Asked(ticket, self.versions.statuses[path], self.versions.rights[holder(path)])
+
+    def concluded(self, question: Asked, outcome: Outcome) -> bool:
+        """Give the cache the reply of then; return whether it proves a right."""
+        conclusion = self.cache.conclude(question.ticket, outcome)
+        path = question.ticket.path
+        if conclusion.is_shareable:
+            assert question.status == self.versions.statuses[path], "NoLateFill"
+        if not isinstance(outcome, Known | Unchanged | OpenFile) or conclusion is Conclusion.SPOILED:
+            return False
+        assert question.rights == self.versions.rights[holder(path)], "NoLateFill for grants"
+        return True
+
+    def is_present(self, path: str, status: int, rights: int) -> bool:
+        """Whether nothing has changed since the path and its directory had these versions."""
+        return (status, rights) == (self.versions.statuses[path], self.versions.rights[holder(path)])
+
+    @invariant()
+    def parts_agree(self) -> None:
+        """The invariants of all parts hold after each step."""
+        if hasattr(self, "cache"):
+            self.cache.check()
+
+
+class CacheTwin(Twin):
     """Every answer from memory is one that the twin would give."""
 
     asked = Bundle("asked")
@@ -125,8 +121,7 @@ class CacheTwin(RuleBasedStateMachine):
     def begin(self, *, per_path: bool, small: bool) -> None:
         """Start with an open stream."""
         self.now, self.txid, self.term = 100.0, 0, 1
-        self.statuses = dict.fromkeys(PATHS, 0)
-        self.rights = dict.fromkeys(RIGHTS, 0)
+        self.versions = Versions(PATHS, RIGHTS)
         self.windows: dict[str, float] = {}
         self.proven: dict[tuple[Caller, str], int] = {}
         self.hits: list[tuple[Hit, str, int, int]] = []
@@ -161,16 +156,17 @@ class CacheTwin(RuleBasedStateMachine):
             case Serve(hit):
                 reply = hit.entry.reply
                 reported = reply.headers[0][1] if hit.entry.is_missing else reply.body
-                assert int(reported) == self.statuses[path], "NoLateFill"
-                assert self.proven.get((caller, holder(path))) == self.rights[holder(path)], "ProvenGrant"
+                status, right = self.versions.statuses[path], self.versions.rights[holder(path)]
+                assert int(reported) == status, "NoLateFill"
+                assert self.proven.get((caller, holder(path))) == right, "ProvenGrant"
                 assert self.now - self.cache.gate.fresh_as_of <= 3.0, "Bounded"
                 assert not self.is_under_write(path), "OwnWrites"
                 assert self.cache.is_good(hit, self.now)
-                self.hits.append((hit, path, self.statuses[path], self.rights[holder(path)]))
+                self.hits.append((hit, path, status, right))
                 return None
             case Fetch(ticket):
                 assert not self.is_under_write(path), "OwnWrites"
-                return Asked(ticket, self.statuses[path], self.rights[holder(path)])
+                return self.question(ticket)
             case _:
                 return None
 
@@ -198,11 +194,7 @@ class CacheTwin(RuleBasedStateMachine):
                 outcome = Denied()
             case _:
                 outcome = Failed()
-        conclusion = self.cache.conclude(ticket, outcome)
-        if conclusion.is_shareable:
-            assert question.status == self.statuses[ticket.path], "NoLateFill"
-        if isinstance(outcome, Known | Unchanged | OpenFile) and conclusion is not Conclusion.SPOILED:
-            assert question.rights == self.rights[holder(ticket.path)], "NoLateFill for grants"
+        if self.concluded(question, outcome):
             self.proven[ticket.caller, holder(ticket.path)] = question.rights
 
     @rule(path=paths, caller=callers, kind=st.sampled_from(["missing", "file", "directory"]))
@@ -220,11 +212,7 @@ class CacheTwin(RuleBasedStateMachine):
     def change(self, change: Change, *, is_event: bool) -> None:
         """A change is made and applied."""
         self.txid += 1
-        moved = footprint(change)
-        for path in moved.statuses & set(PATHS):
-            self.statuses[path] += 1
-        for directory in moved.rights:
-            self.rights[directory] += 1
+        self.versions.move(change)
         self.cache.apply(change, self.now, self.txid if is_event else None)
 
     @rule(path=places)
@@ -232,16 +220,12 @@ class CacheTwin(RuleBasedStateMachine):
         """A CREATE is redirected; until its window ends nothing of it is served."""
         self.cache.open_window(path, None, self.now)
         self.windows[path] = self.now + 20.0
-        moved = footprint(Appeared(path))
-        for touched in moved.statuses & set(PATHS):
-            self.statuses[touched] += 1
-        for directory in moved.rights:
-            self.rights[directory] += 1
+        self.versions.move(Appeared(path))
 
     def is_under_write(self, path: str) -> bool:
         """Whether a window covers the path."""
         return any(
-            self.now < ends and (is_at_or_below(path, top) or path == parent(top))
+            self.now < ends and (is_at_or_below(path, top) or path == parent_of(top))
             for top, ends in self.windows.items()
         )
 
@@ -250,10 +234,7 @@ class CacheTwin(RuleBasedStateMachine):
         """A gap: the stream is closed and opened again on another active NameNode."""
         self.cache.close_stream("gap")
         self.term += 1
-        for path in PATHS:
-            self.statuses[path] += 1
-        for directory in RIGHTS:
-            self.rights[directory] += 1
+        self.versions.move(EverythingUnknown("gap"))
         self.cache.open_stream(self.term)
 
     @rule()
@@ -261,7 +242,7 @@ class CacheTwin(RuleBasedStateMachine):
         """The fast path serves what it remembers only while it is still the present answer."""
         for hit, path, status, rights in self.hits:
             if self.cache.is_good(hit, self.now):
-                assert (status, rights) == (self.statuses[path], self.rights[holder(path)])
+                assert self.is_present(path, status, rights)
                 assert self.now - self.cache.gate.fresh_as_of <= 3.0, "Bounded"
                 assert not self.is_under_write(path), "OwnWrites"
 
@@ -269,12 +250,6 @@ class CacheTwin(RuleBasedStateMachine):
     def reclaim(self, slice_: int) -> None:
         """Take some of what was cut off apart."""
         self.cache.reclaim(slice_)
-
-    @invariant()
-    def parts_agree(self) -> None:
-        """The invariants of all parts hold after each step."""
-        if hasattr(self, "cache"):
-            self.cache.check()
 
 
 TestCacheTwin = CacheTwin.TestCase

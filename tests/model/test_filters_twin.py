@@ -3,15 +3,12 @@
 The twin is that of `test_cache_twin.py`: each path has a version, each directory a version of its rights.
 """
 
-from dataclasses import dataclass
-
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+from hypothesis.stateful import Bundle, consumes, initialize, invariant, rule
 
 from nncache.cache import (
     CacheSettings,
-    Conclusion,
     EntryKind,
     Failed,
     Fetch,
@@ -21,12 +18,12 @@ from nncache.cache import (
     MetadataCache,
     Reply,
     Serve,
-    Ticket,
 )
 from nncache.hadoop.change import Change
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.publisher.relevance import concerns
-from tests.model.test_cache_twin import CALLERS, PATHS, RIGHTS, changes, footprint, holder
+from tests.model.footprints import Versions
+from tests.model.test_cache_twin import CALLERS, PATHS, RIGHTS, Asked, Twin, changes, holder
 
 GLOBS = ("/", "/*", "/a/b/f", "/a/b/*", "/{a,e}/*", "/e")
 
@@ -35,16 +32,7 @@ MOST_FILTERS = 2
 CALLER = CALLERS[0]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A question on its way, with what the NameNode saw when it answered."""
-
-    ticket: Ticket
-    status: int
-    rights: int
-
-
-class FiltersTwin(RuleBasedStateMachine):
+class FiltersTwin(Twin):
     """Whatever was missed while its filter was not in force is not served afterwards."""
 
     asked = Bundle("asked")
@@ -54,8 +42,7 @@ class FiltersTwin(RuleBasedStateMachine):
         """Start with an open stream and no filter."""
         self.now, self.added = 100.0, 0
         self.filters: dict[str, str] = {}
-        self.statuses = dict.fromkeys(PATHS, 0)
-        self.rights = dict.fromkeys(RIGHTS, 0)
+        self.versions = Versions(PATHS, RIGHTS)
         self.proven: dict[str, int] = {}
         self.hits: dict[str, tuple[Hit, int, int]] = {}  # the latest of each path, with what it showed
         self.cache = MetadataCache(CacheSettings(max_staleness_s=1e9))
@@ -82,17 +69,13 @@ class FiltersTwin(RuleBasedStateMachine):
             self.added += 1
             self.filters[str(self.added)] = glob
             for path in PATHS:  # in between anything may have happened of which nobody told
-                self.statuses[path] += 1
+                self.versions.statuses[path] += 1
         self.cache.set_filters(self.filters)
 
     @rule(change=changes)
     def change(self, change: Change) -> None:
         """A change is made; the cache is told if it concerns its filters."""
-        moved = footprint(change)
-        for path in moved.statuses & set(PATHS):
-            self.statuses[path] += 1
-        for directory in moved.rights:
-            self.rights[directory] += 1
+        self.versions.move(change)
         if concerns(change, GlobSet(self.filters)):
             self.cache.apply(change, self.now, 1)
 
@@ -101,7 +84,7 @@ class FiltersTwin(RuleBasedStateMachine):
         """Ask the NameNode, if the path may be kept."""
         match self.cache.lookup(path, CALLER, self.now, refresh=True, may_wait=False):
             case Fetch(ticket):
-                return Asked(ticket, self.statuses[path], self.rights[holder(path)])
+                return self.question(ticket)
             case _:
                 return None
 
@@ -113,13 +96,8 @@ class FiltersTwin(RuleBasedStateMachine):
         version = str(question.status).encode()
         reply = Reply(404 if kind is EntryKind.MISSING else 200, ((b"Version", version),), b"")
         outcome = Known(reply=reply, kind=kind, replied_at=self.now, term=1)
-        path = question.ticket.path
-        conclusion = self.cache.conclude(question.ticket, outcome)
-        if conclusion.is_shareable:
-            assert question.status == self.statuses[path], "NoLateFill"
-        if conclusion is not Conclusion.SPOILED:
-            assert question.rights == self.rights[holder(path)], "NoLateFill for grants"
-            self.proven[holder(path)] = question.rights
+        if self.concluded(question, outcome):
+            self.proven[holder(question.ticket.path)] = question.rights
 
     @rule(path=st.sampled_from(PATHS), kind=st.sampled_from(EntryKind))
     def fill(self, path: str, kind: EntryKind) -> None:
@@ -135,22 +113,17 @@ class FiltersTwin(RuleBasedStateMachine):
             if isinstance(decision, Fetch):
                 self.cache.conclude(decision.ticket, Failed())
             if isinstance(decision, Serve):
-                assert int(decision.hit.entry.reply.headers[0][1]) == self.statuses[path], "GapFlush"
-                assert self.proven[holder(path)] == self.rights[holder(path)], "ProvenGrant"
-                self.hits[path] = decision.hit, self.statuses[path], self.rights[holder(path)]
+                status, right = self.versions.statuses[path], self.versions.rights[holder(path)]
+                assert int(decision.hit.entry.reply.headers[0][1]) == status, "GapFlush"
+                assert self.proven[holder(path)] == right, "ProvenGrant"
+                self.hits[path] = decision.hit, status, right
 
     @invariant()
     def what_was_served_is_served_again_while_present(self) -> None:
         """The fast path asks no filter."""
         for path, (hit, status, rights) in self.hits.items() if hasattr(self, "cache") else ():
             if self.cache.is_good(hit, self.now):
-                assert (status, rights) == (self.statuses[path], self.rights[holder(path)])
-
-    @invariant()
-    def parts_agree(self) -> None:
-        """The invariants of all parts hold after each step."""
-        if hasattr(self, "cache"):
-            self.cache.check()
+                assert self.is_present(path, status, rights)
 
 
 TestFiltersTwin = FiltersTwin.TestCase

@@ -21,6 +21,7 @@ CHANGES = ("change", "change and poll", "write", "change access", "write access"
 OPENINGS = ("create", "open", "flush", "close")
 TROUBLES = tuple(name for name in ACTS if name not in {*READS, *CHANGES, *OPENINGS})
 
+acts = st.one_of(*map(st.sampled_from, (READS, CHANGES, OPENINGS, TROUBLES)))
 numbers = st.integers(0, (1 << 24) - 1)
 pauses = st.sampled_from(PAUSES_S)
 
@@ -64,25 +65,20 @@ class WholeSystem(RuleBasedStateMachine):
 
         self.simulation = self.loop.run_until_complete(make())
 
-    @rule(act=st.sampled_from(READS), number=numbers, pause_s=pauses)
-    def read(self, act: str, number: int, pause_s: float) -> None:
-        """Somebody asks."""
-        self._do(act, number, pause_s)
+    @rule(act=acts, number=numbers, pause_s=pauses)
+    def act(self, act: str, number: int, pause_s: float) -> None:
+        """Somebody asks; something is changed, opened, grows or is closed; something breaks, or is mended."""
+        simulation = self.simulation
+        assert simulation is not None
 
-    @rule(act=st.sampled_from(CHANGES), number=numbers, pause_s=pauses)
-    def change(self, act: str, number: int, pause_s: float) -> None:
-        """Something is changed, through the proxy or behind its back."""
-        self._do(act, number, pause_s)
+        async def step() -> None:
+            ACTS[act][1](simulation, number)
+            await asyncio.sleep(pause_s)
+            simulation.system.judge.sweep()
+            simulation.system.cache.check()
 
-    @rule(act=st.sampled_from(OPENINGS), number=numbers, pause_s=pauses)
-    def write_a_file(self, act: str, number: int, pause_s: float) -> None:
-        """A file is opened, grows, or is closed."""
-        self._do(act, number, pause_s)
-
-    @rule(act=st.sampled_from(TROUBLES), number=numbers, pause_s=pauses)
-    def trouble(self, act: str, number: int, pause_s: float) -> None:
-        """Something breaks, or is mended."""
-        self._do(act, number, pause_s)
+        self.loop.run_until_complete(step())
+        assert not simulation.system.judge.violations, simulation.system.judge.violations[0]
 
     def teardown(self) -> None:
         """Mend everything, and see that every client has its answer."""
@@ -99,19 +95,6 @@ class WholeSystem(RuleBasedStateMachine):
             self.loop.run_until_complete(end())
         finally:
             self.loop.close()
-        assert not simulation.system.judge.violations, simulation.system.judge.violations[0]
-
-    def _do(self, act: str, number: int, pause_s: float) -> None:
-        simulation = self.simulation
-        assert simulation is not None
-
-        async def step() -> None:
-            ACTS[act][1](simulation, number)
-            await asyncio.sleep(pause_s)
-            simulation.system.judge.sweep()
-            simulation.system.cache.check()
-
-        self.loop.run_until_complete(step())
         assert not simulation.system.judge.violations, simulation.system.judge.violations[0]
 
 

@@ -38,20 +38,16 @@ CALLS: Final = (
 )
 
 
-def pester(simulation: Simulation, number: int) -> None:
+async def pester(simulation: Simulation, number: int) -> None:
     """Keep what is there, then send what changes nothing; the judge sees what it costs."""
     draw, system = Draw(number), simulation.system
     path, other = draw.path(), draw.path()
     chosen = [CALLS[draw.of(len(CALLS))] for _ in range(3)]
-
-    async def story() -> None:
-        for each in (path, other):
-            await system.read(each, USERS[0])
-        await asyncio.gather(
-            *(
-                system.pester(method, target.format(path=path, other=other), MALLORY, answer)
-                for method, target, answer in chosen
-            )
+    for each in (path, other):
+        await system.read(each, USERS[0])
+    await asyncio.gather(
+        *(
+            system.pester(method, target.format(path=path, other=other), MALLORY, answer)
+            for method, target, answer in chosen
         )
-
-    system.come(story())
+    )

@@ -33,10 +33,11 @@ from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.upstream.service_login import without_service_fields
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
-from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
+from tests.model.cluster import Cluster, ModelNameNode, Writing
 from tests.model.keeping import KeepingConnection
 from tests.model.known_credentials import Asker, KnownCredentials
 from tests.model.namespace import SUPERUSER, NameNodeReply, RefusedError, allows, missing, remote_exception
+from tests.model.operations import Operation
 
 FAILOVER_WAIT_S: Final = 15.0
 _PAUSE_S: Final = 0.1
@@ -304,8 +305,7 @@ class ModelUpstream:
         active = self._pool.active
         return tuple(
             sorted(
-                self._cluster.namenodes,
-                key=lambda each: active is None or each.address != active.namenode,
+                self._cluster.namenodes, key=lambda each: active is None or each.address != active.namenode
             )
         )
 

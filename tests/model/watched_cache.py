@@ -49,7 +49,6 @@ class WatchedCache(MetadataCache):
         self.outstanding: set[Ticket] = set()
         self.faults: Counter[str] = Counter()
         self.failed = 0  # how often it did
-        self.covers = 0
         self.on_flush: Callable[[], None] = _nothing
         self.on_open: Callable[[], None] = _nothing
         self.on_cover: Callable[[float, int], None] = _nothing
@@ -121,7 +120,6 @@ class WatchedCache(MetadataCache):
         """Take note of coverage."""
         self.on_cover(as_of, txid)
         super().cover(as_of, txid, seen_as_of)
-        self.covers += 1
         self.position = max(self.position, txid)
 
     def open_window(

@@ -1,7 +1,7 @@
-"""Plots about writes through the proxy, above all those whose second step passes it by."""
+"""Scenarios about writes through the proxy, above all those whose second step passes it by."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from nncache.hadoop.paths import ROOT, parent
@@ -11,12 +11,13 @@ from tests.model.draws import PATHS, USERS, Draw, normal
 from tests.model.namespace import SUPERUSER
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
 from tests.model.system import System
+from tests.model.writes import CREATE, chmod
 
 _PLACES: Final = (("/a", "/a/b/f"), ("/a/b", "/a/b/d/f"), ("/c", "/c/f"), ("/c", "/c/f"))
 """Directories, and a file in each whose own directory may be missing."""
 
 
-def overwrite(simulation: Simulation, number: int) -> None:
+async def overwrite(simulation: Simulation, number: int) -> None:
     """Write a file in two steps just after it was written behind the proxy's back, and read it meanwhile."""
     draw, system = Draw(number), simulation.system
     path, takes_s, gap_s, kind = (
@@ -38,78 +39,67 @@ def overwrite(simulation: Simulation, number: int) -> None:
             await asyncio.sleep(takes_s / 6)
             await read_all()
 
-    async def story() -> None:
-        if kind == 0:
-            behind(system, operations.delete, above)
-        elif kind == 1:
-            behind(system, operations.create, path)
-            await asyncio.sleep(SETTLED_S)
-        await asyncio.sleep(gap_s)
-        await read_all()
-        if kind == 2:  # else it is to be made, or open already
-            behind(system, operations.create, path)
-        if kind in {1, 2}:
-            behind(system, operations.close, path)
-        reading = system.come(read_meanwhile())
-        await system.create(path, SUPERUSER, takes_s=takes_s, follows=follows)
-        await read_all()
-        await asyncio.wait((reading,))
-
     simulation.features.add("open file")
-    system.come(story())
+    if kind == 0:
+        behind(system, operations.delete, above)
+    elif kind == 1:
+        behind(system, operations.create, path)
+        await asyncio.sleep(SETTLED_S)
+    await asyncio.sleep(gap_s)
+    await read_all()
+    if kind == 2:  # else it is to be made, or open already
+        behind(system, operations.create, path)
+    if kind in {1, 2}:
+        behind(system, operations.close, path)
+    reading = system.come(read_meanwhile())
+    await system.write_in_two_steps(CREATE, path, takes_s=takes_s, follows=follows)
+    await read_all()
+    await asyncio.wait((reading,))
 
 
-def write_side_by_side(simulation: Simulation, number: int) -> None:
+async def write_side_by_side(simulation: Simulation, number: int) -> None:
     """Write two files in two steps at the same time."""
-    overwrite(simulation, number)
-    overwrite(simulation, number // 7)
+    for each in (number, number // 7):
+        simulation.system.come(overwrite(simulation, each))
 
 
-def cut_a_write(simulation: Simulation, number: int) -> None:
+async def cut_a_write(simulation: Simulation, number: int) -> None:
     """Cut the connection under a write: nobody knows what came of it."""
     draw, system = Draw(number), simulation.system
-    _, write = draw.write()
+    write = replace(draw.write(), user=SUPERUSER)
     user, paths = USERS[number % 2], [path for path in PATHS if f"{path}/".startswith(f"{write.path}/")]
-
-    async def story() -> None:
-        for each in paths:
-            await system.read(each, user)
-        await asyncio.sleep(SETTLED_S)
-        for each in paths:
-            await system.read(each, user)
-        before_s, system.call_takes_s = system.call_takes_s, 0.1
-        writing = system.come(system.write(write.method, write.path, write.query, SUPERUSER, write.operation))
-        await asyncio.sleep(0.08)
-        system.call_takes_s = before_s
-        system.cluster.active.cut()
-        await asyncio.wait((writing,))
-        for each in paths:
-            await system.read(each, user)
-
-    system.come(story())
+    for each in paths:
+        await system.read(each, user)
+    await asyncio.sleep(SETTLED_S)
+    for each in paths:
+        await system.read(each, user)
+    before_s, system.call_takes_s = system.call_takes_s, 0.1
+    writing = system.come(system.write(write))
+    await asyncio.sleep(0.08)
+    system.call_takes_s = before_s
+    system.cluster.active.cut()
+    await asyncio.wait((writing,))
+    for each in paths:
+        await system.read(each, user)
 
 
-def move_in(simulation: Simulation, number: int) -> None:
+async def move_in(simulation: Simulation, number: int) -> None:
     """Rename a file from where nothing is kept to where it is known that there is none."""
     draw, system = Draw(number), simulation.system
     path, user = draw.file(), draw.user()
-
-    async def story() -> None:
-        behind(system, operations.mkdirs, "/x")
-        behind(system, operations.create, "/x/f")
-        behind(system, operations.close, "/x/f")
-        behind(system, operations.mkdirs, parent(path) or ROOT)
-        behind(system, operations.delete, path)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, user)
-        behind(system, operations.rename, "/x/f", path, system.cluster.active.log.end + 1)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, user)
-
-    system.come(story())
+    behind(system, operations.mkdirs, "/x")
+    behind(system, operations.create, "/x/f")
+    behind(system, operations.close, "/x/f")
+    behind(system, operations.mkdirs, parent(path) or ROOT)
+    behind(system, operations.delete, path)
+    await asyncio.sleep(SETTLED_S)
+    await system.read(path, user)
+    behind(system, operations.rename, "/x/f", path)
+    await asyncio.sleep(SETTLED_S)
+    await system.read(path, user)
 
 
-def give_the_right(simulation: Simulation, number: int) -> None:
+async def give_the_right(simulation: Simulation, number: int) -> None:
     """Begin a write without the right to it, and give the right between its two steps.
 
     Through the proxy: who sees the answer to that may write, and the write must be seen. Before it comes a change that
@@ -120,28 +110,25 @@ def give_the_right(simulation: Simulation, number: int) -> None:
     (owner, other), is_broken = USERS, draw.of(5) == 0
 
     async def give() -> None:
-        earlier = system.come(_permit(system, directory, owner, 0o745)) if before else None
+        earlier = system.come(system.write(chmod(directory, 0o745, owner))) if before else None
         if earlier is not None and before == 2:
             await asyncio.wait((earlier,))
         if is_broken:  # our own fault empties the cache, and gives no less right
             system.cache.faults["apply"] += 1
             simulation.features.add("fault of the cache")
-        await _permit(system, directory, owner, 0o777)
+        await system.write(chmod(directory, 0o777, owner))
         if earlier is not None:
             await asyncio.wait((earlier,))
         await system.read(path, owner)  # proves the right again; what is kept may be old from here on
 
-    async def story() -> None:
-        await _read_what_is_missing(system, directory, path, owner)
-        await system.create(path, other, takes_s=takes_s, between=give)
-        for each in (path, parent(path) or ROOT):
-            await system.read(each, owner)
-
     simulation.features.add("permission change")
-    system.come(story())
+    await _read_what_is_missing(system, directory, path, owner)
+    await system.write_in_two_steps(CREATE.by(other), path, takes_s=takes_s, between=give)
+    for each in (path, parent(path) or ROOT):
+        await system.read(each, owner)
 
 
-def give_the_right_meanwhile(simulation: Simulation, number: int) -> None:
+async def give_the_right_meanwhile(simulation: Simulation, number: int) -> None:
     """Begin a write without the right to it, and give the right, through the proxy, while that is being found out."""
     draw, system = Draw(number), simulation.system
     (directory, path), later_s, takes_s = _PLACES[draw.of(4)], 0.002 * draw.of(10), (0.03, 0.1)[draw.of(2)]
@@ -149,24 +136,21 @@ def give_the_right_meanwhile(simulation: Simulation, number: int) -> None:
 
     async def give() -> None:
         await asyncio.sleep(later_s)
-        await _permit(system, directory, owner, 0o777)
+        await system.write(chmod(directory, 0o777, owner))
         await system.read(path, owner)  # proves the right again; what is kept may be old from here on
 
-    async def story() -> None:
-        await _read_what_is_missing(system, directory, path, owner)
-        before_s, system.call_takes_s = system.call_takes_s, 0.01
-        giving = system.come(give())
-        await system.create(path, other, takes_s=takes_s)
-        system.call_takes_s = before_s
-        for each in (path, parent(path) or ROOT):
-            await system.read(each, owner)
-        await asyncio.wait((giving,))
-
     simulation.features.add("permission change")
-    system.come(story())
+    await _read_what_is_missing(system, directory, path, owner)
+    before_s, system.call_takes_s = system.call_takes_s, 0.01
+    giving = system.come(give())
+    await system.write_in_two_steps(CREATE.by(other), path, takes_s=takes_s)
+    system.call_takes_s = before_s
+    for each in (path, parent(path) or ROOT):
+        await system.read(each, owner)
+    await asyncio.wait((giving,))
 
 
-def give_the_right_unseen(simulation: Simulation, number: int) -> None:
+async def give_the_right_unseen(simulation: Simulation, number: int) -> None:
     """Give the right to a write, by a change of which no event tells: it is purged before anybody has read it.
 
     The stream ends and begins again, and that is all that the proxy knows of. The first step of the write came before,
@@ -179,7 +163,7 @@ def give_the_right_unseen(simulation: Simulation, number: int) -> None:
 
     async def give() -> None:
         before_s, system.call_takes_s = system.call_takes_s, 0.02
-        giving = system.come(_permit(system, directory, owner, 0o777)) if is_through else None
+        giving = system.come(system.write(chmod(directory, 0o777, owner))) if is_through else None
         await asyncio.sleep(0.02)  # it is carried out, and its answer on its way
         system.call_takes_s = before_s
         if giving is None:
@@ -192,19 +176,16 @@ def give_the_right_unseen(simulation: Simulation, number: int) -> None:
         await asyncio.sleep(settled_s)
         await system.read(path, owner)  # what is kept may be old from here on
 
-    async def story() -> None:
-        await _read_what_is_missing(system, directory, path, owner)
-        if is_begun:
-            await system.create(path, other, takes_s=takes_s, between=give)
-        else:
-            await system.create(path, other, takes_s=0.0)
-            await give()
-            await system.create(path, other, takes_s=takes_s)
-        for each in (path, parent(path) or ROOT):
-            await system.read(each, owner)
-
     simulation.features.add("permission change")
-    system.come(story())
+    await _read_what_is_missing(system, directory, path, owner)
+    if is_begun:
+        await system.write_in_two_steps(CREATE.by(other), path, takes_s=takes_s, between=give)
+    else:
+        await system.write_in_two_steps(CREATE.by(other), path, takes_s=0.0)
+        await give()
+        await system.write_in_two_steps(CREATE.by(other), path, takes_s=takes_s)
+    for each in (path, parent(path) or ROOT):
+        await system.read(each, owner)
 
 
 async def _read_what_is_missing(system: System, directory: str, path: str, owner: str) -> None:
@@ -215,18 +196,7 @@ async def _read_what_is_missing(system: System, directory: str, path: str, owner
     await system.read(path, owner)
 
 
-async def _permit(system: System, directory: str, owner: str, mode: int) -> None:
-    """Set the permission of a directory, through the proxy."""
-    await system.write(
-        "PUT",
-        directory,
-        f"op=SETPERMISSION&permission={mode:o}",
-        owner,
-        lambda now, _: operations.set_permission(now, owner, directory, mode),
-    )
-
-
-WRITE_PLOTS: Final[Mapping[str, Callable[[Simulation, int], None]]] = {
+WRITE_SCENARIOS: Final = {
     "overwrite": overwrite,
     "write side by side": write_side_by_side,
     "cut a write": cut_a_write,
@@ -235,4 +205,3 @@ WRITE_PLOTS: Final[Mapping[str, Callable[[Simulation, int], None]]] = {
     "give the right meanwhile": give_the_right_meanwhile,
     "give the right unseen": give_the_right_unseen,
 }
-"""By name."""

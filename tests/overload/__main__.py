@@ -13,9 +13,8 @@ from nncache.testbed.errors import TestbedError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from tests.overload.attack import Attack
 from tests.overload.attacks.table import ATTACKS, BY_NAME
-from tests.overload.chart import draw
 from tests.overload.figures import Results
-from tests.overload.real_cluster import Product, Site, default_product
+from tests.overload.real_cluster import Site
 from tests.overload.report import all_shortfalls, markdown, write
 from tests.overload.request_cost import request_costs
 from tests.overload.run import run_attack
@@ -29,34 +28,16 @@ NO_GROUPS = {"hadoop.security.group.mapping": "org.apache.hadoop.security.NullGr
 """Else the NameNode starts a program for each name that it has not met, and is what the attackers wait for."""
 
 
-def _products(given: tuple[str, ...]) -> list[Product]:
-    """Read LABEL=DIR or DIR; none: this checkout."""
-    products = []
-    for each in given:
-        label, _, directory = each.rpartition("=")
-        place = Path(directory).resolve()
-        products.append(Product(label or place.name, place))
-    return products or [default_product()]
-
-
 @click.command()
 @click.option(
     "--only", multiple=True, type=click.Choice([REQUESTS, *BY_NAME]), help="Run this part alone; repeatable."
 )
 @click.option("--quick", is_flag=True, help="Attack for 5 s each.")
-@click.option(
-    "--product",
-    "given",
-    multiple=True,
-    metavar="[LABEL=]DIR",
-    help="Attack the proxy of this checkout, which has a .venv; repeatable, the last is judged.",
-)
 @click.option("--recovery", default=15.0, show_default=True, help="Seconds for which hits may come back.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/overload"), show_default=True)
-def main(only: tuple[str, ...], given: tuple[str, ...], recovery: float, out: Path, *, quick: bool) -> None:
+def main(only: tuple[str, ...], recovery: float, out: Path, *, quick: bool) -> None:
     """Attack a proxy and show what it does to other clients; exit non-zero where something falls short."""
     console = Console(stderr=True)
-    products = _products(given)
     chosen = [attack for attack in ATTACKS if not only or attack.name in only]
     hadoop = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
     results = Results()
@@ -66,49 +47,39 @@ def main(only: tuple[str, ...], given: tuple[str, ...], recovery: float, out: Pa
         site = Site(cluster)
         site.prepare()
         if not only or REQUESTS in only:
-            for product in products:
-                _measure_requests(site, product, results, console)
+            _measure_requests(site, results, console)
         for attack in chosen:
-            for product in products:
-                _attack(site, product, attack, results, console, quick=quick, recovery_s=recovery)
-                write(results, BY_NAME, out)
+            _attack(site, attack, results, console, quick=quick, recovery_s=recovery)
+            write(results, BY_NAME, out)
     write(results, BY_NAME, out)
-    draw(results, out / "overload.png")
     click.echo(markdown(results, BY_NAME))
     click.echo(f"{time.monotonic() - began:.0f} s in all; the tables and figures are in {out}")
-    short = all_shortfalls(results, BY_NAME, products[-1].label)
+    short = all_shortfalls(results, BY_NAME)
     for what in short:
         click.echo(f"FALLS SHORT: {what}")
     sys.exit(bool(short))
 
 
-def _measure_requests(site: Site, product: Product, results: Results, console: Console) -> None:
-    for cost in request_costs(site, product):
+def _measure_requests(site: Site, results: Results, console: Console) -> None:
+    for cost in request_costs(site):
         results.costs.append(cost)
         verdict = "; ".join(cost_shortfalls(cost)) or "ok"
-        console.print(f"{product.label}: request {cost.shape}: {1000 * cost.cpu_s:.1f} ms of CPU: {verdict}")
+        console.print(f"request {cost.shape}: {1000 * cost.cpu_s:.1f} ms of CPU: {verdict}")
 
 
 def _attack(
-    site: Site,
-    product: Product,
-    attack: Attack,
-    results: Results,
-    console: Console,
-    *,
-    quick: bool,
-    recovery_s: float,
+    site: Site, attack: Attack, results: Results, console: Console, *, quick: bool, recovery_s: float
 ) -> None:
     seconds = attack.quick_seconds if quick else attack.seconds
     try:
-        figures = run_attack(site, product, attack, seconds=seconds, recovery_s=recovery_s)
+        figures = run_attack(site, attack, seconds=seconds, recovery_s=recovery_s)
     except (TestbedError, AssertionError) as error:
-        results.not_run.append((product.label, attack.name, str(error)))
-        console.print(f"{product.label}: {attack.name} could not be run: {error}")
+        results.not_run.append((attack.name, str(error)))
+        console.print(f"{attack.name} could not be run: {error}")
         return
     results.figures.append(figures)
     verdict = "; ".join(shortfalls(figures, attack.expected)) or "ok"
-    console.print(f"{product.label}: {attack.name} ({figures.done}): {verdict}")
+    console.print(f"{attack.name} ({figures.done}): {verdict}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ class Figures:
     """The figures of one attack; verdicts.py judges them.
 
     Attributes:
-        product: its label.
         done: what the attackers sent, in words.
         quiet: what each kind of client saw just before, by the value of its `Kind`.
         during: the same for requests that were due while the attack lasted.
@@ -26,7 +25,6 @@ class Figures:
     """
 
     attack: str
-    product: str
     done: str
     quiet: dict[str, SampleCounts]
     during: dict[str, SampleCounts]
@@ -55,7 +53,6 @@ class RequestCost:
     """
 
     shape: str
-    product: str
     request_bytes: int
     status: int
     cpu_s: float
@@ -65,8 +62,8 @@ class RequestCost:
 
 @dataclass(slots=True)
 class Results:
-    """All that one run measured, and which attacks could not be run, by product."""
+    """All that one run measured, and which attacks could not be run."""
 
     figures: list[Figures] = field(default_factory=list)
     costs: list[RequestCost] = field(default_factory=list)
-    not_run: list[tuple[str, str, str]] = field(default_factory=list)  # product, attack, why
+    not_run: list[tuple[str, str]] = field(default_factory=list)  # attack, why

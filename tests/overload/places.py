@@ -2,7 +2,7 @@
 
 from typing import Final
 
-GLOBS: Final = ("/user/*/workflow/*/*/*/_SUCCESS", "/user/alice/workflow/2026/11/22/*")
+GLOBS: Final = ("/user/*/workflow/*/*/*/_SUCCESS", "/user/alice/workflow/2026/11/22/*", "/top/*")
 
 POLLED_DIRECTORY: Final = "/user/alice/workflow/2026/11/22"
 ABSENT: Final = tuple(f"{POLLED_DIRECTORY}/part-{number:03}" for number in range(80)) + tuple(
@@ -10,6 +10,9 @@ ABSENT: Final = tuple(f"{POLLED_DIRECTORY}/part-{number:03}" for number in range
 )
 PRESENT: Final = tuple(f"{POLLED_DIRECTORY}/done-{number:02}" for number in range(20))
 FLIPPED: Final = f"{POLLED_DIRECTORY}/now-and-then"
+
+SHAPED: Final = "/top/a"
+"""What the requests of `tests.hostile.shapes` are about."""
 
 OUTSIDE: Final = "/data/small"
 """A directory of a few entries that concerns no filter."""

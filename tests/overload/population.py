@@ -16,8 +16,9 @@ from typing import Any, Final, Self
 
 import uvloop
 
+from tests.http_client import HttpClient, Reply
 from tests.overload import places
-from tests.overload.client import Client, TimedReply, webhdfs
+from tests.overload.requests import webhdfs
 from tests.overload.samples import Kind, Sample, SampleResult
 from tests.overload.truth import Flip, explains
 
@@ -55,13 +56,13 @@ def forwarded(user: str) -> list[Question]:
     return [Question(webhdfs("GET", places.OUTSIDE, op, user), 200) for op in ("GETFILESTATUS", "LISTSTATUS")]
 
 
-def outcome_of(answer: TimedReply, right: int) -> SampleResult:
+def outcome_of(answer: Reply, right: int) -> SampleResult:
     """Judge an answer by the status that is right."""
     if answer.status == right:
         return SampleResult.HIT if answer.is_hit else SampleResult.ANSWERED
     if answer.status in {200, 404}:
         return SampleResult.WRONG
-    if answer.status in {429, 503} and answer.has_retry_after:
+    if answer.status in {429, 503} and "retry-after" in answer.fields:
         return SampleResult.REFUSED
     return SampleResult.FAILED
 
@@ -118,20 +119,20 @@ class _Crowd:
         yield self._flip()
 
     async def _ask(self, kind: Kind, source: str, turn: Iterable[Question], every_s: float) -> None:
-        client = Client(self.proxy, source)
+        client = HttpClient(self.proxy, source)
         due = time.monotonic() + every_s * random.random()
         for question in itertools.cycle(turn):
             await asyncio.sleep(due - time.monotonic())
             sent = time.monotonic()
             try:
                 async with asyncio.timeout(PATIENCE_S):
-                    answer = await client.ask(question.request)
+                    answer = await client.exchange(question.request)
             except (OSError, EOFError, ValueError, TimeoutError):
                 outcome = SampleResult.SILENT
             else:
                 outcome = self._judge(answer, question.status, sent)
             if kind is Kind.NEWCOMER:
-                client.close()
+                client.hang_up()
             ended = time.monotonic()
             self.samples.append(Sample(kind, due, ended, outcome))
             due += every_s
@@ -139,7 +140,7 @@ class _Crowd:
                 self.samples.append(Sample(kind, due, ended, SampleResult.DELAYED))
                 due += every_s
 
-    def _judge(self, answer: TimedReply, right: int | None, sent: float) -> SampleResult:
+    def _judge(self, answer: Reply, right: int | None, sent: float) -> SampleResult:
         if right is not None:
             return outcome_of(answer, right)
         outcome = outcome_of(answer, 200 if answer.status == 200 else 404)
@@ -151,12 +152,12 @@ class _Crowd:
 
     async def _flip(self) -> None:
         """Make and delete the path behind the proxy's back, for ever."""
-        client = Client(self.namenode, "127.0.0.1")
+        client = HttpClient(self.namenode, "127.0.0.1")
         for is_there in itertools.cycle((False, True)):
             change = ("PUT", "MKDIRS") if is_there else ("DELETE", "DELETE")
             flip = Flip(is_there, time.monotonic())
             self.flips.append(flip)
-            answer = await client.ask(webhdfs(change[0], places.FLIPPED, change[1], self.superuser))
+            answer = await client.exchange(webhdfs(change[0], places.FLIPPED, change[1], self.superuser))
             assert answer.status == 200, answer
             flip.acknowledged = time.monotonic()
             await asyncio.sleep(FLIP_EVERY_S)

@@ -1,4 +1,4 @@
-"""One cluster, and in front of it the proxy that is attacked, of any checkout."""
+"""One cluster, and in front of it the proxy that is attacked."""
 
 import asyncio
 import shutil
@@ -10,49 +10,37 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import Proxy
 from nncache.testbed.relay import Relay
 from tests.channels import Channel
 from tests.overload import places
 from tests.overload.proc import MIB, status_bytes
 from tests.service import Service
 
-CACHE_BYTES: Final = 32 * MIB
-FAST_PATH_BYTES: Final = 16 * MIB
+TABLE_BYTES: Final = 48 * MIB
 """Small, so that an attack of seconds can show whether they hold."""
 
+CONNECTION_BYTES: Final = 20 * 1024
+"""Of one client connection with a call under way (docs/sizing.md)."""
+
+WORKING_BYTES: Final = 40 * MIB
+"""Beside that: buffers of calls under way, the allocator's slack, and what waits for the collector.
+
+Calls of 60 KB over 8 connections take 33 to 43 MiB in all, and no more however many they are.
+"""
+
+TOLERANCE: Final = 1.2
+"""Of the bound of memory."""
+
+_NNCACHE: Final = str(Path(sys.executable).with_name("nncache"))
 _LOG_BYTES: Final = 256 * 1024
 _AT_ONCE: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A checkout of nncache with a `.venv` of its own; `label` names it in the tables."""
-
-    label: str
-    directory: Path
-
-    @property
-    def nncache(self) -> str:
-        """The command."""
-        return str(self.directory / ".venv" / "bin" / "nncache")
-
-    def memory_flags(self, setting: "Setting") -> tuple[str, ...]:
-        """Bound its tables to the bytes of the setting; the table of quick answers once had a flag of its own."""
-        cache, fast_path = setting.cache_bytes, setting.fast_path_bytes
-        if self._has_flag("--fast-path-bytes"):
-            return ("--max-cache-bytes", str(cache), "--fast-path-bytes", str(fast_path))
-        return ("--max-cache-bytes", str(cache + fast_path))
-
-    def _has_flag(self, flag: str) -> bool:
-        helping = (self.nncache, "proxy", "--help-all")
-        return flag in subprocess.run(helping, capture_output=True, check=True, text=True).stdout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +50,7 @@ class Setting:
     channel: Channel = Channel.DIRECT
     flags: tuple[str, ...] = ()
     user: str | None = None  # whom the proxy acts as; None: the superuser
-    cache_bytes: int = CACHE_BYTES
-    fast_path_bytes: int = FAST_PATH_BYTES
+    table_bytes: int = TABLE_BYTES  # of the cache, its quick answers included
     max_files: int | None = None  # RLIMIT_NOFILE of the proxy, hard and soft
     has_relay: bool = False  # the proxy reaches the NameNode's RPC port through `RealCluster.relay`
     has_small_log: bool = (
@@ -78,10 +65,8 @@ class RealCluster:
     """A running proxy and what troubles need to reach."""
 
     cluster: Cluster
-    product: Product
     setting: Setting
     proxy: Proxy
-    publisher: Publisher | None
     filters_path: str  # empty on the direct channel
     relay: Relay | None
     log_place: Path | None
@@ -99,6 +84,10 @@ class RealCluster:
         pid = self.proxy.process.pid
         assert pid is not None, "the proxy has ended"
         return pid
+
+    def bound_bytes(self, connections: int = 0) -> int:
+        """Return how much memory it may take: as when idle, its table, and what works on so many connections."""
+        return self.idle_bytes + self.setting.table_bytes + WORKING_BYTES + connections * CONNECTION_BYTES
 
     def is_alive(self) -> bool:
         """Whether the proxy's process runs."""
@@ -133,17 +122,17 @@ class Site:
             self._has_large = True
 
     @contextmanager
-    def real_cluster(self, product: Product, setting: Setting) -> Iterator[RealCluster]:
+    def real_cluster(self, setting: Setting) -> Iterator[RealCluster]:
         """Run a proxy of that kind whose cache is open."""
         flags = (
-            *product.memory_flags(setting),
+            *("--max-cache-bytes", str(setting.table_bytes)),
             *setting.flags,
             *(() if setting.user is None else ("--user", setting.user)),
         )
         with ExitStack() as running:
             relay = running.enter_context(Relay(self._rpc)) if setting.has_relay else None
             log_place = running.enter_context(_small_place()) if setting.has_small_log else None
-            program = _program(product, setting, log_place)
+            program = _program(setting, log_place)
             zookeeper = registry_root = ""
             if setting.has_registry:
                 assert self.cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
@@ -152,33 +141,21 @@ class Site:
                     f"/registry-{uuid.uuid4().hex[:12]}",
                 )
                 flags += ("--registry", "--zookeeper", zookeeper, "--registry-root", registry_root)
-            publisher: Publisher | None = None
             service: Service | None = None
-            match setting.channel:
-                case Channel.DIRECT:
-                    proxy = Proxy(
-                        *("--namenode-http", self.cluster.namenodes[0].http),
-                        *("--namenode-rpc", self._rpc if relay is None else relay.address),
-                        *("--channel", "direct"),
-                        *(word for glob in places.GLOBS for word in ("--glob", glob)),
-                        *flags,
-                        program=program,
-                    )
-                case Channel.ZOOKEEPER:
-                    service = Service.of(self.cluster)
-                    asyncio.run(_add_filters(service, setting.filters_of_carol))
-                    publisher = running.enter_context(
-                        Publisher(
-                            *service.namenode_flags,
-                            *service.zookeeper_flags,
-                            *("--filters-path", service.filters_path),
-                            program=(product.nncache,),
-                        )
-                    )
-                    publisher.await_publishing()
-                    proxy = Proxy(*service.namenode_flags, *service.zookeeper_flags, *flags, program=program)
-                case _:
-                    assert_never(setting.channel)
+            if setting.channel is Channel.DIRECT:
+                proxy = Proxy(
+                    *("--namenode-http", self.cluster.namenodes[0].http),
+                    *("--namenode-rpc", self._rpc if relay is None else relay.address),
+                    *("--channel", "direct"),
+                    *(word for glob in places.GLOBS for word in ("--glob", glob)),
+                    *flags,
+                    program=program,
+                )
+            else:
+                service = Service.of(self.cluster)
+                asyncio.run(_add_filters(service, setting.filters_of_carol))
+                running.enter_context(service.publisher()).await_publishing()
+                proxy = Proxy(*service.namenode_flags, *service.zookeeper_flags, *flags, program=program)
             running.enter_context(proxy)
             proxy.await_gate()
             if service is not None:
@@ -188,10 +165,8 @@ class Site:
                 )
             real_cluster = RealCluster(
                 self.cluster,
-                product,
                 setting,
                 proxy,
-                publisher,
                 "" if service is None else service.filters_path,
                 relay,
                 log_place,
@@ -210,6 +185,7 @@ class Site:
 
     async def _prepare(self) -> None:
         async with self._hdfs(self.cluster.superuser) as hdfs:
+            await hdfs.mkdirs(places.SHAPED)
             await hdfs.mkdirs(places.OPEN_TO_ALL)
             await hdfs.set_permission(places.OPEN_TO_ALL, "777")
             for number in range(5):
@@ -245,8 +221,8 @@ async def _add_filters(service: Service, of_carol: int) -> None:
             await store.add(Filter(f"carol{number}", f"/data/of-carol/{number}/*", "carol", ("alice",)))
 
 
-def _program(product: Product, setting: Setting, log_place: Path | None) -> tuple[str, ...]:
-    program: tuple[str, ...] = (product.nncache,)
+def _program(setting: Setting, log_place: Path | None) -> tuple[str, ...]:
+    program: tuple[str, ...] = (_NNCACHE,)
     if setting.max_files is not None:
         program = (_found("prlimit"), f"--nofile={setting.max_files}", *program)
     if log_place is not None:
@@ -275,8 +251,3 @@ def _small_place() -> Iterator[Path]:
         else:
             (place / "proxy.log").symlink_to("/dev/full")
             yield place
-
-
-def default_product() -> Product:
-    """Return this checkout."""
-    return Product("now", Path(sys.executable).parents[2])

@@ -13,7 +13,6 @@ from tests.overload.verdicts import cost_shortfalls, shortfalls
 
 _HEADER = (
     "attack",
-    "proxy",
     "hits kept",
     "new clients' hits",
     "wrong",
@@ -32,39 +31,30 @@ _HEADER = (
 
 
 def markdown(results: Results, attacks: Mapping[str, Attack]) -> str:
-    """Return both tables and what was done and expected."""
+    """Return both tables, and what was done and expected."""
     parts = ["## Others under each attack", "", *_table(_HEADER, _attack_rows(results, attacks)), ""]
-    named = {figures.attack: figures for figures in results.figures}
     parts += ["What each attack does, and what less than everything is expected:", ""]
-    for name, figures in named.items():
-        attack = attacks[name]
+    for figures in results.figures:
+        attack = attacks[figures.attack]
         why = f" Expected: {attack.expected.why}." if attack.expected.why else ""
-        parts.append(f"- `{name}` (finding {attack.finding}): {attack.what}; last run {figures.done}.{why}")
-    parts += [
-        f"- `{attack}` could not be run on {product}: {why}" for product, attack, why in results.not_run
-    ]
+        parts.append(f"- `{attack.name}` (finding {attack.finding}): {attack.what}; {figures.done}.{why}")
+    parts += [f"- `{attack}` could not be run: {why}" for attack, why in results.not_run]
     if results.costs:
-        header = ("shape", "proxy", "bytes", "status", "CPU ms", "memory grew by KiB", "verdict")
+        header = ("shape", "bytes", "status", "CPU ms", "memory grew by KiB", "verdict")
         parts += ["", "## One request on an idle proxy", "", *_table(header, _cost_rows(results.costs))]
     return "\n".join(parts) + "\n"
 
 
-def all_shortfalls(results: Results, attacks: Mapping[str, Attack], product: str) -> list[str]:
-    """Say in what one product falls short, each with the name of the attack or shape."""
+def all_shortfalls(results: Results, attacks: Mapping[str, Attack]) -> list[str]:
+    """Say what falls short, each with the name of the attack or shape."""
     return [
         *(
             f"{figures.attack}: {what}"
             for figures in results.figures
-            if figures.product == product
             for what in shortfalls(figures, attacks[figures.attack].expected)
         ),
-        *(f"{attack}: not run: {why}" for label, attack, why in results.not_run if label == product),
-        *(
-            f"request {cost.shape!r}: {what}"
-            for cost in results.costs
-            if cost.product == product
-            for what in cost_shortfalls(cost)
-        ),
+        *(f"{attack}: not run: {why}" for attack, why in results.not_run),
+        *(f"request {cost.shape!r}: {what}" for cost in results.costs for what in cost_shortfalls(cost)),
     ]
 
 
@@ -82,7 +72,6 @@ def _attack_rows(results: Results, attacks: Mapping[str, Attack]) -> Iterable[Se
         )
         yield (
             figures.attack,
-            figures.product,
             _percent(polled.hits),
             _percent(fresh.hits),
             str(figures.wrong),
@@ -104,7 +93,6 @@ def _cost_rows(costs: Iterable[RequestCost]) -> Iterable[Sequence[str]]:
     for cost in costs:
         yield (
             cost.shape,
-            cost.product,
             f"{cost.request_bytes:,}",
             str(cost.status),
             f"{1000 * cost.cpu_s:.1f}",

@@ -10,15 +10,19 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
+from tests.hostile.shapes import SHAPES
+from tests.http_client import HttpClient
 from tests.overload import places
-from tests.overload.client import Client, webhdfs
 from tests.overload.figures import RequestCost
 from tests.overload.proc import forget_peak, loop_cpu_s, status_bytes
-from tests.overload.real_cluster import Product, Setting, Site
-from tests.overload.shapes import shapes
+from tests.overload.real_cluster import Setting, Site
+from tests.overload.requests import webhdfs
 
 _RARE_POLLS: Final = ("--poll-interval-s", "0.5")
 """Of the edits: what is taken off is small then."""
+
+_BYTES: Final = 64_700
+"""Of a request, nearly: the proxy takes 65,536 at most."""
 
 _REPETITIONS: Final = 5
 _IDLE_S: Final = 3.0
@@ -30,14 +34,14 @@ _SLOW_S: Final = 1.0
 """A request that took so much is not repeated: its cost is clear."""
 
 
-def request_costs(site: Site, product: Product) -> Iterator[RequestCost]:
+def request_costs(site: Site) -> Iterator[RequestCost]:
     """Yield the cost of each shape on a proxy that has some entries and nothing else to do."""
-    with site.real_cluster(product, Setting(flags=_RARE_POLLS)) as real_cluster:
+    with site.real_cluster(Setting(flags=_RARE_POLLS)) as real_cluster:
         asyncio.run(_fill(real_cluster.proxy.address))
         idle_share = _idle_share(real_cluster.pid)
-        for shape, data in shapes():
+        for shape, make in SHAPES.items():
             yield asyncio.run(
-                _cost(real_cluster.proxy.address, real_cluster.pid, product.label, shape, data, idle_share)
+                _cost(real_cluster.proxy.address, real_cluster.pid, shape, make(_BYTES), idle_share)
             )
 
 
@@ -49,15 +53,13 @@ def _idle_share(pid: int) -> float:
 
 
 async def _fill(address: str) -> None:
-    client = Client(address, places.POLLERS[0])
+    client = HttpClient(address, places.POLLERS[0])
     for path in (*places.PRESENT, *places.ABSENT):
-        await client.ask(webhdfs("GET", path, "GETFILESTATUS", "poller0"))
-    client.close()
+        await client.exchange(webhdfs("GET", path, "GETFILESTATUS", "poller0"))
+    client.hang_up()
 
 
-async def _cost(
-    address: str, pid: int, product: str, shape: str, data: bytes, idle_share: float
-) -> RequestCost:
+async def _cost(address: str, pid: int, shape: str, data: bytes, idle_share: float) -> RequestCost:
     used_s: list[float] = []
     grown, status = 0, 0
     while len(used_s) < _REPETITIONS and max(used_s, default=0.0) < _SLOW_S:
@@ -71,7 +73,6 @@ async def _cost(
         grown = max(grown, status_bytes(pid, "VmHWM") - resident)
     return RequestCost(
         shape=shape,
-        product=product,
         request_bytes=len(data),
         status=status,
         cpu_s=statistics.median(used_s),
@@ -82,11 +83,11 @@ async def _cost(
 
 async def _status(address: str, data: bytes) -> int:
     """Return the status of the reply; 0 where none came."""
-    client = Client(address, places.ATTACKER)
+    client = HttpClient(address, places.ATTACKER)
     try:
         async with asyncio.timeout(_PATIENCE_S):
-            return (await client.ask(data)).status
+            return (await client.exchange(data)).status
     except (OSError, EOFError, ValueError, TimeoutError):
         return 0
     finally:
-        client.close()
+        client.hang_up()

@@ -1,19 +1,20 @@
-"""Run one attack on one product, and measure what it does to others."""
+"""Run one attack, and measure what it does to others."""
 
 import http.client
+import json
 import time
+import urllib.request
 from collections import Counter
 from contextlib import ExitStack, nullcontext
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Self
 
 from tests.overload.attack import Aim, Attack, Tally
 from tests.overload.attacker import Attacker, Done
 from tests.overload.figures import Figures
-from tests.overload.memory_bound import bound_bytes
-from tests.overload.namenode import Counted
 from tests.overload.population import Population
 from tests.overload.proc import MemoryWatch, cpu_s, sleep_until
-from tests.overload.real_cluster import Product, RealCluster, Site
+from tests.overload.real_cluster import RealCluster, Site
 from tests.overload.samples import Kind, Sample, SampleCounts, SampleResult, recovered_at, summed_up
 
 _WARM_UP_S: Final = 40.0
@@ -23,10 +24,39 @@ _WARM_S: Final = 1.5
 _QUIET_S: Final = 4.0
 _ASK_EVERY_S: Final = 0.5
 _STALLS: Final = "nncache_event_loop_stalls_total"
+_BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
+_COUNTED: Final = ("FileInfoOps", "GetListingOps")
+"""Of NameNodeMetrics (Hadoop 3.5.0); WebHDFS calls are counted like RPC calls."""
+
+_JMX_TIMEOUT_S: Final = 2.0
 
 
-def run_attack(site: Site, product: Product, attack: Attack, *, seconds: float, recovery_s: float) -> Figures:
-    """Start a proxy of that product, attack it, and return the figures.
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The number of calls at a moment (`time.monotonic()`); None: the NameNode did not say."""
+
+    at: float
+    calls: int | None
+
+    @classmethod
+    def now(cls, http: str) -> Self:
+        """Ask the NameNode at this address."""
+        try:
+            with urllib.request.urlopen(f"http://{http}/jmx?qry={_BEAN}", timeout=_JMX_TIMEOUT_S) as reply:
+                (bean,) = json.load(reply)["beans"]
+        except OSError:
+            return cls(time.monotonic(), None)
+        return cls(time.monotonic(), sum(bean[name] for name in _COUNTED))
+
+    def rate_until(self, later: Self) -> float | None:
+        """Return the calls a second between two moments."""
+        if self.calls is None or later.calls is None:
+            return None
+        return (later.calls - self.calls) / (later.at - self.at)
+
+
+def run_attack(site: Site, attack: Attack, *, seconds: float, recovery_s: float) -> Figures:
+    """Start a proxy, attack it, and return the figures.
 
     `recovery_s` is how long the return of hits is watched for.
 
@@ -37,7 +67,7 @@ def run_attack(site: Site, product: Product, attack: Attack, *, seconds: float, 
     if attack.needs_large:
         site.prepare_large()
     with (
-        site.real_cluster(product, attack.setting) as real_cluster,
+        site.real_cluster(attack.setting) as real_cluster,
         Population(
             real_cluster.proxy.address, real_cluster.namenode_http, site.cluster.superuser
         ) as population,
@@ -64,14 +94,13 @@ def run_attack(site: Site, product: Product, attack: Attack, *, seconds: float, 
         samples = population.take()
         return Figures(
             attack=attack.name,
-            product=product.label,
             done=str(done.tally),
             quiet=_by_kind(samples, quiet_since, began),
             during=_by_kind(samples, began, ended),
             wrong=sum(sample.outcome is SampleResult.WRONG for sample in samples),
             idle_bytes=real_cluster.idle_bytes,
             peak_bytes=memory.peak_bytes,
-            bound_bytes=bound_bytes(attack.setting, real_cluster.idle_bytes, attack.connections),
+            bound_bytes=real_cluster.bound_bytes(attack.connections),
             cpu_share=cpu_share,
             quiet_calls_s=at_rest.rate_until(at_start),
             calls_s=at_start.rate_until(at_end),

@@ -7,32 +7,27 @@ from tests.overload.figures import RequestCost, Results
 from tests.overload.report import all_shortfalls, markdown
 from tests.overload.test_verdicts import GOOD
 
-COST = RequestCost(
-    shape="deep", product="now", request_bytes=65_000, status=403, cpu_s=1.0, grown_bytes=2048, repetitions=1
-)
+COST = RequestCost(shape="deep", request_bytes=65_000, status=403, cpu_s=1.0, grown_bytes=2048, repetitions=1)
 
 
-def test_a_table_shows_before_and_after() -> None:
-    """One row for each product, with its verdict."""
-    results = Results([replace(GOOD, product="before", wrong=3), GOOD], [COST])
+def test_the_tables_show_each_figure_that_falls_short() -> None:
+    """Of attacks and of single requests, in the tables and in the list that decides."""
+    results = Results([replace(GOOD, wrong=3)], [COST])
     text = markdown(results, BY_NAME)
-    assert "| deep | before | 100.0 % |" in text
+    assert "| deep | 100.0 % |" in text
     assert "3 wrong answers |" in text
-    assert "| deep | now | 65,000 | 403 | 1000.0 | 2 |" in text
-
-
-def test_the_judged_product_alone_decides() -> None:
-    """What another one lacks is shown and does not count."""
-    results = Results([replace(GOOD, product="before", wrong=3), GOOD], [COST])
-    assert all_shortfalls(results, BY_NAME, "before") == ["deep: 3 wrong answers"]
-    assert all_shortfalls(results, BY_NAME, "now") == ["request 'deep': 1000 ms of CPU, not 50 ms at most"]
+    assert "| deep | 65,000 | 403 | 1000.0 | 2 |" in text
+    assert all_shortfalls(results, BY_NAME) == [
+        "deep: 3 wrong answers",
+        "request 'deep': 1000 ms of CPU, not 50 ms at most",
+    ]
 
 
 def test_an_attack_that_could_not_be_run_falls_short() -> None:
     """It is not taken for one that was withstood."""
-    results = Results(not_run=[("now", "deep", "it did not start"), ("before", "unknown", "as well")])
-    assert all_shortfalls(results, BY_NAME, "now") == ["deep: not run: it did not start"]
-    assert "`deep` could not be run on now: it did not start" in markdown(results, BY_NAME)
+    results = Results(not_run=[("deep", "it did not start")])
+    assert all_shortfalls(results, BY_NAME) == ["deep: not run: it did not start"]
+    assert "`deep` could not be run: it did not start" in markdown(results, BY_NAME)
 
 
 def test_each_attack_has_a_name_of_its_own() -> None:

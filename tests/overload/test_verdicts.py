@@ -16,7 +16,6 @@ QUIET = SampleCounts(
 )
 GOOD = Figures(
     attack="deep",
-    product="now",
     done="",
     quiet=dict.fromkeys((kind.value for kind in Kind), QUIET),
     during=dict.fromkeys((kind.value for kind in Kind), QUIET),
@@ -109,13 +108,7 @@ def test_what_the_namenode_is_spared_counts_where_it_is_expected() -> None:
 def test_a_request_may_cost_fifty_milliseconds_of_cpu() -> None:
     """No more."""
     cost = RequestCost(
-        shape="deep",
-        product="now",
-        request_bytes=65_000,
-        status=403,
-        cpu_s=0.05,
-        grown_bytes=0,
-        repetitions=5,
+        shape="deep", request_bytes=65_000, status=403, cpu_s=0.05, grown_bytes=0, repetitions=5
     )
     assert cost_shortfalls(cost) == []
     assert cost_shortfalls(replace(cost, cpu_s=0.051)) == ["51 ms of CPU, not 50 ms at most"]

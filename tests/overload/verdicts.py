@@ -7,8 +7,8 @@ from typing import Final
 
 from tests.overload.attack import Expected, Forwards
 from tests.overload.figures import Figures, RequestCost
-from tests.overload.memory_bound import TOLERANCE
 from tests.overload.proc import MIB
+from tests.overload.real_cluster import TOLERANCE
 from tests.overload.samples import Kind, SampleCounts
 
 MIN_HITS: Final = 0.99

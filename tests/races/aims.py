@@ -10,7 +10,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.hadoop.errors import JmxUnavailableError, RemoteCallError, RpcUnavailableError
 from nncache.hadoop.remote_exception import RemoteException
 from tests.races.exemptions import OFF_THE_PATH
-from tests.races.steering import Arrival, FakeCluster, Hold, Throw, Verdict
+from tests.races.steering import Arrival, Hold, Throw, Verdict, WaitPoint
 
 _EXPLORED_SHARE: Final = 0.15
 """Of the races that are held anywhere, so that stands that nobody knows are found."""
@@ -30,19 +30,19 @@ _NO_ERRORS: Final = frozenset({"self._connecting", "self._filter_lock"})
 """asyncio's own locks: waiting for one raises nothing, and they would not survive it."""
 
 
-def may_be_cancelled(fake_cluster: FakeCluster) -> bool:
+def may_be_cancelled(wait_point: WaitPoint) -> bool:
     """Whether anybody cancels a task that waits there.
 
     Of a connection's own task that waits for a request, or for the rest of one that is answered, only its shutdown is
     cancelled, and then everything is closed.
     """
-    return fake_cluster.innermost.module != "proxy.clients.one_task"
+    return wait_point.innermost.module != "proxy.clients.one_task"
 
 
-def error_at(fake_cluster: FakeCluster, chance: random.Random) -> Exception | None:
+def error_at(wait_point: WaitPoint, chance: random.Random) -> Exception | None:
     """Return an error such as whatever is waited for there can raise, or a fault of ours; None: none can."""
-    innermost = fake_cluster.innermost
-    if not may_be_cancelled(fake_cluster) or innermost.text in _NO_ERRORS:
+    innermost = wait_point.innermost
+    if not may_be_cancelled(wait_point) or innermost.text in _NO_ERRORS:
         return None
     text = "thrown by a race"
     fitting: Exception
@@ -60,9 +60,9 @@ def error_at(fake_cluster: FakeCluster, chance: random.Random) -> Exception | No
     return fitting if chance.random() < 0.7 else chance.choice(_ANY)(text)
 
 
-def is_off_the_path(fake_cluster: FakeCluster) -> bool:
-    """Whether no race is held there, for a reason that `tests/races/exemptions.py` gives."""
-    return fake_cluster.innermost.key in OFF_THE_PATH
+def is_off_the_path(wait_point: WaitPoint) -> bool:
+    """Whether no race is held there, for a reason that `off_the_path.txt` gives."""
+    return wait_point.innermost.key in OFF_THE_PATH
 
 
 def refusal() -> RemoteCallError:
@@ -83,38 +83,33 @@ class Book:
         tried: how often one was aimed at.
     """
 
-    known: Counter[FakeCluster] = field(default_factory=Counter)
-    held: Counter[FakeCluster] = field(default_factory=Counter)
-    tried: Counter[FakeCluster] = field(default_factory=Counter)
+    known: Counter[WaitPoint] = field(default_factory=Counter)
+    held: Counter[WaitPoint] = field(default_factory=Counter)
+    tried: Counter[WaitPoint] = field(default_factory=Counter)
 
-    def choose(self, chance: random.Random) -> FakeCluster | None:
+    def choose(self, chance: random.Random) -> WaitPoint | None:
         """Return a stand that was aimed at least; None: hold it anywhere."""
         if not self.known or chance.random() < _EXPLORED_SHARE:
             return None
-        asking = [
-            fake_cluster for fake_cluster in self.known if fake_cluster.places[0].qualname == "Flights._run"
-        ]
+        asking = [wait_point for wait_point in self.known if wait_point.places[0].qualname == "Flights._run"]
         if asking and chance.random() < _ASKING_SHARE:
             return chance.choice(asking)
         stands = list(self.known)
         if chance.random() < _UNHELD_SHARE:
             unheld = [
-                fake_cluster
-                for fake_cluster in stands
-                if not self.held[fake_cluster] and not is_off_the_path(fake_cluster)
+                wait_point
+                for wait_point in stands
+                if not self.held[wait_point] and not is_off_the_path(wait_point)
             ]
             stands = unheld or stands
         return min(
             stands,
-            key=lambda fake_cluster: (
-                self.held[fake_cluster] * 4 + self.tried[fake_cluster],
-                chance.random(),
-            ),
+            key=lambda wait_point: (self.held[wait_point] * 4 + self.tried[wait_point], chance.random()),
         )
 
-    def is_rare(self, fake_cluster: FakeCluster) -> bool:
+    def is_rare(self, wait_point: WaitPoint) -> bool:
         """Whether aiming at it is mostly in vain: something has to go wrong before anybody stands there."""
-        return self.tried[fake_cluster] > 2 * self.held[fake_cluster]
+        return self.tried[wait_point] > 2 * self.held[wait_point]
 
 
 class Aim:
@@ -140,56 +135,56 @@ class Aim:
         self._trips_at = trips_at  # where an error is thrown the first time, "QUALNAME: CALLEE"
         self._book = book
         self._chance = chance
-        self.fake_cluster = None if only else book.choose(chance)
+        self.wait_point = None if only else book.choose(chance)
         self._countdown = chance.randrange(_FURTHEST)
-        is_rare = self.fake_cluster is not None and book.is_rare(self.fake_cluster)
+        is_rare = self.wait_point is not None and book.is_rare(self.wait_point)
         stumbling_share = 0.6 if is_rare else 0.3 if only else 0.05
         self._stumbles_in = chance.randrange(1, 8) if chance.random() < stumbling_share else -1
         self.has_stumbled = False
-        if self.fake_cluster is not None:
-            book.tried[self.fake_cluster] += 1
+        if self.wait_point is not None:
+            book.tried[self.wait_point] += 1
 
     def meets(self, arrival: Arrival) -> Verdict:
         """Return the hold if this is where the race is to be held; at most once."""
-        fake_cluster = arrival.fake_cluster
-        self._book.known[fake_cluster] += 1
+        wait_point = arrival.wait_point
+        self._book.known[wait_point] += 1
         if self.hold.is_over or self.hold.reached.done():
             return None
-        if self._is_wanted(fake_cluster) and not is_off_the_path(fake_cluster):
-            self._book.held[fake_cluster] += 1
+        if self._is_wanted(wait_point) and not is_off_the_path(wait_point):
+            self._book.held[wait_point] += 1
             return self.hold
         self._countdown -= 1
-        return self._stumble(fake_cluster)
+        return self._stumble(wait_point)
 
-    def _is_wanted(self, fake_cluster: FakeCluster) -> bool:
+    def _is_wanted(self, wait_point: WaitPoint) -> bool:
         if self._only:
-            return any(place.in_function in self._only for place in fake_cluster.places)
-        if not self._book.held[fake_cluster]:
+            return any(place.in_function in self._only for place in wait_point.places)
+        if not self._book.held[wait_point]:
             return True  # who knows when the next will come
-        return self._countdown <= 0 if self.fake_cluster is None else fake_cluster is self.fake_cluster
+        return self._countdown <= 0 if self.wait_point is None else wait_point is self.wait_point
 
-    def _stumble(self, fake_cluster: FakeCluster) -> Throw | None:
-        self._stumbles_in -= self._is_on_the_way(fake_cluster)
+    def _stumble(self, wait_point: WaitPoint) -> Throw | None:
+        self._stumbles_in -= self._is_on_the_way(wait_point)
         error: Exception | None = None
         if self._is_refused and any(
-            place.qualname == "PoolQueries.is_file_closed" for place in fake_cluster.places
+            place.qualname == "PoolQueries.is_file_closed" for place in wait_point.places
         ):
             self._is_refused = False
             error = refusal()
-        elif any(place.in_function == self._trips_at for place in fake_cluster.places):
+        elif any(place.in_function == self._trips_at for place in wait_point.places):
             self._trips_at = ""
-            error = error_at(fake_cluster, self._chance)
+            error = error_at(wait_point, self._chance)
         elif self._stumbles_in == 0 and not self.has_stumbled:
-            error = error_at(fake_cluster, self._chance)
+            error = error_at(wait_point, self._chance)
         if error is None:
             return None
         self.has_stumbled = True
         return Throw(error)
 
-    def _is_on_the_way(self, fake_cluster: FakeCluster) -> bool:
-        if not self._is_one_task or self.fake_cluster is None:
+    def _is_on_the_way(self, wait_point: WaitPoint) -> bool:
+        if not self._is_one_task or self.wait_point is None:
             return True
-        return fake_cluster.places[0].qualname == self.fake_cluster.places[0].qualname
+        return wait_point.places[0].qualname == self.wait_point.places[0].qualname
 
 
 class Errand:

@@ -9,7 +9,8 @@ from typing import Final
 from urllib.parse import quote
 
 from nncache.hadoop.calls import PREFIX
-from tests.races.client import Client, Reply
+from tests.http_client import Reply
+from tests.races.client import Client
 
 GLOBS: Final = tuple("/races" + "/*" * depth for depth in range(2, 7))
 """Filters that match all paths of all runs, and of no lane the directory above."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from tests.races.exemptions import NEVER_WAITS, OFF_THE_PATH
 from tests.races.places import Place
+from tests.sums import add_to
 
 MIN_DECISIVE_SHARE: Final = 0.25
 """Of the fills that were held: the reply was kept, or would have been but for a spoiled ticket."""
@@ -44,15 +45,7 @@ class Figures:
 
     def add(self, other: "Figures") -> None:
         """Take the figures of another part, or of another process, on top of these."""
-        self.races += other.races
-        self.held.update(other.held)
-        self.stood.update(other.stood)
-        self.disturbances.update(other.disturbances)
-        self.fills += other.fills
-        self.kept += other.kept
-        self.spoiled += other.spoiled
-        self.violations += other.violations
-        self.seconds += other.seconds
+        add_to(self, other)
 
     @property
     def decisive_share(self) -> float:

@@ -18,20 +18,17 @@ from typing import Any, Final
 
 from nncache.cache import Caller, Fetch, Serve
 from nncache.cache.decisions import Failed
-from nncache.hadoop.change import (
-    Closed,
-    Opened,
-)
+from nncache.hadoop.change import Closed, Opened
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer
-from tests.invalidation.virtual_time import VirtualLoop
+from tests.invalidation import virtual_time
+from tests.model.footprints import parent_of
 from tests.model.namespace import NameNodeReply
 from tests.races.figures import Figures
 from tests.races.fills_happenings import HAPPENINGS, Happening, Moment
 from tests.races.fills_simulation import Simulation
-from tests.races.fills_truth import parent_of
 
 PART: Final = "model, fills alone"
 USERS: Final = ("alice", "bob")
@@ -245,9 +242,5 @@ def tell(seed: int, number: int) -> Figures:
             for race in range(number * _WORLD, (number + 1) * _WORLD):
                 await simulation.race(race)
 
-    loop = VirtualLoop()
-    try:
-        loop.run_until_complete(story())
-    finally:
-        loop.close()
+    virtual_time.run(story())
     return figures

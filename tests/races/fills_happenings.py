@@ -18,8 +18,8 @@ from nncache.hadoop.change import (
     Vanished,
 )
 from nncache.proxy.errors import UpstreamCutError
+from tests.model.footprints import parent_of
 from tests.races.fills_simulation import Simulation
-from tests.races.fills_truth import parent_of
 
 
 class Moment(Enum):

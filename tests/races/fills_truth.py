@@ -2,18 +2,8 @@
 
 from collections import defaultdict
 
-from nncache.hadoop.change import (
-    AccessChanged,
-    Appeared,
-    Change,
-    Closed,
-    EverythingUnknown,
-    Moved,
-    Opened,
-    SubtreeUnknown,
-    Touched,
-    Vanished,
-)
+from nncache.hadoop.change import Change, Closed, Opened
+from tests.model.footprints import Versions, parent_of, statuses
 
 
 class Truth:
@@ -24,8 +14,7 @@ class Truth:
     """
 
     def __init__(self) -> None:
-        self._versions: dict[str, int] = {}
-        self._rights: dict[str, int] = {}
+        self._versions = Versions((), ())
         self._moments: dict[str, set[tuple[int, int]]] = {}
         self._proven: dict[tuple[str, str], set[int]] = defaultdict(set)
         self._open: set[str] = set()
@@ -36,15 +25,14 @@ class Truth:
         """Begin with a path that nobody knows, and its directory."""
         directory = parent_of(path)
         self._path, self._is_there, self._is_directory = path, is_there, is_directory
-        self._versions = {path: 0, directory: 0}
-        self._rights = {directory: 0, parent_of(directory): 0}
+        self._versions = Versions((path, directory), (directory, parent_of(directory)))
         self._moments = {path: {(0, 0)}, directory: {(0, 0)}}
         self._proven.clear()
         self._open = {path} if is_open else set()
 
     def version(self, path: str) -> int:
         """Return the version of a path; of one that is not looked at, any."""
-        return self._versions.get(path, 0)
+        return self._versions.statuses.get(path, 0)
 
     def inode(self, path: str) -> bytes | None:
         """Return the body of its status, or None if it does not exist."""
@@ -65,16 +53,16 @@ class Truth:
     def prove(self, user: str, path: str) -> None:
         """The NameNode has answered a user."""
         directory = parent_of(path)
-        while directory:
-            self._proven[user, directory].add(self._rights.get(directory, 0))
+        while directory != "/":
+            self._proven[user, directory].add(self._versions.rights.get(directory, 0))
             directory = parent_of(directory)
 
     def is_too_old(self, version: int, path: str, unknown: list[Change]) -> bool:
         """Whether more has changed than what is not known yet."""
-        if path not in self._versions:
+        if path not in self._versions.statuses:
             return False
-        hidden = sum(path in statuses(each, self._versions) for each in unknown)
-        return version < self._versions[path] - hidden
+        hidden = sum(path in statuses(each, self._versions.statuses) for each in unknown)
+        return version < self._versions.statuses[path] - hidden
 
     def may_be_told(self, version: int, path: str, user: str) -> bool:
         """Whether at one moment the path had that version and the user's proven right was in force.
@@ -82,7 +70,7 @@ class Truth:
         A 404 says nothing of versions: it is the same at all moments.
         """
         directory = parent_of(path)
-        if path not in self._moments or directory not in self._rights:
+        if path not in self._moments or directory not in self._versions.rights:
             return True
         proven = self._proven[user, directory]
         is_missing = path == self._path and not self._is_there
@@ -90,12 +78,9 @@ class Truth:
 
     def change(self, change: Change) -> None:
         """Let it happen."""
-        for path in statuses(change, self._versions):
-            self._versions[path] += 1
-        for directory in rights(change, self._rights):
-            self._rights[directory] += 1
+        self._versions.move(change)
         for path, moments in self._moments.items():
-            moments.add((self._versions[path], self._rights.get(parent_of(path), 0)))
+            moments.add((self._versions.statuses[path], self._versions.rights.get(parent_of(path), 0)))
         match change:
             case Opened(path):
                 self._open.add(path)
@@ -103,43 +88,3 @@ class Truth:
                 self._open.discard(path)
             case _:
                 return
-
-
-def statuses(change: Change, paths: dict[str, int]) -> list[str]:
-    """Return which of these paths a change is about, by walking over them."""
-    match change:
-        case Moved(source, destination):
-            both = {*statuses(Vanished(source), paths), *statuses(Appeared(destination), paths)}
-            return sorted(both)
-        case Appeared(path) | Vanished(path):
-            return [each for each in paths if _is_at_or_below(each, path) or each == parent_of(path)]
-        case AccessChanged(path) | SubtreeUnknown(path):
-            return [each for each in paths if _is_at_or_below(each, path)]
-        case Touched(path) | Opened(path) | Closed(path):
-            return [each for each in paths if each == path]
-        case EverythingUnknown():
-            return list(paths)
-
-
-def rights(change: Change, directories: dict[str, int]) -> list[str]:
-    """Return which of these directories' rights a change is about."""
-    match change:
-        case Moved(source, destination):
-            return sorted(
-                {*rights(Vanished(source), directories), *rights(Appeared(destination), directories)}
-            )
-        case Appeared(path) | Vanished(path) | AccessChanged(path) | SubtreeUnknown(path):
-            return [each for each in directories if _is_at_or_below(each, path)]
-        case EverythingUnknown():
-            return list(directories)
-        case _:
-            return []
-
-
-def _is_at_or_below(path: str, top: str) -> bool:
-    return path == top or path.startswith(top + "/")
-
-
-def parent_of(path: str) -> str:
-    """Return the directory of a path."""
-    return path.rpartition("/")[0]

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from tests.http_client import Reply
 from tests.races.changes import Hdfs
-from tests.races.client import Client, GoneError, Reply
+from tests.races.client import Client, GoneError
 from tests.races.proxied import Proxied
 
 BOUND_S = 3.0
@@ -49,7 +50,7 @@ class Judge:
         try:
             return await self.checker.ask("GET", self.hdfs.status(self.path, user))
         except (GoneError, TimeoutError) as exc:
-            return Reply(_NO_ANSWER, repr(exc).encode(), "")
+            return Reply(_NO_ANSWER, {}, repr(exc).encode())
 
     def judge_early(self, reply: Reply, user: str, when: str, *, is_two_step: bool) -> None:
         """Say whether a read that a change met got an answer of before or after (Verbatim)."""

@@ -5,11 +5,12 @@ Each returns False if the task never stood where it was to be held: that was no 
 
 import asyncio
 import contextlib
-from typing import Final, assert_never
+from typing import Final
 
+from tests.http_client import Reply
 from tests.races.aims import Aim
 from tests.races.changes import BODIES, Before, Change, Plot
-from tests.races.client import Client, GoneError, Reply
+from tests.races.client import Client, GoneError
 from tests.races.judging import Judge
 from tests.races.lane import Fate, How, Kind, Lane, is_met
 
@@ -56,19 +57,7 @@ async def race(lane: Lane) -> bool:
     change = chance.choice(shared.changes)
     plot, judge = await lane.begin(change)
     try:
-        match kind:
-            case Kind.FILL:
-                is_race = await _fill(lane, plot, change, judge)
-            case Kind.JOIN:
-                is_race = await _join(lane, plot, change, judge)
-            case Kind.WRITE:
-                is_race = await _write(lane, plot, change, judge)
-            case Kind.PASS:
-                is_race = await _pass(lane, plot, change, judge)
-            case Kind.APPLY:
-                is_race = await _apply(lane, plot, change, judge)
-            case _:
-                assert_never(kind)
+        is_race = await _RACES[kind](lane, plot, change, judge)
     except TimeoutError as exc:
         judge.wrong.append(f"hangs: {exc!r}")
         is_race = True
@@ -192,7 +181,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     asked, version = lane.chance.choice((((long,), "1.0"), ((long, *(whole,) * 4, long), "1.1")))
     for number, listing in enumerate(asked):
         odd = _odd(f"{plot.top}/{number}")
-        lane.slow.send("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), headers=odd, version=version)
+        lane.slow.begin("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), headers=odd, version=version)
     how, fate = lane.chance.choice(_HOWS), Fate.GO_ON
     async with asyncio.TaskGroup() as tasks:
         receiving = tasks.create_task(_received(lane.slow, len(asked)))
@@ -225,7 +214,7 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     async with shared.applying:
         aim = Aim(book, chance, is_one_task=True)
         shared.background.aims.append(aim)
-        is_rare = aim.fake_cluster is not None and book.is_rare(aim.fake_cluster)
+        is_rare = aim.wait_point is not None and book.is_rare(aim.wait_point)
         try:
             async with asyncio.timeout(_RARE_REACHED_S if is_rare else _REACHED_S):
                 await asyncio.shield(aim.hold.reached)
@@ -247,6 +236,9 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     lane.note(aim, "changed and read while changes wait", fate)
     await _see_the_end(judge, How.BEHIND, at_once=is_made)
     return True
+
+
+_RACES: Final = {Kind.FILL: _fill, Kind.JOIN: _join, Kind.WRITE: _write, Kind.PASS: _pass, Kind.APPLY: _apply}
 
 
 async def _see_the_end(judge: Judge, how: How, *, at_once: bool) -> None:

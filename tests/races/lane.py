@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from nncache.cache.decisions import Conclusion
 from nncache.proxy.flights import Flight
+from tests.http_client import Reply
 from tests.races.aims import Aim, Book, Errand, error_at, may_be_cancelled
 from tests.races.changes import Change, Ground, Hdfs, Plot, Refused
-from tests.races.client import Client, GoneError, Reply
+from tests.races.client import Client, GoneError
 from tests.races.figures import Figures
 from tests.races.judging import Judge
 from tests.races.proxied import Proxied
@@ -195,10 +196,10 @@ class Lane:
 
     def release(self, aim: Aim, fate: Fate, client: Client | None) -> Fate:
         """Let a held task meet its fate; return the one that it met."""
-        fake_cluster = aim.hold.reached.result().fake_cluster
-        error = error_at(fake_cluster, self.chance)
+        wait_point = aim.hold.reached.result().wait_point
+        error = error_at(wait_point, self.chance)
         if (fate is Fate.FAILED and error is None) or (
-            fate is Fate.CANCELLED and not may_be_cancelled(fake_cluster)
+            fate is Fate.CANCELLED and not may_be_cancelled(wait_point)
         ):
             fate = Fate.GO_ON
         verdict: Throw | Cancel | None = None
@@ -213,7 +214,7 @@ class Lane:
             case _:
                 pass
         self.is_calm = fate is Fate.GO_ON and not aim.has_stumbled
-        self.held_at = f"held at {fake_cluster.innermost}: {verdict or fate.value}"
+        self.held_at = f"held at {wait_point.innermost}: {verdict or fate.value}"
         aim.hold.release(verdict)
         return fate
 
@@ -244,7 +245,7 @@ class Lane:
     def note(self, aim: Aim, what: str, fate: Fate) -> None:
         """Count a race."""
         figures = self.shared.figures
-        for place in dict.fromkeys(aim.hold.reached.result().fake_cluster.places):
+        for place in dict.fromkeys(aim.hold.reached.result().wait_point.places):
             figures.held[place] += 1
         figures.disturbances[what] += 1
         if fate is not Fate.GO_ON:

@@ -21,11 +21,12 @@ from nncache.invalidation.follower import follower
 from tests.invalidation.virtual_time import VirtualLoop
 from tests.model.channels import ChannelName
 from tests.quiet import be_quiet
+from tests.races.exemptions import NOT_IN_THE_MODEL
 from tests.races.figures import SHOWN, Figures
 from tests.races.model_plan import ERRANDS, ERRORS, MEANWHILES, STARTS, TROUBLED, Meanwhile, Race, Start
 from tests.races.model_round import ModelSteering, arrive
 from tests.races.model_simulation import Simulation
-from tests.races.places import Place, Places
+from tests.races.places import APPLY, Place, Places
 
 PART: Final = "model, whole system"
 
@@ -44,51 +45,8 @@ _REACHED: Final = (
 )
 """Modules whose places the model reaches; those of the ZooKeeper channel it reaches in part."""
 
-PLACES: Final = Places(
-    (
-        *_REACHED,
-        "invalidation.same_namespace",
-        "invalidation.follower.stream",
-        "invalidation.follower.follower",
-        "invalidation.channel.reader",
-        "invalidation.follower.filter_set",
-        "invalidation.follower.probing",
-    )
-)
+PLACES: Final = Places({*_REACHED, *(module for module in APPLY if module.startswith("invalidation."))})
 """Those that the model has; what talks to sockets is raced on the real stack."""
-
-_BEGINS_OR_ENDS: Final = "the proxy begins or ends"
-_NEVER_ROLLS: Final = "the model's NameNode keeps one segment for ever"
-_OUR_FAULT: Final = (
-    "only a fault of ours comes there before the model's upstream has settled the call; the races on the real stack "
-    "meet one on their way"
-)
-_ONE_TURN: Final = (
-    "it waits only where the path changes in the turn of the loop before; the wait in `_asked` is held"
-)
-_NEVER_WAITS: Final = "what is awaited has no wait of its own on this way"
-
-NOT_IN_THE_MODEL: Final[dict[str, str]] = {
-    "proxy.existing_path.PathProbe._look_above: enter shared.lock": (
-        "it waits only while another question about the same caller and directory is under way; no errand makes two"
-    ),
-    "proxy.existing_path.PathProbe._look_above: exit shared.lock": _NEVER_WAITS,
-    "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__": _BEGINS_OR_ENDS,
-    "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__": _BEGINS_OR_ENDS,
-    "invalidation.edits.confirmed_namenode.ConfirmedNameNode.roll_edits: await self._rpc.roll_edits": _NEVER_ROLLS,
-    "invalidation.edits.poller.PolledEdits.read: await self._roll_if_due": _NEVER_ROLLS,
-    "invalidation.edits.poller.PolledEdits._roll_if_due: await namenode.roll_edits": _NEVER_ROLLS,
-    "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": _NEVER_WAITS,
-    "proxy.waiting.Waits.answer: await self._reads.answer#2": "there are no more waiters here than there may be",
-    "proxy.waiting.Waits._hold: await self._reads.answer": _ONE_TURN,
-    "proxy.waiting.Waits._answer_to: await self._fetched": _OUR_FAULT,
-    "proxy.front_end.FrontEnd._handle: await self.terminator.admit": "clients of the model need no ticket",
-    "proxy.writes.Writes.pass_through: await self.take": _OUR_FAULT,
-    "proxy.writes.Writes._ask_about: await asyncio.sleep": (
-        "no client waits for it, so only chance holds a race there; the question after it, which decides, is held"
-    ),
-}
-"""Places of these modules that it cannot reach, by key, each with its reason."""
 
 _LANES: Final = 24
 _LANES_OF_ZOOKEEPER: Final = 4
@@ -198,8 +156,8 @@ def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
             patched.setattr(follower, "MAX_QUEUED", 1)  # so that the queue is full at times
         steering = steered(reported)
     figures = simulation.figures
-    for fake_cluster, times in simulation.stands.items():
-        for place in fake_cluster.places:
+    for wait_point, times in simulation.stands.items():
+        for place in wait_point.places:
             figures.held[place] += times
     figures.stood.update(steering.stood)
     return figures

@@ -1,55 +1,50 @@
 """What may happen to a lane while a task is held there, each by its name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from nncache.hadoop.paths import parent
 from tests.model import namespace as ns
 from tests.model import operations
-from tests.model.cluster import Operation
-from tests.model.draws import Write
 from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
+from tests.model.operations import Operation
 from tests.model.system import System
+from tests.model.writes import (
+    APPEND,
+    CREATE,
+    TwoSteps,
+    Write,
+    by,
+    chmod,
+    chown,
+    delete,
+    mkdirs,
+    rename,
+    replicate,
+    set_policy,
+    touch,
+    truncate,
+)
 from tests.races.model_ground import Lane
 
 Make: TypeAlias = Callable[[Lane, str], tuple[Write, ...]]
 """Writes of a lane, for the path that the race is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class TwoSteps:
-    """A write whose second step never passes the proxy."""
-
-    method: str
-    query: str
-    opens: Callable[[Namespace, str, str, int], list[Step]]
-    user: str = SUPERUSER
-
-    async def make(
-        self, system: System, path: str, *, takes_s: float = 0.002, is_finished: bool = True
-    ) -> None:
-        """Make it; unless `is_finished`, the client never comes to the second step."""
-        await system.write_in_two_steps(
-            self.method,
-            path,
-            self.query,
-            self.user,
-            opens=self.opens if is_finished else _refuse,
-            takes_s=takes_s,
-        )
-
-
-CREATE: Final = TwoSteps("PUT", "op=CREATE&overwrite=true", operations.create)
-CREATE_UNNAMED: Final = TwoSteps("PUT", "op=CREATE&overwrite=true&DOAS=hdfs", operations.create)
+CREATE_UNNAMED: Final = replace(CREATE, query=f"{CREATE.query}&DOAS=hdfs")
 """One whose caller nobody can ask about: releases differ on whether that spelling counts."""
-APPEND: Final = TwoSteps("POST", "op=APPEND", operations.append)
-APPEND_REFUSED: Final = TwoSteps("POST", "op=APPEND", operations.append, user="bob")
+APPEND_REFUSED: Final = APPEND.by("bob")
 """One that is redirected, and whose second step its caller may not make."""
 
 
 def _refuse(now: Namespace, user: str, path: str, number: int) -> list[Step]:
     raise RefusedError(ns.missing("/"))
+
+
+async def redirected(kind: TwoSteps, system: System, path: str) -> None:
+    """Make the first step of a write; its client never comes to the second."""
+    await system.write_in_two_steps(replace(kind, opens=_refuse), path, takes_s=0)
 
 
 def _is_above(path: str) -> str:
@@ -58,68 +53,9 @@ def _is_above(path: str) -> str:
     return above
 
 
-# -- one step ----------------------------------------------------------------------------------------------------------
-
-
-def touch(path: str) -> Write:
-    """Set the time of modification."""
-    return Write(
-        "PUT", path, "op=SETTIMES", lambda now, txid: operations.set_times(now, SUPERUSER, path, txid)
-    )
-
-
-def delete(path: str) -> Write:
-    """Remove it."""
-    query = "op=DELETE&recursive=true"
-    return Write("DELETE", path, query, lambda now, txid: operations.delete(now, SUPERUSER, path, txid))
-
-
-def mkdirs(path: str) -> Write:
-    """Make a directory, and those above it."""
-    return Write("PUT", path, "op=MKDIRS", lambda now, txid: operations.mkdirs(now, SUPERUSER, path, txid))
-
-
-def rename(path: str, to: str) -> Write:
-    """Move it."""
-    query = f"op=RENAME&destination={to}"
-    return Write("PUT", path, query, lambda now, txid: operations.rename(now, SUPERUSER, path, to, txid))
-
-
-def chmod(path: str, mode: int) -> Write:
-    """Change a mode."""
-    query = f"op=SETPERMISSION&permission={mode:o}"
-    return Write("PUT", path, query, lambda now, _: operations.set_permission(now, SUPERUSER, path, mode))
-
-
-def chown(path: str, owner: str) -> Write:
-    """Give it to somebody."""
-    query = f"op=SETOWNER&owner={owner}"
-    return Write("PUT", path, query, lambda now, _: operations.set_owner(now, SUPERUSER, path, owner))
-
-
-def replicate(path: str) -> Write:
-    """Change the replication."""
-    query = "op=SETREPLICATION"
-    return Write("PUT", path, query, lambda now, txid: operations.set_replication(now, SUPERUSER, path, txid))
-
-
-def truncate(path: str) -> Write:
-    """Cut it to nothing."""
-    query = "op=TRUNCATE&newlength=0"
-    return Write("POST", path, query, lambda now, txid: operations.truncate(now, SUPERUSER, path, txid))
-
-
-def police(path: str) -> Write:
-    """Set a storage policy: no event tells."""
-    query = "op=SETSTORAGEPOLICY&storagepolicy=HOT"
-    return Write(
-        "PUT", path, query, lambda now, txid: operations.set_storage_policy(now, SUPERUSER, path, txid)
-    )
-
-
 def _past(path: str, step: Callable[[Namespace, str, str, int], list[Step]]) -> Write:
     """Do something that never passes the proxy as one call."""
-    return Write("", path, "", lambda now, txid: step(now, SUPERUSER, path, txid))
+    return Write("", path, "", by(SUPERUSER, step, path))
 
 
 def create(path: str) -> Write:
@@ -178,7 +114,7 @@ CHANGES: Final[Mapping[str, Make]] = {
     "delete top": lambda lane, _: (delete(lane.top),),
     "rename top": lambda lane, _: (rename(lane.top, f"{lane.top}w"),),
     "chmod top": lambda lane, _: (chmod(lane.top, 0o700),),
-    "policy": lambda lane, _: (police(lane.top),),
+    "policy": lambda lane, _: (set_policy(lane.top),),
 }
 """Made behind the proxy's back or through it, one after the other."""
 
@@ -214,4 +150,4 @@ def _did_something(system: System, operation: Operation) -> bool:
 async def through(system: System, writes: tuple[Write, ...]) -> None:
     """Make changes through the proxy."""
     for write in writes:
-        await system.write(write.method, write.path, write.query, SUPERUSER, write.operation)
+        await system.write(write)

@@ -1,7 +1,7 @@
 """Where races in the model are run: a few paths for each lane, set up anew in one transaction.
 
 A lane is a directory of the model's namespace in which one race at a time is run; many lanes race side by side, so
-that they share the polls and the sweeps. (tests/races/model_ground.py)
+that they share the polls and the sweeps.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from typing import Final
 from nncache.hadoop.events import Create, Event, Unlink
 from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.paths import ROOT
-from tests.model.cluster import Operation
 from tests.model.namespace import SUPERUSER, Inode, Namespace, Step
+from tests.model.operations import Operation
 
 GLOBS: Final = ("/r*", "/r*/*", "/r*/*/*", "/r*/*/*/*")
 """What may be answered from memory: everything."""

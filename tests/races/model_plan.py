@@ -1,7 +1,4 @@
-"""All races in the model that are told systematically: who does what, from where, and what happens meanwhile.
-
-(tests/races/model_plan.py)
-"""
+"""All races in the model that are told systematically: who does what, from where, and what happens meanwhile."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -11,27 +8,30 @@ from typing import Any, Final, TypeAlias
 
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.proxy.errors import UpstreamCutError
-from tests.model.draws import Write
 from tests.model.system import System
 from tests.model.waiting import wait
-from tests.races.model_changes import (
+from tests.model.writes import (
     APPEND,
-    APPEND_REFUSED,
-    BEHIND,
-    CHANGES,
     CREATE,
-    CREATE_UNNAMED,
-    Make,
     TwoSteps,
-    append,
-    behind,
+    Write,
     chmod,
     delete,
     mkdirs,
-    police,
     rename,
-    through,
+    set_policy,
     touch,
+)
+from tests.races.model_changes import (
+    APPEND_REFUSED,
+    BEHIND,
+    CHANGES,
+    CREATE_UNNAMED,
+    Make,
+    append,
+    behind,
+    redirected,
+    through,
 )
 from tests.races.model_ground import USERS, Lane
 from tests.races.model_troubles import TROUBLES, Trouble
@@ -71,7 +71,7 @@ async def _write(system: System, write: Write, path: str) -> None:
 
 
 async def _write_in_two_steps(kind: TwoSteps, system: System, path: str) -> None:
-    await kind.make(system, path)
+    await system.write_in_two_steps(kind, path, takes_s=_TWO_STEPS_TAKE_S)
     await _see(system, path)
 
 
@@ -109,6 +109,7 @@ _READERS: Final[Mapping[str, tuple[tuple[str, ...], bool]]] = {
 }
 
 _WAIT_S: Final = 1
+_TWO_STEPS_TAKE_S: Final = 0.002
 
 ERRANDS: Final = (
     *(
@@ -139,7 +140,7 @@ ERRANDS: Final = (
     Errand("mkdirs there", "directory", partial(_writes, mkdirs)),
     Errand("chmod", "directory", partial(_writes, lambda path: chmod(path, 0o700))),
     Errand("delete directory", "directory", partial(_writes, delete)),
-    Errand("policy", "directory", partial(_writes, police)),
+    Errand("policy", "directory", partial(_writes, set_policy)),
     Errand("create", "missing", partial(_two_steps, CREATE)),
     Errand("create deep", "deep", partial(_two_steps, CREATE)),
     Errand("create unnamed", "missing", partial(_two_steps, CREATE_UNNAMED)),
@@ -149,6 +150,8 @@ ERRANDS: Final = (
     Errand("create a directory", "directory", partial(_two_steps, CREATE)),
 )
 
+
+Clients: TypeAlias = Callable[[System, Lane, str], tuple[Client, ...]]
 
 # -- from where --------------------------------------------------------------------------------------------------------
 
@@ -169,9 +172,9 @@ class Start:
 
     name: str
     first: Make | None = None
-    covered: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
-    fresh: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
-    beside: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
+    covered: Clients | None = None
+    fresh: Clients | None = None
+    beside: Clients | None = None
     is_gate_closed: bool = False
     is_silent: bool = False
     is_refused: bool = False
@@ -199,7 +202,7 @@ def _siblings(system: System, _: Lane, path: str) -> tuple[Client, ...]:
 
 
 def _redirected(kind: TwoSteps, system: System, _: Lane, path: str) -> tuple[Client, ...]:
-    return (kind.make(system, path, takes_s=0, is_finished=False),)
+    return (redirected(kind, system, path),)
 
 
 STARTS: Final = (
@@ -264,13 +267,13 @@ async def _through(make: Make, system: System, lane: Lane, path: str) -> None:
 
 async def _in_two_steps(kind: TwoSteps, system: System, _: Lane, path: str) -> None:
     LABEL.set(None)
-    await kind.make(system, path)
+    await system.write_in_two_steps(kind, path, takes_s=_TWO_STEPS_TAKE_S)
     await _see(system, path)
 
 
 async def _redirect(kind: TwoSteps, system: System, _: Lane, path: str) -> None:
     LABEL.set(None)
-    await kind.make(system, path, takes_s=0, is_finished=False)
+    await redirected(kind, system, path)
 
 
 async def _ask(users: tuple[str, ...], refresh: bool, system: System, _: Lane, path: str) -> None:

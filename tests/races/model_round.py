@@ -1,7 +1,4 @@
-"""One race of the model: it waits for its moment, makes something happen there, and tells how it went.
-
-(tests/races/model_round.py)
-"""
+"""One race of the model: it waits for its moment, makes something happen there, and tells how it went."""
 
 import asyncio
 import random
@@ -13,7 +10,7 @@ from nncache.cache import Conclusion
 from tests.model.system import System
 from tests.races.model_ground import Lane
 from tests.races.model_plan import Race
-from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, FakeCluster, Hold, Steering, Throw, Verdict
+from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, Hold, Steering, Throw, Verdict, WaitPoint
 
 _T = TypeVar("_T")
 
@@ -28,7 +25,7 @@ class Running:
     """A race from its beginning to its end: the label of all tasks that work for it.
 
     Attributes:
-        fake_cluster: where it was held; None: it was not.
+        wait_point: where it was held; None: it was not.
         is_anything: something happened there.
         is_fill: it was a read that had asked the NameNode and had no conclusion yet.
         conclusions: what became of the replies since then.
@@ -40,7 +37,7 @@ class Running:
         self.race = race
         self.lane = lane
         self.path = lane.path(race.errand.on)
-        self.fake_cluster: FakeCluster | None = None
+        self.wait_point: WaitPoint | None = None
         self.hold: Hold | None = None
         self.is_anything = False
         self.is_fill = False
@@ -57,7 +54,7 @@ class Running:
     @property
     def is_looked_at(self) -> bool:
         """Whether the steering need look where its tasks stand."""
-        return self.fake_cluster is None
+        return self.wait_point is None
 
     @property
     def is_settled(self) -> bool:
@@ -79,17 +76,17 @@ class Running:
     def concluded(self, conclusion: Conclusion) -> None:
         """Take note of what became of such a question."""
         self._concluded += 1
-        if self.fake_cluster is not None:
+        if self.wait_point is not None:
             self.conclusions.append(conclusion)
 
     def arrive(self, arrival: Arrival) -> Verdict:
         """Decide for the steering."""
-        if self.fake_cluster is not None:
+        if self.wait_point is not None:
             return None
         self.steps += 1
         if not self._is_meant or self.steps <= self.race.step:
             return None
-        self.fake_cluster = arrival.fake_cluster
+        self.wait_point = arrival.wait_point
         return self._meet(arrival)
 
     def _meet(self, arrival: Arrival) -> Verdict:
@@ -113,13 +110,13 @@ class Running:
     def verdict(self) -> Throw | Cancel | None:
         """Return how the held task goes on."""
         make = self.race.meanwhile.verdict
-        if make is None or self.fake_cluster is None:
+        if make is None or self.wait_point is None:
             return None
         verdict = make()
         if isinstance(verdict, Cancel):
-            self.failure = _OWN_TASKS.get(self.fake_cluster.places[0].qualname)
+            self.failure = _OWN_TASKS.get(self.wait_point.places[0].qualname)
         else:
-            self.failure = "" if self.fake_cluster.innermost.qualname in _ASKS_THE_NAMENODE else None
+            self.failure = "" if self.wait_point.innermost.qualname in _ASKS_THE_NAMENODE else None
         return verdict
 
     def release(self) -> None:
@@ -133,22 +130,22 @@ class Applying:
     """The label of all tasks through which a change comes into the cache.
 
     Attributes:
-        fake_cluster: where one of them was held in this round.
+        wait_point: where one of them was held in this round.
     """
 
     def __init__(self) -> None:
         self.is_looked_at = False
-        self.fake_cluster: FakeCluster | None = None
+        self.wait_point: WaitPoint | None = None
         self.hold: Hold | None = None
         self.countdown = 0
         self.is_aiming = False
         self.is_curious = False
         self.about = ""
-        self.known: set[FakeCluster] = set()  # where one was held
+        self.known: set[WaitPoint] = set()  # where one was held
 
     def aim(self, chance: random.Random, *, is_troubled: bool, has_zookeeper: bool) -> None:
         """Hold one of them where none was held yet, or else somewhere; a trouble leads to places of its own."""
-        self.fake_cluster = self.hold = None
+        self.wait_point = self.hold = None
         is_about = is_troubled and chance.random() < _ABOUT
         self.is_curious = is_about or chance.random() < _CURIOUS
         patience = _PATIENCE_OF_ZOOKEEPER if has_zookeeper else _PATIENCE
@@ -158,16 +155,16 @@ class Applying:
 
     def arrive(self, arrival: Arrival) -> Verdict:
         """Decide for the steering."""
-        fake_cluster = arrival.fake_cluster
-        if not self.is_aiming or fake_cluster.places[0].module in _OF_THE_PUBLISHER:
+        wait_point = arrival.wait_point
+        if not self.is_aiming or wait_point.places[0].module in _OF_THE_PUBLISHER:
             return None
-        if not any(self.about in place.key for place in fake_cluster.places):
+        if not any(self.about in place.key for place in wait_point.places):
             return None
-        if self.countdown > 0 and (fake_cluster in self.known or not self.is_curious):
+        if self.countdown > 0 and (wait_point in self.known or not self.is_curious):
             self.countdown -= 1
             return None
-        self.known.add(fake_cluster)
-        self.fake_cluster = fake_cluster
+        self.known.add(wait_point)
+        self.wait_point = wait_point
         self.hold = Hold()
         self.is_aiming = False
         return self.hold
@@ -196,7 +193,7 @@ _RARELY_COME_BY: Final = {
 class ModelSteering(Steering):
     """Looks at no task but those of races that are waiting for their moment: looking costs."""
 
-    def look(self, coroutine: Coroutine[Any, Any, Any]) -> FakeCluster | None:
+    def look(self, coroutine: Coroutine[Any, Any, Any]) -> WaitPoint | None:
         """Return where a suspended coroutine stands."""
         label = LABEL.get()
         if isinstance(label, Running | Applying) and label.is_looked_at:

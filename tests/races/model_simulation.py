@@ -1,12 +1,9 @@
-"""One world of the model: rounds of races in lanes side by side, each brought to rest and judged.
-
-(tests/races/model_simulation.py)
-"""
+"""One world of the model: rounds of races in lanes side by side, each brought to rest and judged."""
 
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Self
 
 from nncache.cache import Conclusion
@@ -19,9 +16,9 @@ from tests.model.system import System
 from tests.races.figures import Figures
 from tests.races.model_changes import behind
 from tests.races.model_ground import GLOBS, LAYOUT, USERS, Lane, anew
-from tests.races.model_plan import Client, Race
+from tests.races.model_plan import Client, Clients, Race, Start
 from tests.races.model_round import Applying, Running
-from tests.races.steering import LABEL, FakeCluster
+from tests.races.steering import LABEL, WaitPoint
 
 HANGS_S: Final = 60.0
 """Of virtual time: what has not ended by then never will."""
@@ -44,7 +41,7 @@ class Simulation:
         self.channel = channel
         self.lanes = tuple(map(Lane.of, range(lanes)))
         self.figures = Figures(name)
-        self.stands: Counter[FakeCluster] = Counter()  # of races that were held there
+        self.stands: Counter[WaitPoint] = Counter()  # of races that were held there
         self.applying = Applying()
         self.system = System(
             self.chance,
@@ -121,8 +118,8 @@ class Simulation:
             each.release()
         await self._rest(running)
         for each in running:
-            if each.fake_cluster is not None and (each.is_anything or troubles):
-                self._count(each, each.fake_cluster)
+            if each.wait_point is not None and (each.is_anything or troubles):
+                self._count(each, each.wait_point)
         self._tell(running)
         return running
 
@@ -142,7 +139,7 @@ class Simulation:
             await trouble(self.system, chance)
         self.system.consumer.request_probe()
         deadline = clock() + 2.0
-        while applying.fake_cluster is None and clock() < deadline:  # noqa: ASYNC110 - it costs no time here
+        while applying.wait_point is None and clock() < deadline:  # noqa: ASYNC110 - it costs no time here
             await asyncio.sleep(0.003)
         for each in running:
             each.begin()
@@ -151,24 +148,24 @@ class Simulation:
         await self._wait(chance.choice((0.0, 0.0005, 0.002, 0.02)), ())
         self._judge.sweep()
         await self._wait(chance.choice((0.0, _STAYS_S)), (task for each in running for task in each.tasks))
-        fake_cluster, hold = applying.fake_cluster, applying.hold
+        wait_point, hold = applying.wait_point, applying.hold
         applying.is_aiming = False
-        if hold is not None and fake_cluster is not None:
-            hold.release(self._applier_goes_on(fake_cluster, running))
+        if hold is not None and wait_point is not None:
+            hold.release(self._applier_goes_on(wait_point, running))
         await asyncio.sleep(0)
         self._judge.sweep()
         await self._rest(running)
-        if fake_cluster is not None:
+        if wait_point is not None:
             for each in running:
                 if each.is_anything or trouble is not None:
-                    self._count(each, fake_cluster)
+                    self._count(each, wait_point)
         self._tell(running)
         return running
 
-    def _applier_goes_on(self, fake_cluster: FakeCluster, running: Sequence[Running]) -> Any:
+    def _applier_goes_on(self, wait_point: WaitPoint, running: Sequence[Running]) -> Any:
         """Return an error for the held task, where one belongs."""
         verdict = running[0].race.meanwhile.verdict
-        if verdict is None or len(fake_cluster.places) < 2:
+        if verdict is None or len(wait_point.places) < 2:
             return None
         thrown = verdict()
         return thrown if hasattr(thrown, "error") else None
@@ -178,10 +175,10 @@ class Simulation:
             at_once = each.race.meanwhile.at_once
             each.is_anything = at_once is not None and at_once(self.system, each.lane, each.path)
 
-    def _count(self, each: Running, fake_cluster: FakeCluster) -> None:
+    def _count(self, each: Running, wait_point: WaitPoint) -> None:
         figures = self.figures
         figures.races += 1
-        self.stands[fake_cluster] += 1
+        self.stands[wait_point] += 1
         figures.disturbances[each.race.meanwhile.name] += 1
         if each.is_fill:
             figures.fills += 1
@@ -212,19 +209,9 @@ class Simulation:
                 behind(system, each.race.start.first(each.lane, each.path))
         if any(each.race.start.first is not None for each in running):
             await self._covered()
-        await self._done(
-            client
-            for each in running
-            if each.race.start.covered
-            for client in each.race.start.covered(system, each.lane, each.path)
-        )
+        await self._done(self._clients(running, lambda start: start.covered))
         await self._covered()
-        await self._done(
-            client
-            for each in running
-            if each.race.start.fresh
-            for client in each.race.start.fresh(system, each.lane, each.path)
-        )
+        await self._done(self._clients(running, lambda start: start.fresh))
         start = races[0].start
         if start.is_gate_closed:
             self._cluster.active.is_reachable = False
@@ -233,12 +220,15 @@ class Simulation:
             system.queries.is_silent, system.queries.is_refused = start.is_silent, start.is_refused
             asyncio.get_running_loop().call_later(_SILENT_S, self._speak)
         system.call_takes_s = self.chance.choice((0.001, 0.001, 0.001, 0.01, 0.08))
-        for each in running:
-            if each.race.start.beside:
-                for client in each.race.start.beside(system, each.lane, each.path):
-                    system.come(client)
+        for client in self._clients(running, lambda start: start.beside):
+            system.come(client)
         await asyncio.sleep(0)
         return running
+
+    def _clients(self, running: Sequence[Running], of: Callable[[Start], Clients | None]) -> Iterator[Client]:
+        for each in running:
+            if make := of(each.race.start):
+                yield from make(self.system, each.lane, each.path)
 
     def _speak(self) -> None:
         self.system.queries.is_silent = self.system.queries.is_refused = False
@@ -300,9 +290,7 @@ class Simulation:
         await self._covered()
         self._judge.sweep()
         held = [
-            each
-            for each in running
-            if each.fake_cluster is not None or self.applying.fake_cluster is not None
+            each for each in running if each.wait_point is not None or self.applying.wait_point is not None
         ]
         await self._done(system.read(each.path, user) for each in held for user in USERS)
         await system.clients_left()
@@ -336,7 +324,7 @@ class Simulation:
                 and all(each.failure is not None and each.failure in violation.what for each in found)
             ):
                 continue
-            races = "; ".join(f"{each.race} at {each.fake_cluster}" for each in found)
+            races = "; ".join(f"{each.race} at {each.wait_point}" for each in found)
             self.figures.violations.append(f"{violation.guarantee}: {violation.what} [{self._name}: {races}]")
         self._judge.violations.clear()
 

@@ -7,7 +7,8 @@ from typing import Final, TypeAlias
 
 from nncache.hadoop.election_view import HaState
 from tests.model.system import System
-from tests.races.model_changes import behind, delete, mkdirs, touch
+from tests.model.writes import delete, mkdirs, touch
+from tests.races.model_changes import behind
 
 Trouble: TypeAlias = Callable[[System, random.Random], Awaitable[None]]
 

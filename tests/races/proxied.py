@@ -110,10 +110,7 @@ async def proxied(site: Site) -> AsyncIterator[Proxied]:
     settings = SettingsOfProxy(
         proxy=ProxySettings(listen=listen, admin=admin),
         namenodes=NameNodeSettings(
-            nameservice=site.nameservice,
-            namenode_http=(site.http,),
-            namenode_rpc=(site.rpc,),
-            user=site.user,
+            nameservice=site.nameservice, namenode_http=(site.http,), namenode_rpc=(site.rpc,), user=site.user
         ),
         cache=CacheSettings(glob=site.globs, two_step_window_s=3.0),
         channel=ChannelSettings(channel="zookeeper" if site.zookeeper else "direct"),

@@ -16,10 +16,9 @@ coroutines wait, the outermost first. It may
 - return a `Hold`: the task stays where it is until `Hold.release(verdict)`; others run meanwhile. Whoever made the
   hold awaits `Hold.reached`. A cancellation from outside ends a hold at once and reaches the task as ever.
 
-With `is_told_of_waiting` the watcher is also told when a task has just begun to wait (`Arrival.is_ready` is False);
-None and CANCEL can be returned then. Nothing else of asyncio changes: tasks, their contexts, `asyncio.timeout`,
-TaskGroup and `shield` are the loop's own. `LABEL` is inherited by the tasks that a task starts; `label_of` gives one to
-a task before its first step, so that also what it starts without having waited has it.
+Nothing else of asyncio changes: tasks, their contexts, `asyncio.timeout`, TaskGroup and `shield` are the loop's own.
+`LABEL` is inherited by the tasks that a task starts; `label_of` gives one to a task before its first step, so that also
+what it starts without having waited has it.
 
 Only places of the modules in `Places` count. A task that waits at none of them is never held.
 """
@@ -42,7 +41,7 @@ LABEL: Final[ContextVar[object]] = ContextVar("LABEL", default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FakeCluster:
+class WaitPoint:
     """Where a task stands. There is one object for each such chain of places, so `is` and hashing are quick."""
 
     places: tuple[Place, ...]  # the outermost first; never empty
@@ -100,19 +99,10 @@ Verdict: TypeAlias = Hold | Throw | Cancel | None
 
 @dataclass(slots=True)
 class Arrival:
-    """A task at a place.
+    """A task at a place; what it waited for is there."""
 
-    Attributes:
-        is_ready: what it waited for is there; False: it has just begun to wait.
-        error: what is raised there if it goes on; None for a value.
-        coroutine: the task's outermost one.
-    """
-
-    fake_cluster: FakeCluster
+    wait_point: WaitPoint
     label: object
-    is_ready: bool
-    error: BaseException | None
-    coroutine: Coroutine[Any, Any, Any]
     task: asyncio.Task[Any]
 
 
@@ -121,28 +111,26 @@ class Steering:
 
     Attributes:
         watcher: asked at each arrival; None: nobody is.
-        is_told_of_waiting: the watcher is also asked when a wait begins.
         label_of: the label of a task, by its coroutine; None: that of the task that starts it.
         stood: how often a task waited at each place.
     """
 
     def __init__(self, places: Places) -> None:
         self.watcher: Callable[[Arrival], Verdict] | None = None
-        self.is_told_of_waiting = False
         self.label_of: Callable[[Coroutine[Any, Any, Any]], object] = lambda _: None
         self._places = places
         self._stands: dict[
-            tuple[tuple[int, int], ...], FakeCluster | None
+            tuple[tuple[int, int], ...], WaitPoint | None
         ] = {}  # by ids of codes: they hash slowly
         self._codes: dict[int, CodeType] = {}  # kept, so that no id is given twice
-        self._seen: Counter[FakeCluster] = Counter()
+        self._seen: Counter[WaitPoint] = Counter()
 
     @property
     def stood(self) -> Counter[Place]:
         """How often a task waited at each place so far."""
         stood: Counter[Place] = Counter()
-        for fake_cluster, times in self._seen.items():
-            for place in fake_cluster.places:
+        for wait_point, times in self._seen.items():
+            for place in wait_point.places:
                 stood[place] += times
         return stood
 
@@ -162,18 +150,18 @@ class Steering:
             context.run(LABEL.set, label)
         return asyncio.Task(_Steered(self, stepped), loop=loop, context=context)
 
-    def look(self, coroutine: Coroutine[Any, Any, Any]) -> FakeCluster | None:
+    def look(self, coroutine: Coroutine[Any, Any, Any]) -> WaitPoint | None:
         """Return where a suspended coroutine stands, and count it; None: at no listed place."""
         chain = tuple([(id(frame.f_code), frame.f_lasti) for frame in _frames(coroutine)])
         try:
-            fake_cluster = self._stands[chain]
+            wait_point = self._stands[chain]
         except KeyError:
-            fake_cluster = self._stands[chain] = self._stand(coroutine)
-        if fake_cluster is not None:
-            self._seen[fake_cluster] += 1
-        return fake_cluster
+            wait_point = self._stands[chain] = self._stand(coroutine)
+        if wait_point is not None:
+            self._seen[wait_point] += 1
+        return wait_point
 
-    def _stand(self, coroutine: Coroutine[Any, Any, Any]) -> FakeCluster | None:
+    def _stand(self, coroutine: Coroutine[Any, Any, Any]) -> WaitPoint | None:
         frames = tuple(_frames(coroutine))
         self._codes.update((id(frame.f_code), frame.f_code) for frame in frames)
         found = (self._places.at(frame.f_code, frame.f_lasti) for frame in frames)
@@ -181,7 +169,7 @@ class Steering:
         for known in self._stands.values():
             if known is not None and known.places == places:
                 return known
-        return FakeCluster(places) if places else None
+        return WaitPoint(places) if places else None
 
 
 def _frames(awaited: Any) -> Generator[FrameType, None, None]:
@@ -213,7 +201,7 @@ class _Steered(Coroutine[Any, Any, _T]):
     def __init__(self, steering: Steering, coroutine: Coroutine[Any, Any, _T]) -> None:
         self._steering = steering
         self._coroutine = coroutine
-        self._stand: FakeCluster | None = None  # where it has waited since its last step
+        self._stand: WaitPoint | None = None  # where it has waited since its last step
         self._hold: Hold | None = None  # it is held there
         self._error: BaseException | None = None  # what was on its way to it when the hold began
 
@@ -233,7 +221,7 @@ class _Steered(Coroutine[Any, Any, _T]):
         raise NotImplementedError  # a task steps it
 
     def _step(self, error: BaseException | None) -> Any:
-        hold, fake_cluster = self._hold, self._stand
+        hold, wait_point = self._hold, self._stand
         if hold is not None:
             self._hold = None
             hold.is_over = True
@@ -242,16 +230,16 @@ class _Steered(Coroutine[Any, Any, _T]):
                 self._error = None
                 if verdict is not None:
                     return self._carry_out(verdict, error)
-        elif fake_cluster is not None and self._steering.watcher is not None:
-            verdict_now = self._steering.watcher(self._arrival(fake_cluster, error, is_ready=True))
+        elif wait_point is not None and self._steering.watcher is not None:
+            verdict_now = self._steering.watcher(self._arrival(wait_point))
             if verdict_now is not None:
                 return self._carry_out(verdict_now, error)
         return self._go_on(error)
 
-    def _arrival(self, fake_cluster: FakeCluster, error: BaseException | None, *, is_ready: bool) -> Arrival:
+    def _arrival(self, wait_point: WaitPoint) -> Arrival:
         task = asyncio.current_task()
         assert task is not None
-        return Arrival(fake_cluster, LABEL.get(), is_ready, error, self._coroutine, task)
+        return Arrival(wait_point, LABEL.get(), task)
 
     def _carry_out(self, verdict: Hold | Throw | Cancel, error: BaseException | None) -> Any:
         match verdict:
@@ -260,7 +248,7 @@ class _Steered(Coroutine[Any, Any, _T]):
             case Hold():
                 assert self._stand is not None
                 self._hold, self._error = verdict, error
-                return _wait_for(verdict.begin(self._arrival(self._stand, error, is_ready=True)))
+                return _wait_for(verdict.begin(self._arrival(self._stand)))
             case _:  # cancelled: as soon as the task waits for anything it hears of it
                 task = asyncio.current_task()
                 assert task is not None
@@ -271,17 +259,7 @@ class _Steered(Coroutine[Any, Any, _T]):
     def _go_on(self, error: BaseException | None) -> Any:
         coroutine = self._coroutine
         awaited = coroutine.send(None) if error is None else coroutine.throw(error)
-        steering = self._steering
-        fake_cluster = self._stand = steering.look(coroutine)
-        if fake_cluster is not None and steering.is_told_of_waiting and steering.watcher is not None:
-            arrival = self._arrival(fake_cluster, None, is_ready=False)
-            match steering.watcher(arrival):
-                case None:
-                    pass
-                case Cancel():
-                    arrival.task.get_loop().call_soon(arrival.task.cancel)
-                case other:
-                    raise AssertionError(f"{other}: only a task whose wait is over can be held")
+        self._stand = self._steering.look(coroutine)
         return awaited
 
 

@@ -5,6 +5,8 @@ import pytest
 from tests.quiet import be_quiet
 from tests.races import model
 from tests.races.figures import MIN_DECISIVE_SHARE, Figures
+from tests.races.fills import PART, tell
+from tests.races.fills_happenings import HAPPENINGS, Moment
 
 pytestmark = pytest.mark.timeout(900)  # a minute of work, and the machine may have much else to do
 
@@ -69,3 +71,14 @@ def test_the_same_world_is_told_again() -> None:
         again.kept,
         again.spoiled,
     )
+
+
+def test_no_fill_keeps_or_serves_stale_data() -> None:
+    """NoLateFill, ProvenGrant, OwnWrites, Bounded, OpenFileUncached: everything that can happen, at every moment."""
+    figures = Figures(PART)
+    for simulation in range(2):
+        figures.add(tell(1, simulation))
+    print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
+    assert figures.races > len(HAPPENINGS) * len(Moment) * 5
+    assert figures.spoiled > figures.races / 20
+    assert figures.shortfalls(races=4_000) == []

@@ -16,7 +16,6 @@ from tests.races import kinds, parts, real
 from tests.races.changes import Hdfs
 from tests.races.figures import Figures
 from tests.races.lane import Lane, Shared
-from tests.races.places import FILL, FORWARD
 from tests.races.proxied import Proxied
 from tests.races.real import Part
 from tests.races.steering import LABEL
@@ -95,11 +94,6 @@ def test_fills_that_prove_nothing_fall_short() -> None:
     assert figures.shortfalls(races=11)
     figures.violations.append("a late fill")
     assert figures.shortfalls(races=10)
-
-
-def test_the_lists_name_each_module_once() -> None:
-    """FILL and FORWARD and APPLY are parts of one list."""
-    assert len(set(FILL + FORWARD)) == len(FILL + FORWARD)
 
 
 def test_what_races_aim_at_by_name_is_there() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.invalidation import virtual_time
 from tests.races.places import Kind, Places
-from tests.races.steering import CANCEL, LABEL, Arrival, Hold, Steering, Throw, Verdict
+from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, Hold, Steering, Throw, Verdict
 
 HERE = Places(["tests.races.test_steering"])
 
@@ -70,7 +70,7 @@ def steered(
 
 def at(arrival: Arrival, qualname: str) -> bool:
     """Whether a task has come to wait in this function."""
-    return arrival.fake_cluster.innermost.qualname == qualname
+    return arrival.wait_point.innermost.qualname == qualname
 
 
 def test_a_task_has_its_label_before_its_first_step() -> None:
@@ -130,14 +130,34 @@ def test_each_way_of_waiting_is_seen() -> None:
     assert all(place in HERE.all for place in stood)
 
 
-def test_a_task_is_held_before_its_value_is_seen() -> None:
-    """Others run meanwhile; then it goes on with the value that it had been given."""
+BROKEN = Throw(ValueError("broken"))
+
+
+@pytest.mark.parametrize(
+    ("is_held", "verdict", "cancelled", "result"),
+    [
+        pytest.param(True, None, "", "[a]", id="held, and goes on with its value"),
+        pytest.param(False, BROKEN, "", "(broken)", id="an error at once"),
+        pytest.param(True, BROKEN, "", "(broken)", id="an error at the end of a hold"),
+        pytest.param(False, BROKEN, "before", None, id="an error replaces no cancellation"),
+        pytest.param(True, BROKEN, "before", None, id="an error at the end of a hold replaces none"),
+        pytest.param(False, CANCEL, "", None, id="cancelled at once"),
+        pytest.param(True, CANCEL, "", None, id="cancelled at the end of a hold"),
+        pytest.param(True, None, "meanwhile", None, id="cancelled from outside in a hold"),
+    ],
+)
+def test_a_task_meets_its_verdict_where_it_waits(
+    is_held: bool, verdict: Throw | Cancel | None, cancelled: str, result: str | None
+) -> None:
+    """Before its value is seen, at once or at the end of a hold in which others run."""
     holds: list[Hold] = []
 
     def watch(arrival: Arrival) -> Verdict:
         if not at(arrival, "inner") or holds:
             return None
-        assert [place.qualname for place in arrival.fake_cluster.places] == ["outer", "inner"]
+        assert [place.qualname for place in arrival.wait_point.places] == ["outer", "inner"]
+        if not is_held:
+            return verdict
         holds.append(Hold())
         return holds[0]
 
@@ -146,96 +166,20 @@ def test_a_task_is_held_before_its_value_is_seen() -> None:
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(outer(value))
             await asyncio.sleep(1)
-            value.set_result("A")
-            await asyncio.sleep(1)
-            assert holds[0].reached.done()
-            assert not task.done()
-            holds[0].release()
-        assert task.result() == "[a]"
-
-    steered(story, watch)
-
-
-def thrown(holds: list[Hold], *, is_held: bool) -> Callable[[Arrival], Verdict]:
-    """Watch for a task that waits in `inner`, and throw an error there: at once, or when its hold is released."""
-
-    def watch(arrival: Arrival) -> Verdict:
-        if not at(arrival, "inner"):
-            return None
-        if is_held:
-            holds.append(Hold())
-            return holds[0]
-        return Throw(ValueError("broken"))
-
-    return watch
-
-
-@pytest.mark.parametrize("is_held", [False, True])
-def test_an_error_is_thrown_where_it_waits(is_held: bool) -> None:
-    """At once, or at the end of a hold; the coroutine deals with it as with one of its own."""
-    holds: list[Hold] = []
-
-    async def story(steering: Steering) -> None:
-        value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(outer(value))
-            await asyncio.sleep(1)
-            value.set_result("A")
-            if is_held:
-                await asyncio.sleep(1)
-                holds[0].release(Throw(ValueError("broken")))
-        assert task.result() == "(broken)"
-
-    steered(story, thrown(holds, is_held=is_held))
-
-
-@pytest.mark.parametrize("is_held", [False, True])
-def test_an_error_takes_the_place_of_no_cancellation(is_held: bool) -> None:
-    """Else a task that its owner ends would go on for ever, which none of the product's own errors can do."""
-    holds: list[Hold] = []
-
-    async def story(steering: Steering) -> None:
-        value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(outer(value))
-            await asyncio.sleep(1)
-            task.cancel()
-            if is_held:
-                await asyncio.sleep(1)
-                holds[0].release(Throw(ValueError("broken")))
-        assert task.cancelled()
-
-    steered(story, thrown(holds, is_held=is_held))
-
-
-@pytest.mark.parametrize("how", ["waiting", "ready", "held", "from outside"])
-def test_a_cancellation_reaches_it_there(how: str) -> None:
-    """While it waits, when the value is there, at the end of a hold or in the middle of one."""
-    holds: list[Hold] = []
-
-    def watch(arrival: Arrival) -> Verdict:
-        if not at(arrival, "inner") or arrival.is_ready == (how == "waiting"):
-            return None
-        if how in {"waiting", "ready"}:
-            return CANCEL
-        holds.append(Hold())
-        return holds[0]
-
-    async def story(steering: Steering) -> None:
-        steering.is_told_of_waiting = how == "waiting"
-        value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(outer(value))
-            await asyncio.sleep(1)
-            if how != "waiting":
-                value.set_result("A")
-                await asyncio.sleep(1)
-            if how == "held":
-                holds[0].release(CANCEL)
-            if how == "from outside":
+            if cancelled == "before":
                 task.cancel()
-        assert task.cancelled()
-        assert task.cancelling() == 1
+            else:
+                value.set_result("A")
+            await asyncio.sleep(1)
+            if is_held:
+                assert holds[0].reached.done()
+                assert not task.done()
+            if cancelled == "meanwhile":
+                task.cancel()
+            elif is_held:
+                holds[0].release(verdict)
+        assert (None if task.cancelled() else task.result()) == result
+        assert task.cancelling() == (result is None)
 
     steered(story, watch)
 

@@ -1,6 +1,6 @@
 """Authenticate a request, and choose the user for the NameNode.
 
-The rules are those of docs/decisions/0019; each has a broken variant in tests/model/variants/termination_rules.py.
+The rules are those of docs/decisions/0019; each has a broken variant in tests/model/variants/termination_rules.txt.
 """
 
 import logging

@@ -5,13 +5,59 @@ and header fields. What a NameNode does about it is that of Hadoop 3.5.0.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from nncache.proxy.messages import Headers
+from tests.model.namespace import SUPERUSER
 
 ATTACKER: Final = "mallory"
+
+LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
+    "/p": (True, "alice", 0o755),
+    "/p/w": (True, "alice", 0o755),
+    "/p/w/f": (False, "alice", 0o640),
+    "/h": (True, SUPERUSER, 0o755),
+    "/h/alice": (True, "alice", 0o700),
+    "/h/alice/w": (True, "alice", 0o755),
+    "/h/alice/w/f": (False, "alice", 0o644),
+    "/h/alice/w/d": (True, "alice", 0o755),
+    "/h/bob": (True, "bob", 0o711),
+    "/h/bob/w": (True, "bob", 0o700),
+    "/h/bob/w/f": (False, "bob", 0o600),
+    "/h/mallory": (True, ATTACKER, 0o700),
+    "/t": (True, SUPERUSER, 0o777),
+}
+"""What is attacked: by path, whether it is a directory, whose it is, and its mode."""
+
+WATCHED: Final = (
+    ("alice", "/p/w"),
+    ("alice", "/p/w/f"),
+    ("bob", "/p/w/f"),
+    ("bob", "/p/w/_SUCCESS"),
+    ("alice", "/h/alice/w"),
+    ("alice", "/h/alice/w/f"),
+    ("alice", "/h/alice/w/_SUCCESS"),
+    ("bob", "/h/bob/w/f"),
+)
+"""Who polls what: all of it exists, or is missing, throughout, and the attacker may change none of it."""
+
+PATHS: Final = (
+    *dict.fromkeys(path for _, path in WATCHED),
+    "/p",
+    "/h",
+    "/h/alice",
+    "/h/alice/w/d",
+    "/h/alice/w/none/deeper",
+    "/h/bob/w/d",
+    "/h/none",
+    "/h/mallory/x",
+    "/t",
+    "/t/x",
+    "/t/x/y",
+)
+"""What the attacker names."""
 
 READS: Final = (
     "LISTSTATUS",
@@ -169,6 +215,11 @@ def odd(chance: random.Random, paths: Sequence[str]) -> AttackCall:
         )
     )
     return AttackCall(method=method, target=target, path=None, is_odd=True)
+
+
+def create(path: str) -> AttackCall:
+    """Return the first step of a CREATE."""
+    return AttackCall(method="PUT", target=_target(path, "op=CREATE"), path=path, op="CREATE")
 
 
 def act_for(chance: random.Random, paths: Sequence[str]) -> AttackCall:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.hostile.attacker.history import AttackHistory, tell
+from tests.sums import add_to
 
 MIN_HIT_SHARE: Final = 0.9
 """Of the polls: an attack on a cache that answers nothing proves nothing."""
@@ -50,13 +51,7 @@ class AttackFigures:
 
     def add(self, others: "AttackFigures") -> None:
         """Add those of other histories."""
-        self.histories += others.histories
-        self.calls += others.calls
-        self.polls += others.polls
-        self.hits += others.hits
-        self.kinds += others.kinds
-        self.channels += others.channels
-        self.findings += others.findings
+        add_to(self, others)
 
     def lines(self) -> list[str]:
         """Say it."""

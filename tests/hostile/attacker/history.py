@@ -8,25 +8,22 @@ may not know: every reply about a path that the NameNode refuses to show must be
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
 from typing import Final
 from urllib.parse import unquote
 
 from nncache.hadoop.calls import PREFIX
 from nncache.proxy.clients.response import RawResponse
-from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
+from tests.hostile.attacker.calls import ATTACKER, LAYOUT, PATHS, WATCHED, AttackCall, create, draw
 from tests.hostile.attacker.upstream import OF_ANOTHER, AttackRequest, AttackUpstream, ServiceQueries
-from tests.invalidation.virtual_time import VirtualLoop, clock
-from tests.model import namespace as ns
+from tests.invalidation.virtual_time import clock, run
 from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.judge import Reported
-from tests.model.namespace import SUPERUSER
 from tests.model.replies import parts, unquoted
 from tests.model.system import System
+from tests.model.writes import TwoSteps, Write, by, delete, mkdirs
 
 ROUNDS: Final = 10
 RECOVERY_S: Final = 12.0
@@ -50,50 +47,7 @@ FLOOD: Final = 24
 SCAN: Final = 120
 """Paths that the attacker reads in turn: more than the cache holds."""
 
-LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
-    "/p": (True, "alice", 0o755),
-    "/p/w": (True, "alice", 0o755),
-    "/p/w/f": (False, "alice", 0o640),
-    "/h": (True, SUPERUSER, 0o755),
-    "/h/alice": (True, "alice", 0o700),
-    "/h/alice/w": (True, "alice", 0o755),
-    "/h/alice/w/f": (False, "alice", 0o644),
-    "/h/alice/w/d": (True, "alice", 0o755),
-    "/h/bob": (True, "bob", 0o711),
-    "/h/bob/w": (True, "bob", 0o700),
-    "/h/bob/w/f": (False, "bob", 0o600),
-    "/h/mallory": (True, ATTACKER, 0o700),
-    "/t": (True, SUPERUSER, 0o777),
-}
 GLOBS: Final = ("/p/*", "/p/w/*", "/h/*/w/*", "/h/*/w", "/t/*")
-WATCHED: Final = (
-    ("alice", "/p/w"),
-    ("alice", "/p/w/f"),
-    ("bob", "/p/w/f"),
-    ("bob", "/p/w/_SUCCESS"),
-    ("alice", "/h/alice/w"),
-    ("alice", "/h/alice/w/f"),
-    ("alice", "/h/alice/w/_SUCCESS"),
-    ("bob", "/h/bob/w/f"),
-)
-"""Who polls what: all of it exists, or is missing, throughout, and the attacker may change none of it."""
-
-PATHS: Final = (
-    *dict.fromkeys(path for _, path in WATCHED),
-    "/p",
-    "/h",
-    "/h/alice",
-    "/h/alice/w/d",
-    "/h/alice/w/none/deeper",
-    "/h/bob/w/d",
-    "/h/none",
-    "/h/mallory/x",
-    "/t",
-    "/t/x",
-    "/t/x/y",
-)
-"""What the attacker names."""
-
 PRIVATE: Final = "/h/alice/"
 _NEW: Final = "/h/alice/w/new"
 
@@ -157,11 +111,7 @@ def tell(seed: int, *, channel: ChannelName | None = None) -> AttackHistory:
 
 def _run(attack: "_Attack") -> AttackHistory:
     random.seed(attack.history.seed)  # parts of the product draw from the module's own chance
-    loop = VirtualLoop()
-    try:
-        loop.run_until_complete(attack.story())
-    finally:
-        loop.close()
+    run(attack.story())
     return attack.history
 
 
@@ -212,7 +162,7 @@ class _Attack:
             return
         match self._chance.randrange(12):
             case 0:
-                await asyncio.gather(*(self._send(_create(place)) for place in self._places()))
+                await asyncio.gather(*(self._send(create(place)) for place in self._places()))
                 self.history.kinds["flood"] += 1
             case 1:
                 await self._upload()
@@ -277,7 +227,8 @@ class _Attack:
         self._sent.append(f"both steps of a CREATE of {path}")
         self.history.calls += 1
         self.history.kinds["upload"] += 1
-        await self._system.create(path, ATTACKER, takes_s=0.2, overwrite=False)
+        kind = TwoSteps("PUT", "op=CREATE", operations.create, ATTACKER)
+        await self._system.write_in_two_steps(kind, path, takes_s=0.2)
 
     def _make_an_odd_name(self, number: int) -> None:
         """Make a directory over RPC, whose name holds a NUL."""
@@ -285,14 +236,14 @@ class _Attack:
         self._sent.append(f"mkdirs of {path!r} over RPC")
         self.history.calls += 1
         self.history.kinds["odd name"] += 1
-        self._system.cluster.try_write(lambda now, txid: operations.mkdirs(now, ATTACKER, path, txid))
+        self._system.cluster.try_write(by(ATTACKER, operations.mkdirs, path))
 
     # -- everybody else ------------------------------------------------------------------------------------------------
 
     async def _hiccup(self) -> None:
         """Let the NameNode answer no question over RPC for a moment, in which the attacker writes."""
         self._system.queries.is_silent = True
-        await self._send(_create(f"/h/{ATTACKER}/n/x"))
+        await self._send(create(f"/h/{ATTACKER}/n/x"))
         self._system.queries.is_silent = False
         self.history.kinds["hiccup"] += 1
         self._disturbed_at = clock()
@@ -301,17 +252,18 @@ class _Attack:
 
     async def _change(self) -> None:
         """Let alice change something of her own, through the proxy or past it."""
-        is_new = _NEW not in self._system.cluster.present.namespace
-        make = partial(_made, is_new)
         if self._chance.random() < 0.5:
-            self._system.cluster.try_write(make)
+            self._system.cluster.try_write(self._made_or_deleted().operation)
         else:
-            method, op = ("PUT", "MKDIRS") if is_new else ("DELETE", "DELETE")
-            await self._system.write(method, _NEW, f"op={op}", "alice", make)
+            await self._system.write(self._made_or_deleted())
         self.history.kinds["change of a victim"] += 1
         self._disturbed_at = clock()
         await asyncio.sleep(_TOLD_S)
         await self._is_warm(RECOVERY_S)
+
+    def _made_or_deleted(self) -> Write:
+        is_new = _NEW not in self._system.cluster.present.namespace
+        return mkdirs(_NEW, "alice") if is_new else delete(_NEW, "alice")
 
     async def _keep_secret(self, number: int) -> None:
         """Do what the attacker may not know, if there is a secret."""
@@ -323,14 +275,10 @@ class _Attack:
                 await self._system.read(path, "alice")
         match chance.randrange(4):
             case 0:
-                self._system.cluster.try_write(
-                    partial(_made, _NEW not in self._system.cluster.present.namespace)
-                )
+                self._system.cluster.try_write(self._made_or_deleted().operation)
             case 1:
                 path = chance.choice(("/h/alice/w/_SUCCESS", "/h/alice/w/none/deeper"))
-                request = AttackRequest(
-                    "PUT", f"{PREFIX}{path}?op=CREATE&user.name=alice", call=_create(path)
-                )
+                request = AttackRequest("PUT", f"{PREFIX}{path}?op=CREATE&user.name=alice", call=create(path))
                 await self._system.front_end.handle(request)  # type: ignore[arg-type]  # as above
 
     async def _poll(self) -> None:
@@ -376,17 +324,6 @@ class _Attack:
         self.history.findings.append(Finding(broken, what))
 
 
-def _create(path: str) -> AttackCall:
-    target = f"{PREFIX}{path}?op=CREATE&user.name={ATTACKER}"
-    return AttackCall(method="PUT", target=target, path=path, op="CREATE")
-
-
 def _status(path: str) -> AttackCall:
     target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name={ATTACKER}"
     return AttackCall(method="GET", target=target, path=path, op="GETFILESTATUS")
-
-
-def _made(is_new: bool, now: ns.Namespace, txid: int) -> list[ns.Step]:
-    return (
-        operations.mkdirs(now, "alice", _NEW, txid) if is_new else operations.delete(now, "alice", _NEW, txid)
-    )

@@ -1,7 +1,15 @@
 """The attacker in the model: the short form of `make hostile`."""
 
+import subprocess
+import sys
+
+import pytest
+
 from tests.hostile.attacker.figures import tell_chunk
-from tests.hostile.attacker.history import tell
+from tests.hostile.attacker.history import Broken, tell
+from tests.hostile.attacker.variants import CAUGHT_BY, VARIANTS
+from tests.model.variants.patching import compile_broken
+from tests.model.variants.variant import PACKAGE, Variant
 
 HISTORIES = 80
 
@@ -16,3 +24,13 @@ def test_a_strangers_call_costs_no_hit_and_leaks_nothing() -> None:
 def test_a_seed_tells_the_same_again() -> None:
     """What is found can be told again."""
     assert tell(5) == tell(5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_a_variant_is_caught(variant: Variant) -> None:
+    """Soon, in a process of its own, by its own invariant."""
+    compile_broken(variant)
+    assert CAUGHT_BY[variant.guarantee] in Broken.__members__
+    command = (sys.executable, "-m", "tests.hostile.attacker.variants", variant.name)
+    done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

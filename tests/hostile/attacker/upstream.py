@@ -14,10 +14,12 @@ from tests.hostile.attacker.calls import ATTACKER, AttackCall
 from tests.invalidation.fakes import remote_error
 from tests.model import namespace as ns
 from tests.model import operations
-from tests.model.cluster import Cluster, Operation, Writing
+from tests.model.cluster import Cluster, Writing
 from tests.model.known_credentials import NOT_ALLOWED
 from tests.model.namespace import TRUE, NameNodeReply, RefusedError, remote_exception
+from tests.model.operations import Operation
 from tests.model.upstream import HEADERS, ClientRequest, ModelQueries, ModelUpstream, ended
+from tests.model.writes import by
 
 SERVICE = "svc"
 """As whom the proxy asks on its own account: on ZooKeeper it needs no right at all."""
@@ -125,12 +127,12 @@ def carry_out(cluster: Cluster, call: AttackCall) -> NameNodeReply | Writing:
     if call.method == "GET":
         return seen
     known: dict[str, Operation] = {
-        "MKDIRS": lambda now, txid: operations.mkdirs(now, ATTACKER, path, txid),
-        "DELETE": lambda now, txid: operations.delete(now, ATTACKER, path, txid),
-        "RENAME": lambda now, txid: operations.rename(now, ATTACKER, path, call.other, txid),
-        "SETPERMISSION": lambda now, _: operations.set_permission(now, ATTACKER, path, 0o777),
-        "SETTIMES": lambda now, txid: operations.set_times(now, ATTACKER, path, txid),
-        "TRUNCATE": lambda now, txid: operations.truncate(now, ATTACKER, path, txid),
+        "MKDIRS": by(ATTACKER, operations.mkdirs, path),
+        "DELETE": by(ATTACKER, operations.delete, path),
+        "RENAME": by(ATTACKER, operations.rename, path, call.other),
+        "SETPERMISSION": by(ATTACKER, operations.set_permission, path, 0o777),
+        "SETTIMES": by(ATTACKER, operations.set_times, path),
+        "TRUNCATE": by(ATTACKER, operations.truncate, path),
     }
     if call.op == "APPEND":
         return seen if seen.status != HTTPStatus.OK else _answer_to_append(now[path])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from nncache.hadoop.changes import changes_of_event
@@ -27,24 +28,10 @@ _RECORD: Final = "/r/ns/.cache/12"
 _DEFINITION: Final = "/r/ns/.filters/jobs"
 
 
-def check_filter_record(data: bytes) -> None:
-    """A record of a filter's stream, in a znode called 12."""
-    _check(_RECORD, data, parse_filter_record, encode_filter_record)
-
-
-def check_cache_record(data: bytes) -> None:
-    """A record of the stream for caches, in a znode called 12."""
-    _check(_RECORD, data, parse_cache_record, encode_cache_record)
-
-
-def check_published_filter(data: bytes) -> None:
-    """The definition of a filter."""
-    _check(_DEFINITION, data, parse_published_filter, encode_published_filter)
-
-
-def _check(
-    path: str, data: bytes, parse: Callable[[str, bytes], Any], encode: Callable[[Any], bytes]
+def check_znode(
+    path: str, parse: Callable[[str, bytes], Any], encode: Callable[[Any], bytes], data: bytes
 ) -> None:
+    """What a znode holds."""
     try:
         found = parse(path, data)
     except CorruptZnodeError as error:
@@ -85,7 +72,7 @@ CHANNEL: Final = (
     Target(
         name="filter-record",
         invariant="a record or CorruptZnodeError that names the znode; what is read comes back",
-        check=check_filter_record,
+        check=partial(check_znode, _RECORD, parse_filter_record, encode_filter_record),
         seeds=(
             b"{" + _LINK + b',"batches":[{"txid":11,"events":[{"type":"UNLINK","path":"/a"}]}]}',
             b"{" + _LINK + b',"dropped":{"first":11,"last":12,"reason":"full"}}',
@@ -102,7 +89,7 @@ CHANNEL: Final = (
     Target(
         name="cache-record",
         invariant="a record or CorruptZnodeError that names the znode; what is read comes back",
-        check=check_cache_record,
+        check=partial(check_znode, _RECORD, parse_cache_record, encode_cache_record),
         seeds=(
             b"{" + _LINK + b',"generation":3,"changes":[[11,"appeared","/a"],[12,"moved","/a","/b"]]}',
             b"{" + _LINK + b',"generation":3,"changes":[[11,"everything","why"],[12,"subtree","/"]]}',
@@ -116,7 +103,7 @@ CHANNEL: Final = (
     Target(
         name="published-filter",
         invariant="a filter or CorruptZnodeError that names the znode; what is read comes back",
-        check=check_published_filter,
+        check=partial(check_znode, _DEFINITION, parse_published_filter, encode_published_filter),
         seeds=(
             b'{"version":1,"id":"i1","pathGlob":"/a/*","since":5,"owner":"alice","allowedSubscribers":["bob"]}',
             b'{"version":1,"id":"","pathGlob":"/[","since":-1,"owner":"","allowedSubscribers":[]}',

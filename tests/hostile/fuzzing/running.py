@@ -7,10 +7,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.hostile.fuzzing.figures import FuzzFigures
 from tests.hostile.fuzzing.target import Target
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -23,6 +23,45 @@ _STATE: Final = re.compile(r"#(\d+)\s.*?cov: (\d+) .*?corp: (\d+)/")
 _REASON: Final = re.compile(
     r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*|^==\d+== ERROR: .*", re.MULTILINE
 )
+
+
+@dataclass(kw_only=True)
+class FuzzFigures:
+    """One target's.
+
+    Attributes:
+        executions: inputs that were tried.
+        seconds: that it took.
+        edges: of the product's code that were reached, of those that lead the way.
+        corpus: inputs that each reach something that no other does.
+        broken: what is wrong, and which input shows it; "" for nothing.
+    """
+
+    target: str
+    executions: int = 0
+    seconds: float = 0.0
+    edges: int = 0
+    corpus: int = 0
+    broken: str = ""
+
+    def line(self) -> str:
+        """Say it in a line."""
+        return (
+            f"{self.target:<20} {self.executions:>10,} executions in {self.seconds:>5.0f} s, "
+            f"{self.edges:>5,} edges, {self.corpus:>5,} inputs kept{f', BROKEN: {self.broken}' if self.broken else ''}"
+        )
+
+    def shortfalls(self, *, executions: int, seconds: float) -> list[str]:
+        """Say what is wrong, or too little."""
+        if self.broken:
+            return [f"{self.target}: {self.broken}"]
+        short = []
+        if self.executions < executions:
+            short.append(f"{self.target}: {self.executions:,} executions instead of {executions:,}")
+        if self.seconds < seconds:
+            short.append(f"{self.target}: {self.seconds:.0f} s instead of {seconds:.0f}")
+        return short
+
 
 Progress = Callable[[FuzzFigures], None]
 """Told now and then how far a target has got."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
-from tests.hostile.real.raw import RawAsker, is_own_refusal
+from tests.hostile.attacker.calls import ATTACKER, LAYOUT, PATHS, WATCHED, AttackCall, create, draw
+from tests.hostile.real.raw import RawAsker
 from tests.proxied_cluster import ProxiedCluster, Where
 
 MAX_WINDOWS: Final = 320
@@ -19,40 +19,6 @@ MAX_WINDOWS: Final = 320
 _FLOOD: Final = 30
 _BATCH: Final = 5
 _LEAST_BATCHES_BETWEEN_UPLOADS: Final = 6
-
-_DIRECTORIES: Final = (
-    ("/p", "alice", "755"),
-    ("/p/w", "alice", "755"),
-    ("/h", "alice", "755"),
-    ("/h/alice", "alice", "700"),
-    ("/h/alice/w", "alice", "755"),
-    ("/h/bob", "bob", "711"),
-    ("/h/bob/w", "bob", "700"),
-    (f"/h/{ATTACKER}", ATTACKER, "700"),
-    ("/t", "alice", "777"),
-)
-_FILES: Final = (("/p/w/f", "alice", "640"), ("/h/alice/w/f", "alice", "600"), ("/h/bob/w/f", "bob", "600"))
-_WATCHED: Final = (
-    ("alice", "/p/w"),
-    ("alice", "/p/w/f"),
-    ("bob", "/p/w/f"),
-    ("bob", "/p/w/_SUCCESS"),
-    ("alice", "/h/alice/w"),
-    ("alice", "/h/alice/w/f"),
-    ("alice", "/h/alice/w/_SUCCESS"),
-    ("bob", "/h/bob/w/f"),
-)
-_NAMED: Final = (
-    *dict.fromkeys(path for _, path in _WATCHED),
-    "/p",
-    "/h",
-    "/h/alice",
-    "/h/alice/w/none/deeper",
-    "/h/none",
-    f"/h/{ATTACKER}/x",
-    "/t/x",
-    "/t/x/y",
-)
 
 
 @dataclass
@@ -97,19 +63,14 @@ def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
     proxied_cluster.must(
         proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
     )
-    for path, owner, mode in _DIRECTORIES:
-        proxied_cluster.mkdirs(directory + path, permission=mode)
-        proxied_cluster.must(
-            proxied_cluster.call(Where.NAMENODE, "PUT", "SETOWNER", directory + path, owner=owner)
-        )
-    for path, owner, mode in _FILES:
-        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, directory + path, b"x"))
-        proxied_cluster.must(
-            proxied_cluster.call(Where.NAMENODE, "PUT", "SETOWNER", directory + path, owner=owner)
-        )
-        proxied_cluster.must(
-            proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory + path, permission=mode)
-        )
+    for path, (is_directory, owner, mode) in LAYOUT.items():
+        at = directory + path
+        if is_directory:
+            proxied_cluster.mkdirs(at)
+        else:
+            proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, at, b"x"))
+        for op, what in (("SETPERMISSION", {"permission": f"{mode:o}"}), ("SETOWNER", {"owner": owner})):
+            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", op, at, **what))
     proxied_cluster.settle()
 
 
@@ -121,12 +82,12 @@ class RealAttack:
         self._world = proxied_cluster
         self._directory = directory
         self._chance = random.Random(seed)
-        self._named = [directory + path for path in _NAMED]
+        self._named = [directory + path for path in PATHS]
         self._sent: list[str] = []  # since the last poll
 
     async def run(self, calls: int, progress: Callable[[int], None] = lambda _: None) -> RealFigures:
         """Send so many calls, in small batches; poll after each."""
-        async with (
+        with (
             RawAsker(self._world.proxy.address) as through,
             RawAsker(self._world.cluster.namenodes[0].http) as direct,
         ):
@@ -143,14 +104,14 @@ class RealAttack:
         return self.figures
 
     def _warm(self) -> None:
-        for user, path in _WATCHED:
+        for user, path in WATCHED:
             self._world.make_hit(self._directory + path, user)
         self._world.settle()
 
     def _batch(self, number: int) -> list[AttackCall]:
         if number % 20 == 0:
             top = self._chance.choice(self._named)
-            return [_create(f"{top}/n{each}/x") for each in range(_FLOOD)]
+            return [create(f"{top}/n{each}/x") for each in range(_FLOOD)]
         return [draw(self._chance, self._named) for _ in range(_BATCH)]
 
     async def _send(self, call: AttackCall, through: RawAsker, direct: RawAsker) -> None:
@@ -162,7 +123,7 @@ class RealAttack:
             return
         expected = await direct.ask(call.method, target, call.fields)
         self.figures.compared += 1
-        if is_own_refusal(reply):
+        if reply.is_own:
             if expected.status < 400:
                 self.figures.differ.append(f"{call}: refused, but the NameNode says {expected.status}")
         elif reply.status != expected.status:
@@ -180,7 +141,7 @@ class RealAttack:
     async def _poll(self) -> None:
         await asyncio.sleep(0.02)
         lost = []
-        for user, path in _WATCHED:
+        for user, path in WATCHED:
             reply = self._world.ask(self._directory + path, user)
             self.figures.polls += 1
             self.figures.hits += reply.is_hit
@@ -189,8 +150,3 @@ class RealAttack:
         if lost:
             self.figures.lost.append(f"{', '.join(lost)} after: {'; '.join(self._sent)}")
         self._sent = []
-
-
-def _create(path: str) -> AttackCall:
-    target = f"/webhdfs/v1{path}?op=CREATE&user.name={ATTACKER}"
-    return AttackCall(method="PUT", target=target, path=path, op="CREATE")

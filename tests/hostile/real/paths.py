@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.testbed.asker import Asker
-from tests.hostile.real.raw import RawAsker, is_own_refusal, made
+from tests.hostile.real.raw import RawAsker
+from tests.http_client import Reply
 from tests.proxied_cluster import ProxiedCluster, Where
-from tests.proxy.wire import RawReply
 
 _PREFIX: Final = b"/webhdfs/v1"
 _TIMES: Final = 3
@@ -124,7 +124,7 @@ async def compare(
 ) -> PathFigures:
     """Ask for so many forms of paths at and below the directory."""
     figures, chance = PathFigures(), random.Random(seed)
-    async with (
+    with (
         RawAsker(proxied_cluster.proxy.address) as through,
         RawAsker(proxied_cluster.cluster.namenodes[0].http) as direct,
     ):
@@ -142,23 +142,23 @@ async def _compare(through: RawAsker, direct: RawAsker, target: bytes, figures: 
     expected = await direct.ask("GET", target)
     for time in range(_TIMES):
         reply = await through.ask("GET", target)
-        if is_own_refusal(reply):
+        if reply.is_own:
             figures.refused += 1
-            is_outside = b"not-webhdfs" in made(reply).encode()
+            is_outside = "not-webhdfs" in reply.cache_status
             if expected.status < 400 and not is_outside:
                 figures.differ.append(f"{target!r}: refused {reply.body!r}, but the NameNode says {expected}")
             return
-        is_hit = made(reply) == "nncache; hit"
+        is_hit = reply.is_hit
         figures.hits += is_hit
         wrong = _difference(reply, expected)
         if wrong:
-            figures.differ.append(f"{target!r}, time {time + 1}, {made(reply)}: {wrong}")
+            figures.differ.append(f"{target!r}, time {time + 1}, {reply.cache_status}: {wrong}")
             return
         if not is_hit and time:
             return  # it is not one that is kept
 
 
-def _difference(reply: RawReply, expected: RawReply) -> str:
+def _difference(reply: Reply, expected: Reply) -> str:
     if reply.status != expected.status:
         return f"{reply.status} instead of {expected.status}"
     return "" if reply.body == expected.body else f"{reply.body!r} instead of {expected.body!r}"

@@ -9,12 +9,12 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from tests.model.guarantee import Guarantee
 from tests.model.variants import patching
-from tests.model.variants.variant import Variant
+from tests.model.variants.variant import read_variants
 
 if TYPE_CHECKING:  # imports the product, which may have to be broken before
     from tests.alike.line import Line
@@ -85,78 +85,7 @@ SOUND: Final = frozenset({"none", "length of 0", "length", "chunks", "chunks wit
 """Bodies that are complete before they are looked at."""
 
 
-def _silent(name: str, rule: str, module: str, old: str, new: str) -> Variant:
-    return Variant(
-        name=name,
-        guarantee=Guarantee.FAIL_TO_NAMENODE,
-        rule=rule,
-        module=f"proxy/clients/{module}.py",
-        old=old,
-        new=new,
-    )
-
-
-SILENT: Final = {
-    variant.name: variant
-    for variant in (
-        _silent(
-            "closed-after-chunks",
-            "Whether a connection goes on is decided before the head of the reply is written.",
-            "server",
-            "        if self._is_draining:\n            response.force_close()",
-            '        if "Transfer-Encoding" in request.headers:\n            response.force_close()',
-        ),
-        _silent(
-            "deaf-after-chunks",
-            "What stands behind a chunked body is served.",
-            "connection",
-            'message.should_close or message.method == "CONNECT"',
-            "message.should_close or message.chunked",
-        ),
-        _silent(
-            "end-of-all-unsaid",
-            "Each reply says so while the proxy stops.",
-            "connection",
-            "return self._admission.is_draining or self._close",
-            "return self._close",
-        ),
-        _silent(
-            "unread-body-unsaid",
-            "A reply that does not wait for the body says that the connection ends.",
-            "response",
-            "            or not request.content.is_eof()\n",
-            "",
-        ),
-        _silent(
-            "asked-for-and-unsaid",
-            "A reply says that the connection ends also where the client has asked for it.",
-            "response",
-            "            not request.keep_alive\n            or",
-            "            False\n            or",
-        ),
-        _silent(
-            "last-hit-unsaid",
-            "An answer from memory says that the connection ends.",
-            "cached_reply",
-            "_LAST_END if is_last else _END",
-            "_END",
-        ),
-        _silent(
-            "open-after-the-last-hit",
-            "With the last answer from memory the connection ends.",
-            "quick_connection",
-            "            transport.close()\n            return True",
-            "            return True",
-        ),
-        _silent(
-            "raw-error-unsaid",
-            "An error that answers no request says that the connection ends.",
-            "error_replies",
-            '(b"Connection", b"close"))',
-            '(b"X", b"close"))',
-        ),
-    )
-}
+SILENT: Final = read_variants(Path(__file__).with_name("silent.txt"))
 """By each of these a connection ends, or is served no more, without a word."""
 
 

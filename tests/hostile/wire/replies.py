@@ -94,40 +94,37 @@ CONTRADICTORY: Final = tuple(
     }.items()
 )
 
-MORE: Final = (
-    BadReply(
-        name="more: a second reply, unasked",
-        raw=(reply(b"{}") + reply(FILE.replace(b"alice", b"mallory")),),
-        statuses=(200, *_BAD_GATEWAY),
-        stays_open=True,
-    ),
-    BadReply(
-        name="more: a folded field",
-        raw=(_HEAD + b"X: a\r\n b\r\nContent-Length: 2\r\n\r\n{}",),
-        statuses=(200, *_BAD_GATEWAY),
-    ),
-    BadReply(
-        name="more: a hundred interim replies",
-        raw=(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100 + reply(b"{}"),),
-        statuses=(200, *_BAD_GATEWAY),
-    ),
-    BadReply(name="more: 2,000 fields", raw=(_HEAD + b"X: y\r\n" * 2000 + b"\r\n",), statuses=_BAD_GATEWAY),
-    BadReply(
-        name="more: a field of 3 MB",
-        raw=(_HEAD + b"X: " + b"y" * 3_000_000 + b"\r\n\r\n",),
-        statuses=_BAD_GATEWAY,
-    ),
-    BadReply(
-        name="slow: it drips, and ends", raw=tuple(bytes((byte,)) for byte in reply(b"{}")), statuses=(200,)
-    ),
-    BadReply(
-        name="slow: silent behind the head",
-        raw=(_HEAD + b"Content-Length: 5\r\n\r\n",),
-        statuses=_BAD_GATEWAY,
-        stays_open=True,
-    ),
-    BadReply(name="slow: silent from the start", raw=(), statuses=_BAD_GATEWAY, stays_open=True),
+MORE: Final = tuple(
+    BadReply(name=name, raw=raw, statuses=statuses)
+    for name, raw, statuses in (
+        (
+            "more: a folded field",
+            (_HEAD + b"X: a\r\n b\r\nContent-Length: 2\r\n\r\n{}",),
+            (200, *_BAD_GATEWAY),
+        ),
+        (
+            "more: a hundred interim replies",
+            (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100 + reply(b"{}"),),
+            (200, *_BAD_GATEWAY),
+        ),
+        ("more: 2,000 fields", (_HEAD + b"X: y\r\n" * 2000 + b"\r\n",), _BAD_GATEWAY),
+        ("more: a field of 3 MB", (_HEAD + b"X: " + b"y" * 3_000_000 + b"\r\n\r\n",), _BAD_GATEWAY),
+        ("slow: it drips, and ends", tuple(bytes((byte,)) for byte in reply(b"{}")), (200,)),
+    )
 )
 
-BAD_REPLIES: Final = (*TRUNCATED, *MALFORMED, *CONTRADICTORY, *MORE)
+LEFT_OPEN: Final = tuple(
+    BadReply(name=name, raw=raw, statuses=statuses, stays_open=True)
+    for name, raw, statuses in (
+        (
+            "more: a second reply, unasked",
+            (reply(b"{}") + reply(FILE.replace(b"alice", b"mallory")),),
+            (200, *_BAD_GATEWAY),
+        ),
+        ("slow: silent behind the head", (_HEAD + b"Content-Length: 5\r\n\r\n",), _BAD_GATEWAY),
+        ("slow: silent from the start", (), _BAD_GATEWAY),
+    )
+)
+
+BAD_REPLIES: Final = (*TRUNCATED, *MALFORMED, *CONTRADICTORY, *MORE, *LEFT_OPEN)
 """All of them, each under its own name."""

@@ -26,17 +26,18 @@ class Row:
         name: of the family, or what is odd.
         section: of RFC 9112, or "9110, 5.5".
         raw: what the client sends, then it sends no more.
-        statuses: of the replies, in their order, the NameNode's own 200 among them; () for none.
-        heard: how many requests reach the NameNode.
-        body: what the body of the first of these is.
+        statuses: of the replies, in their order, the NameNode's own 200 among them; () for whatever they are.
     """
 
     name: str
     section: str
     raw: bytes
     statuses: tuple[int, ...] = (400,)
-    heard: int = 0
-    body: bytes = b""
+
+    @property
+    def heard(self) -> int:
+        """How many requests reach the NameNode; -1: one at most."""
+        return self.statuses.count(200) if self.statuses else -1
 
 
 def _refused(section: str, forms: dict[str, bytes], *, status: int = 400) -> tuple[Row, ...]:
@@ -125,8 +126,7 @@ CHUNKS: Final = tuple(
         name=f"chunk: {name}",
         section="7.1",
         raw=_CHUNKED + body + SMUGGLED,
-        statuses=(),  # whatever; what counts is that no second request is heard
-        heard=-1,
+        statuses=(),  # what counts is that no second request is heard
     )
     for name, body in {
         "0x": b"0x3\r\nabc\r\n0\r\n\r\n",
@@ -162,7 +162,6 @@ TRAILERS: Final = tuple(
         section="7.1.2",
         raw=_CHUNKED + b"3\r\nabc\r\n0\r\n" + trailer + _GET + b"\r\n",
         statuses=(200, 200) if is_one else (),
-        heard=2 if is_one else -1,
     )
     for name, trailer, is_one in (
         ("any", b"X-Smuggled: smuggled\r\n\r\n", True),
@@ -181,115 +180,70 @@ TRAILERS: Final = tuple(
 )
 """No trailer may become a field of what follows; behind what is none, nothing is a request."""
 
+
+def _taken(name: str, section: str, raw: bytes, statuses: tuple[int, ...] = (200,)) -> Row:
+    return Row(name=name, section=section, raw=raw, statuses=statuses)
+
+
 BODIES: Final = (
-    Row(
-        name="CL.0: a body of a GET",
-        section="9110, 9.3.1",
-        raw=_GET + b"Content-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
-        statuses=(200,),
-        heard=1,
+    _taken(
+        "CL.0: a body of a GET",
+        "9110, 9.3.1",
+        _GET + b"Content-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
     ),
-    Row(
-        name="TE.0: chunks of a GET",
-        section="9110, 9.3.1",
-        raw=_GET + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(SMUGGLED) + SMUGGLED + b"\r\n0\r\n\r\n",
-        statuses=(200,),
-        heard=1,
+    _taken(
+        "TE.0: chunks of a GET",
+        "9110, 9.3.1",
+        _GET + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(SMUGGLED) + SMUGGLED + b"\r\n0\r\n\r\n",
     ),
-    Row(
-        name="CL.0: a body of a DELETE",
-        section="9110, 9.3.5",
-        raw=_GET.replace(b"GET", b"DELETE", 1) + b"Content-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
-        statuses=(200,),
-        heard=1,
+    _taken(
+        "CL.0: a body of a DELETE",
+        "9110, 9.3.5",
+        _GET.replace(b"GET", b"DELETE", 1) + b"Content-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
     ),
-    Row(
-        name="0.CL: a length that Connection names",
-        section="9110, 7.6.1",
-        raw=_PUT + b"Connection: Content-Length\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
-        statuses=(200,),
-        heard=1,
+    _taken(
+        "0.CL: a length that Connection names",
+        "9110, 7.6.1",
+        _PUT + b"Connection: Content-Length\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
     ),
-    Row(
-        name="a length with more zeros before it than a number has digits",
-        section="9110, 8.6",
-        raw=_PUT + b"Content-Length: %040d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
-        statuses=(200,),
-        heard=1,
+    _taken(
+        "a length with more zeros before it than a number has digits",
+        "9110, 8.6",
+        _PUT + b"Content-Length: %040d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
     ),
-    Row(
-        name="Host that Connection names",
-        section="9110, 7.6.1",
-        raw=_GET + b"Connection: Host, close\r\n\r\n",
-        statuses=(200,),
-        heard=1,
+    _taken("Host that Connection names", "9110, 7.6.1", _GET + b"Connection: Host, close\r\n\r\n"),
+    _taken(
+        "Expect with a body that never comes",
+        "9110, 10.1.1",
+        _PUT + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+        (),
     ),
-    Row(
-        name="Expect with a body that never comes",
-        section="9110, 10.1.1",
-        raw=_PUT + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n",
-        statuses=(),
-        heard=-1,
+    _taken(
+        "Expect, obfuscated",
+        "9110, 10.1.1",
+        _PUT + b"Expect: y 100-continue\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
+        (),
     ),
-    Row(
-        name="Expect, obfuscated",
-        section="9110, 10.1.1",
-        raw=_PUT + b"Expect: y 100-continue\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
-        statuses=(),
-        heard=-1,
-    ),
-    Row(
-        name="Upgrade to h2c",
-        section="9110, 7.8",
-        raw=_GET
+    _taken(
+        "Upgrade to h2c",
+        "9110, 7.8",
+        _GET
         + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n"
         + SMUGGLED.replace(b"smuggled", b"next"),
-        statuses=(),
-        heard=-1,
+        (),
     ),
-    Row(
-        name="Upgrade to a WebSocket",
-        section="9110, 7.8",
-        raw=_GET
+    _taken(
+        "Upgrade to a WebSocket",
+        "9110, 7.8",
+        _GET
         + b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n",
-        statuses=(),
-        heard=-1,
+        (),
     ),
-    Row(
-        name="bytes behind Connection: close",
-        section="9.6",
-        raw=_GET + b"Connection: close\r\n\r\n" + SMUGGLED,
-        statuses=(200,),
-        heard=1,
-    ),
-    Row(
-        name="bytes behind HTTP/1.0",
-        section="9.3",
-        raw=b"GET /webhdfs/v1/a HTTP/1.0\r\n\r\n" + SMUGGLED,
-        statuses=(200,),
-        heard=1,
-    ),
-    Row(
-        name="two requests in one piece",
-        section="9.3.2",
-        raw=_GET + b"\r\n" + _GET + b"\r\n",
-        statuses=(200, 200),
-        heard=2,
-    ),
-    Row(
-        name="an empty line before a request",
-        section="2.2",
-        raw=b"\r\n" + _GET + b"\r\n",
-        statuses=(200,),
-        heard=1,
-    ),
-    Row(
-        name="absolute-form",
-        section="3.2.2",
-        raw=b"GET http://other/webhdfs/v1/a HTTP/1.1\r\nHost: nn\r\n\r\n",
-        statuses=(200,),
-        heard=1,
-    ),
+    _taken("bytes behind Connection: close", "9.6", _GET + b"Connection: close\r\n\r\n" + SMUGGLED),
+    _taken("bytes behind HTTP/1.0", "9.3", b"GET /webhdfs/v1/a HTTP/1.0\r\n\r\n" + SMUGGLED),
+    _taken("two requests in one piece", "9.3.2", _GET + b"\r\n" + _GET + b"\r\n", (200, 200)),
+    _taken("an empty line before a request", "2.2", b"\r\n" + _GET + b"\r\n"),
+    _taken("absolute-form", "3.2.2", b"GET http://other/webhdfs/v1/a HTTP/1.1\r\nHost: nn\r\n\r\n"),
 )
 """What is HTTP; the bytes of a body stay a body."""
 

@@ -55,11 +55,6 @@ async def fixture(namenode: RawNameNode) -> AsyncIterator[Fixture]:
         yield Fixture(front_end, server.port)
 
 
-def test_each_reply_has_a_name_of_its_own() -> None:
-    """A failure names one."""
-    assert len({each.name for each in BAD_REPLIES}) == len(BAD_REPLIES)
-
-
 @pytest.mark.parametrize("bad", BAD_REPLIES, ids=lambda bad: bad.name)
 async def test_nothing_of_a_bad_reply_is_kept(bad: BadReply) -> None:
     """The next one who asks has the NameNode's good answer, and the one after that has it from memory."""

@@ -9,8 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.model.variants.catching import Verdict, catch_all
-from tests.model.variants.table import VARIANTS
-from tests.model.variants.variant import Variant
+from tests.model.variants.variant import VARIANTS
 
 
 def main() -> int:
@@ -30,24 +29,11 @@ def main() -> int:
     )
     with bar:
         whole = bar.add_task("caught", total=len(variants))
-        tasks = {
-            each.name: bar.add_task(each.name, total=chosen.histories, visible=False) for each in variants
-        }
-
-        def progress(variant: Variant, reported: int) -> None:
-            bar.update(tasks[variant.name], completed=reported, visible=True)
-
         for verdict in catch_all(
-            variants,
-            jobs=chosen.jobs,
-            seed=chosen.seed,
-            histories=chosen.histories,
-            steps=chosen.steps,
-            progress=progress,
+            variants, jobs=chosen.jobs, seed=chosen.seed, histories=chosen.histories, steps=chosen.steps
         ):
             verdicts.append(verdict)
             bar.console.print(_line(verdict), highlight=False)
-            bar.remove_task(tasks[verdict.variant.name])
             bar.advance(whole)
     order = list(VARIANTS)
     verdicts.sort(key=lambda verdict: order.index(verdict.variant.name))

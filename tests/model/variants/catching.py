@@ -3,11 +3,10 @@
 import json
 import subprocess
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tests.model.variants.variant import PACKAGE, Variant
 
@@ -35,27 +34,16 @@ class Verdict:
         return self.what is not None
 
 
-Progress = Callable[[Variant, int], None]
-"""Told how many histories of a variant were told."""
-
-
-def catch(
-    variant: Variant, *, seed: int, histories: int, steps: int, progress: Progress = lambda *_: None
-) -> Verdict:
+def catch(variant: Variant, *, seed: int, histories: int, steps: int) -> Verdict:
     """Tell histories of one variant until it is caught: in one in which the product as it is keeps its guarantee."""
     reported, others = 0, Counter[str]()
     while True:
-        before = reported
-        report = _tell(
-            variant,
-            (seed + before, histories - before, steps),
-            lambda reported, before=before: progress(variant, before + reported),  # type: ignore[misc]  # mypy sees no default
-        )
+        report = _tell(variant, (seed + reported, histories - reported, steps))
         reported += report.reported
         others.update(report.others)
         if report.what is None or report.error or reported >= histories:
             break
-        if _tell(variant, (seed + reported - 1, 1, steps), lambda _: None, "whole").what is None:
+        if _tell(variant, (seed + reported - 1, 1, steps), "whole").what is None:
             break
         others[f"{variant.guarantee} also of the whole product"] += 1
     return Verdict(variant=variant, reported=reported, what=report.what, others=others, error=report.error)
@@ -63,7 +51,7 @@ def catch(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Report:
-    """What a process of `tests.model.variants.telling` said last."""
+    """What a process of `tests.model.variants.telling` said."""
 
     reported: int = 0
     what: str | None = None
@@ -71,44 +59,19 @@ class _Report:
     error: str = ""
 
 
-def _tell(
-    variant: Variant, numbers: tuple[int, int, int], progress: Callable[[int], None], *more: str
-) -> _Report:
+def _tell(variant: Variant, numbers: tuple[int, int, int], *more: str) -> _Report:
     command = (sys.executable, "-m", "tests.model.variants.telling", variant.name, *map(str, numbers), *more)
-    last = _Report()
-    with (
-        tempfile.TemporaryFile("w+") as errors,
-        subprocess.Popen(
-            command, cwd=PACKAGE.parent, stdout=subprocess.PIPE, stderr=errors, text=True
-        ) as process,
-    ):
-        assert process.stdout is not None
-        try:
-            for report in process.stdout:
-                last = _Report(**json.loads(report))
-                progress(last.reported)
-            process.wait()
-        finally:
-            process.kill()  # it has ended, unless we were interrupted
-        errors.seek(0)
-        said = errors.read().strip()
-    return replace(last, error=said.splitlines()[-1]) if process.returncode and said else last
+    done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return _Report(error=(done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1])
+    return _Report(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def catch_all(
-    variants: tuple[Variant, ...],
-    *,
-    jobs: int,
-    seed: int,
-    histories: int,
-    steps: int,
-    progress: Progress = lambda *_: None,
+    variants: tuple[Variant, ...], *, jobs: int, seed: int, histories: int, steps: int
 ) -> Iterator[Verdict]:
     """Yield the verdicts as they come."""
     with ThreadPoolExecutor(jobs) as pool:
-        waiting = [
-            pool.submit(catch, each, seed=seed, histories=histories, steps=steps, progress=progress)
-            for each in variants
-        ]
+        waiting = [pool.submit(catch, each, seed=seed, histories=histories, steps=steps) for each in variants]
         for done in as_completed(waiting):
             yield done.result()

@@ -2,7 +2,7 @@
 
 Run by `tests.model.variants.catching`: `python -m tests.model.variants.telling NAME FIRST_SEED HISTORIES STEPS`,
 with `whole` behind it for the same on the product as it is.
-A line of JSON after each BATCH histories, and one at the end, say how far it has got and what was found.
+A line of JSON says how many were told and what was found.
 """
 
 import json
@@ -12,13 +12,10 @@ import traceback
 from collections import Counter
 from functools import partial
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from tests.model.variants import patching
-from tests.model.variants.table import VARIANTS
-
-BATCH: Final = 10
-"""Histories between two reports."""
+from tests.model.variants.variant import TWO_NAMESPACES, VARIANTS
 
 PATIENCE_S: Final = 30
 """A broken product may never end a history; that is a finding as well."""
@@ -34,11 +31,14 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
     from tests.model.history import begin, tell  # noqa: PLC0415 - as above
 
     begin()
-    channel = ChannelName(variant.channel) if variant.channel else None
-    told_of = tell_federated if variant.is_federated else partial(tell, is_plotted=True)
+    is_federated = variant.where == TWO_NAMESPACES
+    channel = ChannelName(variant.where) if variant.where and not is_federated else None
+    told_of = tell_federated if is_federated else partial(tell, has_scenarios=True)
     signal.signal(signal.SIGALRM, _give_up)
     others: Counter[str] = Counter()  # in how many histories something else was found
-    for reported in range(1, histories + 1):
+    reported, what = 0, None
+    while reported < histories and what is None:
+        reported += 1
         signal.alarm(PATIENCE_S)
         try:
             violations = told_of(first_seed + reported - 1, steps, channel=channel).violations
@@ -47,15 +47,9 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
             others[f"{type(exc).__name__} at {_place(exc)}"] += 1
         signal.alarm(0)
         others.update({each.guarantee for each in violations} - {variant.guarantee})
-        own = next((each for each in violations if each.guarantee == variant.guarantee), None)
-        if own is not None or reported % BATCH == 0 or reported == histories:
-            _report(reported=reported, others=dict(others), what=None if own is None else own.what)
-        if own is not None:
-            return
-
-
-def _report(**said: Any) -> None:
-    print(json.dumps(said), flush=True)  # noqa: T201 - read by the parent
+        what = next((each.what for each in violations if each.guarantee == variant.guarantee), None)
+    said = {"reported": reported, "others": others, "what": what}
+    print(json.dumps(said))  # noqa: T201 - read by the parent
 
 
 def _give_up(_: int, __: FrameType | None) -> NoReturn:

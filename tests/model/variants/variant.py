@@ -1,15 +1,19 @@
-"""What a broken variant is.
+"""Broken variants of the product: what one is, and all of them.
 
 Imports nothing of the product: a variant must be in force before the product is imported.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tests.model.guarantee import Guarantee
 
 PACKAGE = Path(__file__).resolve().parents[3] / "nncache"
 """The product."""
+
+TWO_NAMESPACES: Final = "two namespaces"
 
 
 class StaleVariantError(Exception):
@@ -27,8 +31,7 @@ class Variant:
         module: the file, from the package's root.
         old: text that stands once in it; lines around the one that changes may make it so.
         new: what stands there instead.
-        channel: the one on which it can be seen, by its name in the settings; "" leaves it to the history's seed.
-        is_federated: it can be seen where there are two namespaces only.
+        where: it can be seen there only: on the channel of this name, or with TWO_NAMESPACES; "": everywhere.
     """
 
     name: str
@@ -37,8 +40,7 @@ class Variant:
     module: str
     old: str
     new: str
-    channel: str = ""
-    is_federated: bool = False
+    where: str = ""
 
     @property
     def dotted(self) -> str:
@@ -64,3 +66,38 @@ class Variant:
         while old and new and old[-1] == new[-1]:
             del old[-1], new[-1]
         return max(len(old), 1)
+
+
+def read_variants(*files: Path) -> Mapping[str, Variant]:
+    """Return the variants of these files, by name.
+
+    Blocks of lines are separated by an empty line. The lines of a variant: "NAME: GUARANTEE, MODULE" or
+    "NAME: GUARANTEE, MODULE, WHERE"; its rule; each line of the old text behind "- ", and of the new one behind "+ ".
+    A block that begins with "#" is a comment.
+    """
+    variants = [each for file in files for each in _read(file)]
+    by_name = {variant.name: variant for variant in variants}
+    assert len(by_name) == len(variants), "two variants of one name"
+    return by_name
+
+
+def _read(file: Path) -> Iterator[Variant]:
+    for block in file.read_text(encoding="utf-8").strip("\n").split("\n\n"):
+        if block.startswith("#"):
+            continue
+        head, rule, *lines = block.split("\n")
+        name, _, about = head.partition(": ")
+        guarantee, module, *where = about.split(", ")
+        yield Variant(
+            name=name,
+            guarantee=Guarantee(guarantee),
+            rule=rule.strip(),
+            module=module,
+            old="\n".join(line[2:] for line in lines if line.startswith("-")),
+            new="\n".join(line[2:] for line in lines if line.startswith("+")),
+            where="".join(where),
+        )
+
+
+VARIANTS: Final = read_variants(*sorted(Path(__file__).parent.glob("*_rules.txt")))
+"""One for each rule of the design that a model of the whole can see broken."""

@@ -11,9 +11,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
+from tests.http_client import HttpClient
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
-from tests.overload.client import Client, webhdfs
+from tests.overload.requests import webhdfs
 
 CROWD: Final = 5_000
 _MAX_CONNECTIONS: Final = 4 * CROWD
@@ -151,16 +152,15 @@ async def slow_listings(aim: Aim, tally: Tally) -> None:
     async def reader(number: int) -> None:
         source = places.ATTACKERS[number % _READERS_ADDRESSES]
         while True:
-            client = Client(aim.proxy, source, receive_bytes=_SMALL_BUFFER)
+            client = HttpClient(aim.proxy, source, receive_buffer_bytes=_SMALL_BUFFER)
             try:
                 await client.send(webhdfs("GET", places.LARGE, "LISTSTATUS"))
                 tally.requests += 1
-                replies, _ = await client.connect()
-                await _sip(replies)
+                await _sip(await client.connect())
             except OSError:
                 await asyncio.sleep(_SIP_EVERY_S)
             finally:
-                client.close()
+                client.hang_up()
 
     async with asyncio.TaskGroup() as tasks:
         for number in range(_READERS):

@@ -5,10 +5,11 @@ import itertools
 from string import ascii_lowercase
 from typing import Final
 
+from tests.http_client import HttpClient
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import keep_asking_at_once
-from tests.overload.client import Client, request, webhdfs
+from tests.overload.requests import request, webhdfs
 
 _CONNECTIONS: Final = 8
 _MAX_CALLS: Final = 20_000
@@ -56,14 +57,17 @@ async def held(aim: Aim, tally: Tally) -> None:
     """Wait for another answer, with heads of 64 KB and of 4 KB; who is answered at once waits again."""
 
     async def wait(number: int) -> None:
-        client, head = Client(aim.proxy, places.ATTACKERS[number % len(places.ATTACKERS)]), _HEADS[number % 3]
+        client, head = (
+            HttpClient(aim.proxy, places.ATTACKERS[number % len(places.ATTACKERS)]),
+            _HEADS[number % 3],
+        )
         while True:
             tally.requests += 1
             tally.mebibytes += len(head) / 2**20
             try:
-                await client.ask(head)
+                await client.exchange(head)
             except (OSError, EOFError, ValueError):
-                client.close()
+                client.hang_up()
             await asyncio.sleep(_AGAIN_S)
 
     async with asyncio.TaskGroup() as tasks:

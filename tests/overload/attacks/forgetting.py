@@ -11,7 +11,7 @@ from nncache.hadoop.webhdfs import WebHdfs
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import again, keep_asking, keep_asking_at_once
-from tests.overload.client import webhdfs
+from tests.overload.requests import webhdfs
 
 _FIVE_A_SECOND: Final = 0.2
 _MKDIRS: Final = Method(CONTEXT_PROTOCOL, "mkdirs", is_repeatable=False)

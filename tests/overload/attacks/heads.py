@@ -3,10 +3,11 @@
 import asyncio
 from typing import Final
 
+from tests.http_client import HttpClient
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import HEAD_BYTES, again, keep_asking, padded
-from tests.overload.client import Client, request, webhdfs
+from tests.overload.requests import request, webhdfs
 
 _EVERY_S: Final = 0.5
 _FIELD: Final = b"X-Endless: " + b"x" * 8_000 + b"\r\n"
@@ -36,7 +37,7 @@ async def parameters(aim: Aim, tally: Tally) -> None:
 async def endless_head(aim: Aim, tally: Tally) -> None:
     """Leave the reply to a long listing unread and send header fields of a next request behind it."""
     while tally.mebibytes < _MAX_MEBIBYTES:
-        client = Client(aim.proxy, places.ATTACKER, receive_bytes=4096)
+        client = HttpClient(aim.proxy, places.ATTACKER, receive_buffer_bytes=4096)
         try:
             tally.connections += 1
             await client.send(webhdfs("GET", places.LARGE, "LISTSTATUS"))
@@ -51,4 +52,4 @@ async def endless_head(aim: Aim, tally: Tally) -> None:
         except OSError:
             await asyncio.sleep(_EVERY_S)
         finally:
-            client.close()
+            client.hang_up()

@@ -13,7 +13,7 @@ from nncache.registry.record_json import MAX_READ_BYTES, encode_record
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import HEAD_BYTES, again, keep_asking, padded
-from tests.overload.client import request
+from tests.overload.requests import request
 
 REGISTRY: Final = "/v1/registry"
 HELD: Final = 300

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
+from tests.http_client import HttpClient
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
-from tests.overload.client import Client
 
 HEAD_BYTES: Final = 65_000
 """Nearly the proxy's `max_head_bytes`, with room for what is added on the way to the NameNode."""
@@ -23,7 +23,7 @@ async def keep_asking(
 
     At most one each `every_s`. A connection that breaks is made again; an answer is not looked at.
     """
-    client = Client(aim.proxy, source)
+    client = HttpClient(aim.proxy, source)
     due = time.monotonic()
     for request in requests:
         due = max(due + every_s, time.monotonic())
@@ -31,9 +31,9 @@ async def keep_asking(
         tally.mebibytes += len(request) / 2**20
         try:
             async with asyncio.timeout(PATIENCE_S):
-                await client.ask(request)
+                await client.exchange(request)
         except (OSError, EOFError, ValueError, TimeoutError):
-            client.close()
+            client.hang_up()
         await asyncio.sleep(due - time.monotonic())
 
 

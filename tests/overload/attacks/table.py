@@ -8,7 +8,7 @@ from tests.overload.attacks import crowds, filling, forgetting, heads, registry,
 from tests.overload.proc import MIB
 from tests.overload.real_cluster import Setting
 
-SMALL: Final = Setting(cache_bytes=MIB, fast_path_bytes=MIB)
+SMALL: Final = Setting(table_bytes=2 * MIB)
 """Room for what the pollers ask, and for little beside it."""
 
 CLIENTS_WAIT: Final = Expected(

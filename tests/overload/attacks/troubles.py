@@ -11,9 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from tests.overload.memory_bound import TOLERANCE, bound_bytes
 from tests.overload.proc import status_bytes
-from tests.overload.real_cluster import RealCluster
+from tests.overload.real_cluster import TOLERANCE, RealCluster
 
 _SPARE_FILES: Final = 4
 _RPC_DELAY_S: Final = 0.55
@@ -91,7 +90,7 @@ def no_files_left(real_cluster: RealCluster) -> Iterator[None]:
 def no_memory_left(real_cluster: RealCluster) -> Iterator[None]:
     """Let the proxy take no more memory than it says that it takes, plus 20 %."""
     taken = status_bytes(real_cluster.pid, "VmRSS")
-    more = max(0, int(TOLERANCE * bound_bytes(real_cluster.setting, real_cluster.idle_bytes)) - taken)
+    more = max(0, int(TOLERANCE * real_cluster.bound_bytes()) - taken)
     with _limited(real_cluster, resource.RLIMIT_DATA, status_bytes(real_cluster.pid, "VmData") + more):
         yield
 

@@ -1,0 +1,29 @@
+"""What several files of faults set up."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from nncache.testbed import Cluster
+from tests.channels import Channel, proxied
+from tests.cluster import HADOOP
+from tests.proxied_cluster import ProxiedCluster
+from tests.zookeepers import ZooKeeperServer
+
+
+@pytest.fixture(scope="module")
+def zookeeper() -> Iterator[ZooKeeperServer]:
+    """A ZooKeeper in which nobody else has a session."""
+    with ZooKeeperServer(hadoop_version=HADOOP) as server:
+        yield server
+
+
+@pytest.fixture
+def two_filters(cluster: Cluster, hdfs_directory: str) -> Iterator[ProxiedCluster]:
+    """A service with two filters, f0 for a/*, f1 for b/*, and a proxy."""
+    globs = (f"{hdfs_directory}/a/*", f"{hdfs_directory}/b/*")
+    with proxied(cluster, *globs, channel=Channel.ZOOKEEPER) as proxied_cluster:
+        for name in "abc":
+            proxied_cluster.mkdirs(f"{hdfs_directory}/{name}", "alice")
+        proxied_cluster.settle()
+        yield proxied_cluster

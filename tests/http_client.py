@@ -1,0 +1,163 @@
+"""An HTTP/1.1 client for attacks and races: bytes out as they stand, replies as they came."""
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+_LIMIT_BYTES = 1 << 16
+"""Read ahead of whoever takes a reply; a server's head is shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply, without its framing.
+
+    Attributes:
+        fields: by name in lower case.
+    """
+
+    status: int
+    fields: Mapping[str, str]
+    body: bytes
+
+    @property
+    def cache_status(self) -> str:
+        """How the proxy says that the reply was made."""
+        return self.fields.get("cache-status", "")
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether it came from memory."""
+        return self.cache_status.startswith("nncache; hit")
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is an error of the proxy's own."""
+        return self.status >= 400 and b'"message":"nncache' in self.body
+
+    @property
+    def said(self) -> tuple[int, bytes]:
+        """What is compared."""
+        return self.status, self.body
+
+
+class HttpClient:
+    """One connection to a server ("host:port"), made when needed and kept until a reply ends it. Not for two tasks.
+
+    Attributes:
+        port: our own; 0 while there is no connection.
+    """
+
+    def __init__(self, address: str, source: str = "", *, receive_buffer_bytes: int = 0) -> None:
+        self.address = address
+        self.port = 0
+        self._source = source  # an address of this machine; "": any
+        self._receive_buffer_bytes = receive_buffer_bytes  # of the kernel; 0: its default
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._sock: socket.socket | None = None
+
+    async def connect(self) -> asyncio.StreamReader:
+        """Connect unless it is connected; return what is received.
+
+        Raises:
+            OSError: that failed.
+        """
+        if self._reader is None:
+            host, _, port = self.address.rpartition(":")
+            sock = socket.socket()
+            try:
+                sock.setblocking(False)
+                if self._receive_buffer_bytes:
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
+                if self._source:
+                    sock.bind((self._source, 0))
+                await asyncio.get_running_loop().sock_connect(sock, (host, int(port)))
+            except BaseException:
+                sock.close()
+                raise
+            self._reader, self._writer = await asyncio.open_connection(sock=sock, limit=_LIMIT_BYTES)
+            self._sock = sock
+            self.port = self._writer.get_extra_info("sockname")[1]
+        return self._reader
+
+    def write(self, data: bytes) -> None:
+        """Send bytes on the connection that is there, as soon as they can go."""
+        assert self._writer is not None
+        self._writer.write(data)
+
+    async def send(self, data: bytes) -> None:
+        """Connect if need be, send bytes, and wait until most of them have gone.
+
+        Raises:
+            OSError: the connection broke.
+        """
+        await self.connect()
+        self.write(data)
+        if self._writer is not None:
+            await self._writer.drain()
+
+    async def exchange(self, request: bytes) -> Reply:
+        """Send a request and return its reply.
+
+        Raises:
+            OSError, EOFError, ValueError: no reply that can be read came; the connection is closed.
+        """
+        try:
+            await self.send(request)
+            return await self.receive()
+        except BaseException:
+            self.hang_up()
+            raise
+
+    async def receive(self) -> Reply:
+        """Return the next final reply.
+
+        Raises:
+            OSError, EOFError, ValueError: as `exchange`.
+        """
+        reader = self._reader  # hanging up takes it away
+        assert reader is not None
+        while True:
+            try:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            except asyncio.LimitOverrunError as error:
+                raise ValueError(str(error)) from error
+            status = int(head[0].split(" ", 2)[1])
+            if status >= 200:
+                break
+        fields = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])
+        }
+        body = b"" if status in {204, 304} else await _body(reader, fields)
+        if fields.get("connection", "").lower() == "close":
+            self.hang_up()
+        return Reply(status, fields, body)
+
+    def hang_up(self) -> None:
+        """End the connection at once, whatever is on its way; the next request makes another."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+        self._reader = self._writer = self._sock = None
+        self.port = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.hang_up()
+
+
+async def _body(reader: asyncio.StreamReader, fields: Mapping[str, str]) -> bytes:
+    if "content-length" in fields:
+        return await reader.readexactly(int(fields["content-length"]))
+    if "chunked" not in fields.get("transfer-encoding", ""):
+        return await reader.read()
+    parts = []
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        parts.append(await reader.readexactly(size))
+        await reader.readexactly(2)
+    await reader.readline()
+    return b"".join(parts)
