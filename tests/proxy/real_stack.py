@@ -25,7 +25,8 @@ from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
-from tests.proxy.front_fixture import WireReply, ask
+from tests.proxy.wire import RawReply as ProxyReply
+from tests.proxy.wire import ask
 from tests.setup import channel_setup
 
 READY_S = 20.0  # until the stream is open and the first coverage has come
@@ -42,11 +43,11 @@ class RealStack:
     port: int
     namenode: str  # its HTTP address
 
-    async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
+    async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> ProxyReply:
         """Ask the proxy."""
         return await ask(self.port, f"/webhdfs/v1{target}", *fields, method=method, body=body)
 
-    async def status(self, path: str, user: str) -> WireReply:
+    async def status(self, path: str, user: str) -> ProxyReply:
         """Ask the proxy for a status."""
         return await self.ask(f"{path}?op=GETFILESTATUS&user.name={user}")
 
@@ -58,7 +59,7 @@ class RealStack:
         with Asker(self.namenode) as asker:
             return asker.ask(method, target)
 
-    async def hit(self, path: str, user: str) -> WireReply:
+    async def hit(self, path: str, user: str) -> ProxyReply:
         """Ask until the answer comes from memory."""
         async with asyncio.timeout(READY_S):
             while (reply := await self.status(path, user)).made != "nncache; hit":

@@ -34,7 +34,7 @@ async def test_a_hit_says_what_the_namenode_said(path: str, status: int) -> None
         assert second["Pragma"] == "no-cache"
         assert second["Age"] == "1"
         assert second["Date"] == second["Expires"]
-        assert "Set-Cookie" not in dict(second.fields)
+        assert "Set-Cookie" not in second
         assert len(s.namenode.fetched) == 1
 
 
@@ -42,8 +42,7 @@ async def test_what_passes_through_keeps_its_fields() -> None:
     """A repeated field stays repeated, and the cookie goes to the one for whom it was made."""
     async with fixture() as s:
         first = await s.status("/w/f")
-        names = [name for name, _ in first.fields]
-        assert names.count("Date") == 2
+        assert len(first.all(b"Date")) == 2
         assert first["Set-Cookie"] == 'hadoop.auth="u=alice&p=alice&t=simple&e=1795300000000&s=c2ln"'
 
 
@@ -64,7 +63,7 @@ async def test_each_who_shares_a_404_gets_his_own_spelling() -> None:
         assert messages == [f"File does not exist: {path}" for path in ("/w/none", "//w/none", "/w/none/")]
         for reply in replies:
             if reply.made == "nncache; fwd=miss; collapsed":
-                assert "Set-Cookie" not in dict(reply.fields)
+                assert "Set-Cookie" not in reply
         assert sum("fwd=miss; stored" in reply.made for reply in replies) == len(s.namenode.fetched)
 
 

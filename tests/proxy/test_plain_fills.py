@@ -1,8 +1,6 @@
 """Reads that may be kept, asked as bytes: the same replies, and the same in the cache, whatever happens meanwhile."""
 
 import asyncio
-import socket
-import struct
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -16,7 +14,7 @@ from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import plain_exchange
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK
 from tests.proxy.plain_fixture import Held, PlainScene, plain_fixture, quick_of, under_way
-from tests.proxy.wire import RawClient, RawNameNode, RawReply, cuts, limits_of_tests, says, until
+from tests.proxy.wire import RawClient, RawNameNode, RawReply, cuts, limits_of_tests, reset, says, until
 
 FIELDS = b"Host: nn\r\nAccept: */*\r\n\r\n"
 ASK = b"GET /webhdfs/v1/kept/f?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\n" + FIELDS
@@ -163,9 +161,7 @@ async def test_others_may_join() -> None:
 
 async def leaves(_: PlainScene, client: RawClient) -> None:
     """The client goes, and says so by a reset."""
-    end = client.writer.get_extra_info("socket")
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.writer.transport.abort()
+    reset(client)
 
 
 async def sends_more(_: PlainScene, client: RawClient) -> None:

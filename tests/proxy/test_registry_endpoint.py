@@ -23,8 +23,8 @@ from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.wait_groups import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
-from tests.proxy.front_fixture import WireReply, ask
 from tests.proxy.kept_hits import fast_path_alone
+from tests.proxy.wire import RawReply, ask
 
 
 class Pages:
@@ -79,7 +79,7 @@ class Fixture:
         """Observe."""
         self.seen.append(exchange)
 
-    async def ask(self, target: str, *fields: str, method: str = "GET") -> WireReply:
+    async def ask(self, target: str, *fields: str, method: str = "GET") -> RawReply:
         """Ask for something below the resource."""
         return await ask(self.server.port, f"/v1/registry{target}", *fields, method=method)
 
@@ -233,7 +233,7 @@ async def test_a_drain_answers_all_who_wait() -> None:
         s.endpoint.stop()
         reply = await held
         assert reply.status == 304
-        assert "Preference-Applied" not in dict(reply.fields)
+        assert "Preference-Applied" not in reply
 
 
 async def test_a_registry_that_cannot_be_followed_holds_none(
@@ -246,7 +246,7 @@ async def test_a_registry_that_cannot_be_followed_holds_none(
         held = tasks.create_task(s.ask("/a", "Prefer: wait=50", f"If-None-Match: {etag}"))
         await until_held(s)
         s.pages.cannot_be_followed.set()
-        assert "Preference-Applied" not in dict((await held).fields)
+        assert "Preference-Applied" not in (await held)
         assert "no requests about the registry are held for 0.01 s: an ACL refuses it" in caplog.text
         s.pages.cannot_be_followed.clear()
         while s.pages.follows < 2 or not s.pages.followers:
@@ -294,7 +294,7 @@ async def test_a_page_of_another_kind_has_its_own_fields() -> None:
             "text/html",
             "b",
         )
-        assert "ETag" not in dict(reply.fields)
+        assert "ETag" not in reply
         assert s.seen[-1].result is Result.REFUSED
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -59,6 +60,20 @@ class RawReply:
     def all(self, name: bytes) -> list[bytes]:
         """Return the values of every field of that name."""
         return [value for key, value in self.fields if key.lower() == name.lower()]
+
+    def __getitem__(self, name: str) -> str:
+        """Return the value of the only field of that name."""
+        (value,) = self.all(name.encode())
+        return value.decode()
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is such a field."""
+        return bool(self.all(name.encode()))
+
+    @property
+    def made(self) -> str:
+        """How the reply was made."""
+        return self["Cache-Status"]
 
     @property
     def fields_but_the_time(self) -> list[tuple[bytes, bytes | bool]]:
@@ -156,6 +171,14 @@ class Heard:
     def cut(self) -> None:
         """End the connection."""
         self.writer.transport.abort()
+
+
+async def ask(port: int, target: str, *fields: str, method: str = "GET", body: str = "") -> RawReply:
+    """Send one request on a connection of its own and read its reply."""
+    head = "\r\n".join((f"{method} {target} HTTP/1.1", "Host: nn", *fields))
+    async with RawClient.connected(port) as client:
+        client.send(f"{head}\r\n\r\n{body}".encode())
+        return await client.reply(method)
 
 
 Act = Callable[[Heard], Awaitable[None]]
@@ -290,6 +313,13 @@ class Proxy:
         if self.before_settled is not None:
             await self.before_settled()
         self.settled.append(reply)
+
+
+def reset(client: RawClient) -> None:
+    """Leave with a reset: a client whose connection ends in order may still read."""
+    end = client.writer.get_extra_info("socket")
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.writer.transport.abort()
 
 
 async def until(condition: Callable[[], bool]) -> None:

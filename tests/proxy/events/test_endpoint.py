@@ -23,8 +23,8 @@ from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
 from tests.proxy.events.doubles import FilterLog
 from tests.proxy.events.reader import Message, read_stream
-from tests.proxy.front_fixture import WireReply, ask
 from tests.proxy.kept_hits import fast_path_alone
+from tests.proxy.wire import RawReply, ask
 
 ALICE = "/v1/events?filter=f&user.name=alice"
 
@@ -105,7 +105,7 @@ class Fixture:
         finally:
             writer.close()
 
-    async def ask(self, target: str, *fields: str, method: str = "GET") -> WireReply:
+    async def ask(self, target: str, *fields: str, method: str = "GET") -> RawReply:
         """Ask for something that is refused."""
         return await ask(self.server.port, target, *fields, method=method)
 
