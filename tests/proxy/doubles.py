@@ -186,6 +186,14 @@ class HeldNameNode:
     right_questions: list[tuple[str, RpcUser | None]] = field(default_factory=list)
     txids: Held = field(default_factory=Held)
 
+    async def say(self, said: object, *, closed: object = True) -> None:
+        """Answer the oldest read; if it is asked then whether the file is closed, answer that as well."""
+        await turns()
+        self.fetches.answer(said)
+        await turns()
+        if self.closed.waiting:
+            self.closed.answer(closed)
+
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         """Wait for the test."""
         answer: UpstreamReply = await self.fetches(head)

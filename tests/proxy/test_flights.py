@@ -17,7 +17,7 @@ from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
-from nncache.proxy.flights import Flight, Flights, FlightResult
+from nncache.proxy.flights import Flight, FlightResult, Flights
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import NO_TERM, UpstreamReply
 from nncache.proxy.upstream.client import Upstream
@@ -71,11 +71,7 @@ class Fixture:
 
     async def landed(self, flight: Flight, said: object, closed: object = True) -> FlightResult:
         """Have the NameNode reply, and answer so if it is asked whether the file is closed."""
-        await turns()
-        self.namenode.fetches.answer(said)
-        await turns()
-        if self.namenode.closed.waiting:
-            self.namenode.closed.answer(closed)
+        await self.namenode.say(said, closed=closed)
         landing = await flight.result()
         assert landing is not None
         return landing

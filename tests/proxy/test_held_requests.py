@@ -122,6 +122,7 @@ async def test_what_is_there_is_the_answer_of_one_that_never_waited() -> None:
         reply = await client.reply()
         assert (reply.status, reply.body, reply["Preference-Applied"]) == (200, FILE, "wait=60")
         assert reply.made == "nncache; fwd=miss; stored"
+        assert "Set-Cookie" in reply
         assert not sum(s.front_end.waits.ended.values())
         client.send(get("/w/f"))
         assert (await client.reply()).status == 200

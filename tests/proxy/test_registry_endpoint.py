@@ -111,7 +111,8 @@ async def fixture() -> AsyncIterator[Fixture]:
 async def test_a_page_has_a_tag_that_spares_it_the_next_time() -> None:
     """Until it is another; a cache in between asks each time (RFC 9111, section 5.2.2.4)."""
     async with fixture() as s:
-        first = await s.ask("/a")
+        first = await s.ask("/a", "X-Request-Id: r1")
+        assert s.seen[0].request_id == "r1"
         assert (first.status, first.body, first["Content-Type"]) == (200, b'{"a":1}', "application/json")
         assert first["Cache-Control"] == "no-cache"
         same = await s.ask("/a", f"If-None-Match: {first['ETag']}")
@@ -150,7 +151,8 @@ async def test_errors_have_the_form_of_webhdfs() -> None:
             404,
             "PathNotFoundException",
         )
-        assert (await s.ask("?x")).status == 400
+        wrong = await s.ask("?x")
+        assert (wrong.status, "Allow" in wrong) == (400, False)
         s.pages.failure = RuntimeError("a bug")
         assert (await s.ask("/a")).status == 500
         assert [each.result for each in s.seen] == [Result.REFUSED, Result.REFUSED, Result.FAILED]

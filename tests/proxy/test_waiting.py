@@ -130,6 +130,7 @@ async def test_a_touch_that_changes_nothing_wakes_no_client() -> None:
         assert not waiting.done()
         s.front_end.waits.stop()
         assert (await waiting).status == 404
+        assert (await s.status("/w/none", LONG)).status == 404, "who comes after a stop is not held"
 
 
 @pytest.mark.parametrize(("is_open", "questions"), [(False, 1), (True, 2)])
@@ -146,6 +147,7 @@ async def test_many_who_wait_cost_one_question_for_each_caller(*, is_open: bool,
         assert {reply.status for reply in replies} == {200}
         assert len(s.namenode.fetched) == before + questions
         shared = "nncache; fwd=miss; collapsed" if is_open else "nncache; fwd=miss; stored; collapsed"
+        assert not any("Set-Cookie" in reply for reply in replies), "that is for the one who asked"
         assert {reply.made for reply in replies} <= {shared, "nncache; hit; detail=waited"}
 
 
@@ -236,31 +238,6 @@ async def test_a_long_wish_is_cut_and_none_is_held_where_that_is_off() -> None:
         assert (await s.status("/w/none", LONG))["Preference-Applied"] == "wait=1"
     async with fixture(proxy=ProxySettings(max_wait_s=0)) as s:
         assert "Preference-Applied" not in (await s.status("/w/none", LONG))
-
-
-async def test_a_stop_answers_all_who_wait() -> None:
-    """Draining must not take as long as they would wait."""
-    async with fixture() as s:
-        waiting = asked(s, "/w/none", LONG)
-        await held(s)
-        s.front_end.waits.stop()
-        assert (await waiting).status == 404
-        assert (await s.status("/w/none", LONG)).status == 404
-
-
-async def test_a_client_that_leaves_costs_nothing_more() -> None:
-    """Neither a place, nor a watch, nor a question."""
-    async with fixture() as s:
-        await s.status("/w/none")
-        waiting = asked(s, "/w/none", LONG)
-        await held(s)
-        waiting.cancel()
-        await held(s, 0)
-        await until(lambda: sum(s.front_end.waits.ended.values()) == 1)
-        assert len(s.cache.store.watches) == 0
-        assert sum(s.front_end.waits.ended.values()) == 1
-        s.cache.apply(Appeared("/w/none"), s.clock.now, 101)
-        assert len(s.namenode.fetched) == 1
 
 
 @pytest.mark.parametrize("field", ["Cache-Control: no-cache", "Cache-Control: no-store"])

@@ -22,7 +22,9 @@ from nncache.proxy.headers import request_headers
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
 from nncache.proxy.upstream.client import Upstream
+from nncache.testbed.certificates import Authority
 from tests.proxy.kept_hits import fast_path_alone
+from tests.tls import server_context, web_of
 
 HEAD_END = b"\r\n\r\n"
 DEADLINE_S = 40.0  # of anything that a test waits for
@@ -348,6 +350,24 @@ async def proxy_to(
         async with serving(proxy.handle, limits=limits) as server:
             proxy.port = server.port
             yield proxy
+
+
+@asynccontextmanager
+async def forwarding(
+    *acts: Act,
+    limits: LimitSettings | None = None,
+    authority: Authority | None = None,
+    local: str = "127.0.0.1",
+    receive_buffer: int = 0,
+) -> AsyncIterator[tuple[RawClient, Proxy, RawNameNode]]:
+    """Run a NameNode of these acts, over TLS with an authority, and a proxy in front of it; connect a client."""
+    tls, how = (server_context(authority), web_of(authority)) if authority else (None, PLAIN)
+    async with (
+        RawNameNode(*acts, tls=tls) as namenode,
+        proxy_to(namenode.namenode, limits=limits, how=how) as proxy,
+        RawClient.connected(proxy.port, local, receive_buffer=receive_buffer) as client,
+    ):
+        yield client, proxy, namenode
 
 
 @asynccontextmanager

@@ -147,6 +147,10 @@ def test_the_age_and_the_text_move_with_the_seconds() -> None:
     later = fixture.path.answer(HEAD)
     assert later is not None
     assert b"\r\nAge: 9\r\n" in later
+    fixture.now = -1.0
+    young = fixture.path.answer(HEAD)
+    assert young is not None
+    assert b"\r\nAge: 0\r\n" in young, "never negative (RFC 9111, section 5.1)"
     fixture.check()
 
 
@@ -269,6 +273,8 @@ async def test_both_paths_say_the_same(status: int) -> None:
 
 
 def _undated(text: bytes) -> list[bytes]:
+    fields = dict(line.partition(b": ")[::2] for line in text.split(b"\r\n"))
+    assert fields[b"Date"] == fields[b"Expires"]
     return [line for line in text.split(b"\r\n") if not line.startswith((b"Date", b"Expires"))]
 
 

@@ -23,6 +23,7 @@ from tests.proxy.wire import (
     Heard,
     RawClient,
     RawNameNode,
+    forwarding,
     limits_of_tests,
     proxy_to,
     says,
@@ -51,11 +52,7 @@ class PlainPort(RawNameNode):
 
 async def test_reads_share_a_connection_and_a_write_has_its_own(authority: Authority) -> None:
     """As in the clear; a Location is the NameNode's own."""
-    async with (
-        RawNameNode(says(OK), says(OK), says(REDIRECT), tls=server_context(authority)) as namenode,
-        proxy_to(namenode.namenode, how=web_of(authority)) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(says(OK), says(OK), says(REDIRECT), authority=authority) as (client, _, namenode):
         for _ in range(2):
             client.send(GET)
             assert (await client.reply()).body == b"ok"
@@ -111,11 +108,7 @@ async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authori
             await heard.say(PIECE)
             sent += len(PIECE)
 
-    async with (
-        RawNameNode(listing, tls=server_context(authority)) as namenode,
-        proxy_to(namenode.namenode, how=web_of(authority)) as proxy,
-        RawClient.connected(proxy.port, receive_buffer=65_536) as client,
-    ):
+    async with forwarding(listing, authority=authority, receive_buffer=65_536) as (client, _, _):
         client.writer.transport.pause_reading()  # type: ignore[attr-defined] # of each transport that reads
         client.send(GET)
         await until(lambda: sent > 0)
@@ -174,11 +167,7 @@ async def test_a_reply_without_a_length_ends_with_the_namenodes_half(authority: 
         await heard.say(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it")
         heard.writer.close()
 
-    async with (
-        RawNameNode(until_closed, tls=server_context(authority)) as namenode,
-        proxy_to(namenode.namenode, how=web_of(authority)) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(until_closed, authority=authority) as (client, _, _):
         client.send(GET)
         assert (await client.reply()).body == b"all of it"
 
@@ -191,11 +180,7 @@ async def test_a_reply_that_is_cut_is_cut_for_the_client(authority: Authority) -
         await asyncio.sleep(0)
         heard.cut()
 
-    async with (
-        RawNameNode(half, tls=server_context(authority)) as namenode,
-        proxy_to(namenode.namenode, how=web_of(authority)) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(half, authority=authority) as (client, proxy, _):
         client.send(GET)
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
             await client.reply()
