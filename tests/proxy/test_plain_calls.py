@@ -15,7 +15,6 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import plain_targets
 from nncache.proxy.cache_status import Bypass, why_not_asked
 from nncache.proxy.identity import claimed_caller
-from nncache.proxy.plain_blocks import MAX_BLOCKS
 from nncache.proxy.targets import is_webhdfs
 from tests.hadoop.made_credentials import token
 from tests.proxy.plain_fixture import (
@@ -117,17 +116,6 @@ async def test_a_connection_comes_back_from_the_parser() -> None:
             assert (await client.reply()).body == BODY
         assert s.calls.requests > 4
         assert s.server.requests == len(namenode.heads) == 10
-
-
-async def test_a_client_kind_in_use_stays_known() -> None:
-    """Random agents of one client push out each other: their number is bounded."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
-        for number in range(2 * MAX_BLOCKS):
-            assert s.calls.concerns(LIST)
-            fields = ((b"Host", b"nn"), (b"User-Agent", b"%d" % number))
-            s.calls.learn(b"GET / HTTP/1.1\r\nHost: nn\r\nUser-Agent: %d\r\n\r\n" % number, fields)
-        assert s.calls.concerns(LIST)
 
 
 @given(

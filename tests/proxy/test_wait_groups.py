@@ -6,7 +6,7 @@ from typing import cast
 from nncache.cache.clock_eviction import Caller
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.reads import Read
-from nncache.proxy.wait_groups import WAIT_ENDS, Group, GroupKey, Keepable, KeptWait, WaitEnd, wake
+from nncache.proxy.wait_groups import Group, GroupKey, Keepable, KeptWait, wake
 from tests.patience import HANG_S
 
 NO_KEY = GroupKey("/a", Caller(""), "")
@@ -83,8 +83,3 @@ async def test_one_with_a_task_is_woken_once() -> None:
     wake(woken, leaves=True)
     wake(woken)
     assert await woken is True
-
-
-def test_each_end_is_explained() -> None:
-    """In the documentation of the metric."""
-    assert set(WAIT_ENDS) == set(WaitEnd)

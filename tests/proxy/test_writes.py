@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nncache.cache import EntryKind, Fetch, Known, Reply
+from nncache.cache import EntryKind, Fetch, Forward, Known, Reply
 from nncache.hadoop.calls import PREFIX, parse_plain
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.proxy.credentials import Credential, authentication_of
@@ -390,3 +390,50 @@ async def test_a_redirect_for_the_root_opens_no_window() -> None:
         await s.write("PUT", "/?op=CREATE", ScriptedStreamer(script(settled(307, None))))
         s.clock.now += 0.1
         assert not s.cache.explain("/w/f", s.clock()).in_two_step_write
+
+
+# ---- a cache that fails -----------------------------------------------------------------------------
+
+
+async def test_a_cache_that_cannot_take_a_change_starts_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode without a stale answer: the write is answered, and nothing old is left."""
+    async with fixture() as s:
+        s.fill("/w/f", "/w/other")
+        real = s.cache.apply
+        broken = iter([True])
+
+        def apply(*arguments: object, **named: object) -> None:
+            if next(broken, False):
+                raise RuntimeError("bug")
+            real(*arguments, **named)  # type: ignore[arg-type] # handed through
+
+        monkeypatch.setattr(s.cache, "apply", apply)
+        await s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(settled(200))))
+        assert not s.is_hit("/w/f")
+        assert not s.is_hit("/w/other")
+        assert s.writes is not None
+        assert s.writes.errors == 1
+
+
+@pytest.mark.parametrize("method", ["apply", "unproven_ancestors", "open_window"])
+async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode, whatever of the cache fails: the answer goes out, and the stream is closed at worst."""
+    async with fixture() as s:
+        s.fill("/w/f")
+
+        def broken(*_: object) -> None:
+            raise RuntimeError("bug")
+
+        monkeypatch.setattr(s.cache, method, broken)
+        streamer = ScriptedStreamer(script(settled(307, None)))
+        writing = s.write("PUT", "/w/f?op=CREATE", streamer)
+        await turns()
+        for held, result in ((s.namenode.existing, True), (s.namenode.txids, 500)):
+            if held.waiting:
+                held.answer(result)
+                await turns()
+        await writing
+        assert streamer.heads
+        assert not s.is_hit("/w/f")
+        if method == "open_window":  # the write is under way, and the cache knows nothing of it
+            assert isinstance(s.cache.lookup("/w/f", caller(), s.clock()), Forward)

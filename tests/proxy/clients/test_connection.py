@@ -11,7 +11,7 @@ from aiohttp import web
 from nncache.clock import boottime
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.limits import MAX_TOLD, LimitSettings
+from nncache.proxy.limits import MAX_TOLD
 from tests.patience import HANG_S
 from tests.proxy.clients.house import POST, SLOW, body, client_of, house
 from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
@@ -353,8 +353,3 @@ async def test_a_client_that_never_reads_its_replies_is_let_go(end: bytes) -> No
         if end:
             client.send(GET.removesuffix(b"\r\n") + end + b"\r\n")
         await until(lambda: server.stats().connections_open == 0)
-
-
-def test_the_default_idle_time_is_longer_than_the_namenodes() -> None:
-    """A client that knows Hadoop's 60 s finds its connection alive."""
-    assert LimitSettings().idle_timeout_s > 60

@@ -16,6 +16,7 @@ from nncache.proxy.clients.cached_reply import DateText, cached_reply
 from nncache.proxy.clients.fastpath import MAX_FRAMES, MAX_HEAD_BYTES, MAX_TEXTS, FastPath, is_harmless
 from nncache.proxy.headers import HIT
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.sampling import MAX_EVERY
 from nncache.proxy.traffic import Exchange, Result
 from tests.proxy.kept_hits import kept_hit
 from tests.proxy.wire import GET, RawClient, serving
@@ -395,7 +396,8 @@ def test_at_a_high_rate_one_hit_of_many_is_shown_to_observers() -> None:
 def test_at_a_low_rate_each_hit_is_shown() -> None:
     """Also after a high one; it says what was asked for and what was sent."""
     watched = _Watched()
-    watched.answer(times=50_000, apart_s=0.00002)
+    watched.answer(times=100_000, apart_s=0.0)
+    assert watched.path.sampler.every == MAX_EVERY, "the sample is bounded"
     watched.answer(times=30_000, apart_s=0.1)
     watched.seen.clear()
     assert watched.answer(times=50, apart_s=0.1) == list(range(50))

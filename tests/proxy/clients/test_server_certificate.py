@@ -12,12 +12,6 @@ from nncache.proxy.settings import ProxySettings
 from nncache.testbed.certificates import Authority, Certificate
 
 
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    """An authority of this test's own."""
-    return Authority(tmp_path / "authority")
-
-
 def files_of(certificate: Certificate, client_ca: Path | None = None) -> CertificateFiles:
     """Return where it is."""
     return CertificateFiles(

@@ -26,12 +26,6 @@ from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, limits_of_tests, until
 
 
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    """An authority of this test's own."""
-    return Authority(tmp_path / "authority")
-
-
 async def hello(request: web.BaseRequest) -> web.StreamResponse:
     """Answer with what came."""
     return RawResponse(200, "OK", (), body=await request.read() or b"hello")

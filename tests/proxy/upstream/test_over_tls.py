@@ -35,12 +35,6 @@ MIB = 1 << 20
 PIECE = b"x" * 65_536
 
 
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """An authority for this file."""
-    return Authority(tmp_path_factory.mktemp("authority"))
-
-
 class PlainPort(RawNameNode):
     """Answers a TLS handshake as Jetty does where it speaks plain HTTP."""
 
