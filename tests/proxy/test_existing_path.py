@@ -42,6 +42,10 @@ class Fixture:
         reply = Reply(404 if kind is EntryKind.MISSING else 200, (), b"")
         self.cache.conclude(ticket, Known(reply=reply, kind=kind, replied_at=NOW, term=1))
 
+    def above(self, tree: "Tree") -> PathProbe:
+        """Return what asks this tree instead, and waits for its answers."""
+        return PathProbe(self.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+
     async def probe(self, method: str, target: str) -> ExistingPath:
         """Survey a call below /webhdfs/v1."""
         return await self.path_probe.probe(parse_call(method, "/webhdfs/v1" + target), None)
@@ -119,7 +123,7 @@ async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
     fixture = Fixture()
     fixture.keep("/a/b/x")
     tree = Tree(hidden={"/a/b"})
-    path_probe = PathProbe(fixture.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = fixture.above(tree)
     call = parse_call("PUT", "/webhdfs/v1/a/b/c?op=MKDIRS")
     assert await path_probe.probe(call, ALICE) == ExistingPath(is_known=False)
     assert path_probe.query_failures == 0
@@ -222,7 +226,7 @@ async def test_a_two_step_write_is_looked_at_as_its_caller(
     path: str, writer: Writer, existing: ExistingPath
 ) -> None:
     """A window only where the caller can write: the nearest ancestor that exists, and the file if it is there."""
-    path_probe = PathProbe(Fixture().cache, hers(), lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(hers())
     assert await path_probe.probe_write(path, writer) == existing
 
 
@@ -237,7 +241,7 @@ async def test_a_write_that_concerns_no_filter_is_not_asked_about() -> None:
 async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
     """A refusal for lack of rights is an answer, and never makes an ancestor missing."""
     tree = Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
-    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(tree)
     for writer in (SHE, WHO_APPENDS):
         assert await path_probe.probe_write("/h/d/x", writer) == NO_RIGHT
     assert await path_probe.probe_write("/h/d/e/x", SHE) == NO_RIGHT
@@ -246,7 +250,7 @@ async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
 async def test_a_silent_namenode_is_asked_once_more() -> None:
     """A pause of its collector costs no window over a whole tree; a longer one is asked about later."""
     tree = hers(silent=1)
-    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(tree)
     assert await path_probe.probe_write("/a/new", SHE) == ExistingPath()
     tree.silent = 2
     assert await path_probe.probe_write("/a/c/d/x", SHE) == ExistingPath(topmost_missing="/a", is_known=False)
@@ -266,16 +270,15 @@ async def test_a_slow_namenode_is_waited_for_until_it_was_silent() -> None:
     tree.silent = 2
     assert not (await path_probe.probe_write("/a/c/d/x", SHE)).is_known
     assert not (await path_probe.probe_write("/a/c/d/y", SHE)).is_known  # this redirect waits 1 ms
-    assert (
-        await path_probe.probe_write("/a/c/d/x", SHE, is_held=False)
-    ).is_known  # nothing waits for this one
+    unheld = await path_probe.probe_write("/a/c/d/x", SHE, is_held=False)
+    assert unheld.is_known  # nothing waits for this one
     assert (await path_probe.probe_write("/a/c/d/y", SHE)).is_known
 
 
 async def test_a_flood_into_one_directory_shares_its_questions() -> None:
     """All who come while one is under way share the next; if that has no answer, the one after it."""
     tree = hers()
-    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(tree)
     for silent, asked in ((0, 2), (2, 3)):
         tree.asked.clear()
         tree.silent = silent
@@ -287,7 +290,7 @@ async def test_a_flood_into_one_directory_shares_its_questions() -> None:
 async def test_no_answer_to_an_earlier_question_counts() -> None:
     """OwnWrites: of a right that was given in between, the event may be on its way, or lost with the stream."""
     tree = hers()
-    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(tree)
     assert await path_probe.probe_write("/p/x", SHE) == NO_RIGHT
     tree.writable.add("/p")
     assert await path_probe.probe_write("/p/x", SHE) == ExistingPath()

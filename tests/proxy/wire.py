@@ -293,6 +293,13 @@ class FakePool:
         return self.active
 
 
+def pool_of(*namenodes: RawNameNode) -> FakePool:
+    """Return a pool in which the first one is active."""
+    pool = FakePool(tuple(each.namenode for each in namenodes))
+    pool.make_active(pool.namenodes[0])
+    return pool
+
+
 @dataclass
 class Proxy:
     """A server that forwards everything, and what it was told of the replies."""

@@ -8,6 +8,7 @@ from nncache.clock import boottime
 from nncache.proxy.errors import ReplyTooLargeError
 from nncache.proxy.messages import NO_TERM, RequestHead
 from nncache.proxy.upstream.client import MAX_FETCHED_BYTES, Upstream
+from nncache.testbed.certificates import Authority
 from tests.proxy.wire import (
     CREATE,
     GET,
@@ -134,7 +135,8 @@ async def test_a_head_request_keeps_the_length_and_has_no_body() -> None:
         assert namenode.connections == 1
 
 
-async def test_a_reply_that_ends_with_its_connection_is_whole() -> None:
+@pytest.mark.parametrize("is_tls", [False, True])
+async def test_a_reply_that_ends_with_its_connection_is_whole(authority: Authority, *, is_tls: bool) -> None:
     """Without a length the NameNode's closing is the end (HTML errors of Jetty)."""
 
     async def act(heard: Heard) -> None:
@@ -142,7 +144,7 @@ async def test_a_reply_that_ends_with_its_connection_is_whole() -> None:
         await heard.say(b"</html>")
         heard.writer.close()
 
-    async with forwarding(act) as (client, _, _):
+    async with forwarding(act, authority=authority if is_tls else None) as (client, _, _):
         client.send(GET)
         assert (await client.reply()).body == b"<html></html>"
         client.send(GET)
@@ -223,17 +225,18 @@ async def test_a_large_json_reply_is_settled_without_its_body() -> None:
         assert settled.body is None
 
 
+@pytest.mark.parametrize("is_tls", [False, True])
 @pytest.mark.parametrize("line", [b"HTTP/1.1", b"HTTP/1.0"])
-async def test_a_broken_reply_never_looks_whole(line: bytes) -> None:
+async def test_a_broken_reply_never_looks_whole(authority: Authority, line: bytes, *, is_tls: bool) -> None:
     """What has begun can't be replaced by an error: the connection is cut, in every framing."""
     seen = asyncio.Event()
 
     async def act(heard: Heard) -> None:
         await heard.say(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n5\r\n")
         await seen.wait()
-        heard.writer.close()
+        heard.cut()
 
-    async with forwarding(act) as (client, proxy, _):
+    async with forwarding(act, authority=authority if is_tls else None) as (client, proxy, _):
         client.send(GET.replace(b"HTTP/1.1", line))
         await client.reader.readuntil(b"half")
         seen.set()

@@ -154,33 +154,6 @@ async def test_a_namenode_that_does_not_read_stops_the_client(authority: Authori
         assert received == size
 
 
-async def test_a_reply_without_a_length_ends_with_the_namenodes_half(authority: Authority) -> None:
-    """The NameNode closes; what came is whole."""
-
-    async def until_closed(heard: Heard) -> None:
-        await heard.say(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it")
-        heard.writer.close()
-
-    async with forwarding(until_closed, authority=authority) as (client, _, _):
-        client.send(GET)
-        assert (await client.reply()).body == b"all of it"
-
-
-async def test_a_reply_that_is_cut_is_cut_for_the_client(authority: Authority) -> None:
-    """It can tell it from a whole one."""
-
-    async def half(heard: Heard) -> None:
-        await heard.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nhalf")
-        await asyncio.sleep(0)
-        heard.cut()
-
-    async with forwarding(half, authority=authority) as (client, proxy, _):
-        client.send(GET)
-        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
-            await client.reply()
-        assert proxy.upstream.stats().broken_replies == 1
-
-
 async def test_a_namenode_that_is_not_believed_is_not_asked(
     authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
