@@ -7,22 +7,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from nncache.cache import CacheSettings, Conclusion, Fetch, MetadataCache, Serve
-from nncache.clock import boottime
+from nncache.cache import Conclusion, Fetch, MetadataCache, Serve
 from nncache.hadoop.change import Appeared, Opened, Touched
 from nncache.hadoop.errors import RpcUnavailableError
-from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
 from nncache.proxy.flights import Flight, FlightResult, Flights
-from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import NO_TERM, UpstreamReply
-from nncache.proxy.upstream.client import Upstream
-from nncache.proxy.upstream.queries import PoolQueries
-from nncache.testbed import Cluster
 from tests.patience import HANG_S
 from tests.proxy.doubles import (
     DENIED,
@@ -326,60 +318,6 @@ async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
     answer = flight.answered.result()
     assert isinstance(answer, NoActiveNameNodeError)
     assert (s.concluded, len(s.flights)) == (1, 0)
-
-
-# ---- the real NameNode ------------------------------------------------------------------------------
-
-
-async def halting(may_go_on: asyncio.Event) -> AsyncIterator[bytes]:
-    """The body of a file that is being written until the event is set."""
-    yield b"x" * 1000
-    await may_go_on.wait()
-
-
-async def test_a_private_file_is_cached_without_service_rights(cluster: Cluster, hdfs_directory: str) -> None:
-    """OpenFileUncached, asked as the caller whom the NameNode has just answered; an open file is not kept."""
-    private, address = f"{hdfs_directory}/private", cluster.namenodes[0]
-    settings = NameNodeSettings(namenode_http=(address.http,), namenode_rpc=(address.rpc,), user="bob")
-    pool, cache = NameNodePool(settings, boottime), MetadataCache(CacheSettings(glob=(f"{private}/*",)))
-    async with (
-        asyncio.timeout(60),
-        WebHdfs(f"http://{address.http}", "alice") as alice,
-        asyncio.TaskGroup() as tasks,
-        Upstream(pool, LimitSettings(), boottime) as upstream,
-    ):
-        await alice.mkdirs(private, "700")
-        await alice.create(f"{private}/closed", b"x")
-        await alice.append(f"{private}/closed", b"y")
-        running = tasks.create_task(pool.run())
-        cache.open_stream((await pool.wait_active(10)).term)
-        cache.cover(boottime(), 1)
-        may_close, queries = asyncio.Event(), PoolQueries(pool, timeout_s=5.0, clock=boottime)
-        flights = Flights(tasks, cache, upstream, queries, boottime, query_timeout_s=5.0)
-
-        async def read(path: str, user: str) -> tuple[int, Conclusion]:
-            plain = plain_read(path, user)
-            decision = cache.lookup(path, caller(user), boottime(), may_wait=False)
-            assert isinstance(decision, Fetch)
-            flight = flights.launch(decision.ticket, plain, head_of(path, user))
-            answer, landing = await flight.answer(), await flight.result()
-            assert isinstance(answer, UpstreamReply)
-            assert landing is not None
-            return answer.status, landing.conclusion
-
-        try:
-            assert await read(f"{private}/closed", "alice") == (200, Conclusion.STORED)
-            assert await read(f"{private}/closed", "carol") == (403, Conclusion.NOT_KEPT)
-            assert await read(f"{private}/missing", "alice") == (404, Conclusion.STORED)
-            tasks.create_task(alice.create(f"{private}/open", halting(may_close)))
-            while not await alice.exists(f"{private}/open"):
-                pass  # its DataNode is about to create it
-            assert await read(f"{private}/open", "alice") == (200, Conclusion.NOT_KEPT)
-            assert (flights.closed_queries, flights.closed_query_failures, flights.errors) == (2, 0, 0)
-        finally:
-            may_close.set()
-            running.cancel()
-            await pool.close()
 
 
 async def test_a_credential_says_for_itself_who_asks() -> None:
