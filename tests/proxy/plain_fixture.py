@@ -16,7 +16,7 @@ from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, make_cache
 from tests.proxy.kept_hits import fast_path_alone
-from tests.proxy.wire import FakePool, Heard, RawClient, RawNameNode, limits_of_tests, until
+from tests.proxy.wire import Act, FakePool, Heard, RawClient, RawNameNode, RawReply, limits_of_tests, until
 
 LIST = b"GET /webhdfs/v1/d?op=LISTSTATUS&user.name=joe HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
 BODY = b'{"FileStatuses":{"FileStatus":[]}}'
@@ -59,6 +59,12 @@ class PlainScene:
     def client(self) -> AbstractAsyncContextManager[RawClient]:
         """Connect."""
         return RawClient.connected(self.server.port)
+
+    async def ask(self, request: bytes = LIST) -> RawReply:
+        """Ask on a connection of its own."""
+        async with self.client() as client:
+            client.send(request)
+            return await client.reply()
 
     @property
     def is_quiet(self) -> bool:
@@ -103,13 +109,31 @@ async def plain_fixture(
             await server.stop()
 
 
-class Held:
-    """An act that waits until it is told what to say."""
+@asynccontextmanager
+async def plain(
+    *acts: Act,
+    learns: bytes = LIST,
+    limits: LimitSettings | None = None,
+    is_plain: bool = True,
+    join_wait_s: float = 0.5,
+) -> AsyncIterator[tuple[PlainScene, RawNameNode]]:
+    """Run it in front of one NameNode of these acts, the first of which has answered what the ordinary path took."""
+    async with (
+        RawNameNode(*acts) as namenode,
+        plain_fixture(namenode, limits=limits, is_plain=is_plain, join_wait_s=join_wait_s) as s,
+    ):
+        await s.learn(learns)
+        assert s.calls.requests == 0
+        yield s, namenode
 
-    def __init__(self) -> None:
+
+class Held:
+    """An act that waits until it may go on, and then says this."""
+
+    def __init__(self, *parts: bytes) -> None:
         self.came = asyncio.Event()
         self.goes_on = asyncio.Event()
-        self.parts: tuple[bytes, ...] = (LISTED,)
+        self.parts = parts or (LISTED,)
 
     async def __call__(self, heard: Heard) -> None:
         """Answer later."""

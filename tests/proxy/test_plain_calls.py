@@ -25,6 +25,7 @@ from tests.proxy.plain_fixture import (
     NOT_FOUND,
     STATUS,
     Held,
+    plain,
     plain_fixture,
     quick_of,
 )
@@ -38,8 +39,7 @@ from tests.proxy.wire import (
 
 async def test_a_known_kind_of_call_needs_no_parser() -> None:
     """From the second one on; it is counted like any other, and what the NameNode reads is the same."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED)) as (s, namenode):
         assert s.calls.requests == 0
         async with s.client() as client:
             for number in range(1, 4):
@@ -96,8 +96,7 @@ async def test_both_ways_give_the_same_bytes(request_: bytes, reply: bytes) -> N
 )
 async def test_what_is_not_plain_is_for_the_parser(request_: bytes) -> None:
     """Also when the fields, or the very request, were seen before."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED)) as (s, _):
         for number in range(2, 4):
             async with s.client() as client:
                 client.send(request_)
@@ -140,8 +139,7 @@ async def test_limits_of_calls_hold() -> None:
     """A call beyond them is refused by the ordinary path, and counted once."""
     held = Held()
     limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode, limits=limits) as s:
-        await s.learn()
+    async with plain(says(LISTED), limits=limits) as (s, _):
         async with s.client() as client:
             statuses = []
             for _ in range(5):
@@ -171,35 +169,24 @@ class Unread:
 
 async def test_nothing_is_forwarded_before_the_client_has_read() -> None:
     """Q2: else a client that reads nothing would fill the memory with replies."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
-        async with s.client() as client:
-            client.send(LIST)
-            await client.reply()
-            quick = quick_of(s)
-            quick.transport = cast(asyncio.Transport, Unread(cast(asyncio.Transport, quick.transport)))
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
-            assert s.calls.requests == 1
+    async with plain(says(LISTED)) as (s, _), s.client() as client:
+        client.send(LIST)
+        await client.reply()
+        quick = quick_of(s)
+        quick.transport = cast(asyncio.Transport, Unread(cast(asyncio.Transport, quick.transport)))
+        client.send(LIST)
+        assert (await client.reply()).body == BODY
+        assert s.calls.requests == 1
 
 
 async def test_without_a_connection_the_ordinary_path_is_used() -> None:
     """Which waits for one."""
-    async with (
-        RawNameNode(says(LISTED)) as namenode,
-        plain_fixture(namenode, limits=limits_of_tests(upstream_idle_s=0)) as s,
-    ):
-        await s.learn()
-        async with s.client() as client:
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
+    async with plain(says(LISTED), limits=limits_of_tests(upstream_idle_s=0)) as (s, _):
+        assert (await s.ask()).body == BODY
         assert s.calls.requests == 0
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED)) as (s, _):
         s.pool.active = None
-        async with s.client() as client:
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
+        assert (await s.ask()).body == BODY
         assert s.calls.requests == 0
         assert s.is_quiet
 
@@ -207,8 +194,7 @@ async def test_without_a_connection_the_ordinary_path_is_used() -> None:
 async def test_no_credential_is_remembered() -> None:
     """Neither a block with one, nor a target with a delegation token."""
     secret = b"s3cret"
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED)) as (s, _):
         for request in (
             LIST.replace(b"Accept: */*", b"Cookie: hadoop.auth=" + secret),
             LIST.replace(b"Accept: */*", b"X-Anything: " + secret),
@@ -244,9 +230,7 @@ async def test_a_read_with_a_token_alone_is_a_plain_call() -> None:
         assert s.calls.requests == 1
         beside = (ask % token("bob").encode()).replace(b"Accept: */*", b"Cookie: a=b")
         for request in (beside.replace(b"GETFILESTATUS", b"LISTSTATUS"), beside, ask % b"odd"):
-            async with s.client() as client:
-                client.send(request)
-                assert (await client.reply()).all(b"Cache-Status")[0] != b"nncache; hit"
+            assert (await s.ask(request)).all(b"Cache-Status")[0] != b"nncache; hit"
         assert s.calls.requests == 1
 
 
@@ -256,13 +240,10 @@ async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch:
     def fail(*_: object) -> None:
         raise LookupError("a bug")
 
-    async with RawNameNode(says(LISTED), says(NOT_FOUND)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED), says(NOT_FOUND)) as (s, _):
         cache = s.calls._cache  # noqa: SLF001 - to break it
         monkeypatch.setattr(cache, "why_no_trace", fail)
         monkeypatch.setattr(cache, "_decide", lambda *_, **__: Forward(Reason.NO_FILTER))
-        async with s.client() as client:
-            client.send(STATUS)
-            assert (await client.reply()).status == 404
+        assert (await s.ask(STATUS)).status == 404
         assert s.calls.requests == 0
         assert s.server.stats().bugs == s.calls.errors >= 1
