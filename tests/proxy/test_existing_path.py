@@ -328,9 +328,7 @@ async def test_missing_ancestors_stay_uncached_until_step_two() -> None:
         for is_there in (False, True, False):  # the parent, then halfway to the root
             await turns()
             s.namenode.existing.answer(result=is_there)
-        await turns()
-        s.namenode.txids.answer(500)
-        await writing
+        await s.redirected(writing)
         for path in ("/w/a/b", "/w/a", "/w/a/other", "/w"):
             assert s.cache.explain(path, s.clock()).in_two_step_write
         assert not s.cache.explain("/w/other", s.clock()).in_two_step_write

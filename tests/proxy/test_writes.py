@@ -69,7 +69,6 @@ async def test_an_unknown_outcome_is_told_by_the_events(outcome: SettledReply | 
         await writing
         assert s.is_hit("/w/f")
         assert s.is_hit("/w/g")
-        assert s.writes is not None
         assert (s.writes.unknown_outcomes, s.writes.left_to_events, s.writes.settled) == (1, 1, 0)
 
 
@@ -88,10 +87,8 @@ async def test_a_cancelled_token_loses_its_rights_before_the_answer(outcome: Set
             decision.ticket,
             Known(reply=Reply(404, (), b""), kind=EntryKind.MISSING, replied_at=s.clock(), term=TERM),
         )
-        writing = s.write(
-            "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token()}", ScriptedStreamer(script(outcome))
-        )
-        await writing
+        target = f"/?op=CANCELDELEGATIONTOKEN&token={token()}"
+        await s.write("PUT", target, ScriptedStreamer(script(outcome)))
         decision = s.cache.lookup("/w/f", holder, s.clock())
         assert isinstance(decision, Fetch)
 
@@ -192,7 +189,6 @@ async def test_an_end_without_a_settling_counts_as_unknown(error: Exception) -> 
         with pytest.raises(type(error)):
             await ended(s.writing("DELETE", "/w/f?op=DELETE", ScriptedStreamer(fail)))
         await covering
-        assert s.writes is not None
         assert s.writes.left_to_events == 1
 
 
@@ -277,7 +273,6 @@ async def test_what_could_not_be_asked_is_told_by_the_events(error: Exception) -
         await writing
         assert streamer.heads
         assert s.is_hit("/w/a/other")
-        assert s.writes is not None
         assert s.writes.query_failures == 1
 
 
@@ -359,7 +354,6 @@ async def test_without_a_transaction_id_the_window_ends_by_time_only(error: Exce
         assert s.cache.explain("/w/f", s.clock()).in_two_step_write
         s.clock.now += 601.0
         assert not s.cache.explain("/w/f", s.clock()).in_two_step_write
-        assert s.writes is not None
         assert (s.writes.windows_opened, s.writes.windows_without_txid) == (1, 1)
 
 
@@ -411,7 +405,6 @@ async def test_a_cache_that_cannot_take_a_change_starts_from_nothing(monkeypatch
         await s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(settled(200))))
         assert not s.is_hit("/w/f")
         assert not s.is_hit("/w/other")
-        assert s.writes is not None
         assert s.writes.errors == 1
 
 

@@ -86,11 +86,7 @@ class Rpc:
 
     async def is_file_closed(self, path: str) -> bool:
         """Note the question."""
-        self._pool.asked.append(("closed", self._namenode, path))
-        self._pool.asked_as.append(self._user)
-        if (fault := self._pool.faults.get(self._user)) is not None:
-            raise fault
-        return True
+        return bool(self._answer("closed", path, answer=True))
 
     async def exists(self, path: str) -> bool:
         """Note the question."""
@@ -117,6 +113,12 @@ class Rpc:
         return 42
 
 
+def asked(active: NameNode | None = FIRST, *, asks_txid_over_jmx: bool = False) -> tuple[Pool, PoolQueries]:
+    """Return a pool, and queries over it."""
+    pool = Pool(active)
+    return pool, PoolQueries(pool, timeout_s=1.0, asks_txid_over_jmx=asks_txid_over_jmx, clock=boottime)
+
+
 class Fixture:
     """Queries over a pool, at a time that the test sets."""
 
@@ -139,8 +141,7 @@ class Fixture:
 
 async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
     """Whether a file is closed, and how far the log is, is that NameNode's knowledge."""
-    pool = Pool(active=FIRST)
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked()
     assert await queries.is_file_closed(SECOND, "/f", ALICE)
     assert await queries.last_txid(SECOND) == 42
     assert pool.asked == [("closed", SECOND, "/f"), ("txid", SECOND, "")]
@@ -148,18 +149,14 @@ async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
 
 async def test_who_is_no_superuser_asks_over_jmx_how_far_the_log_is() -> None:
     """Over RPC getCurrentEditLogTxid is refused to others."""
-    pool = Pool()
-    assert (
-        await PoolQueries(pool, timeout_s=1.0, asks_txid_over_jmx=True, clock=boottime).last_txid(SECOND)
-        == 43
-    )
+    pool, queries = asked(asks_txid_over_jmx=True)
+    assert await queries.last_txid(SECOND) == 43
     assert pool.asked == [("txid over JMX", SECOND, "")]
 
 
 async def test_what_exists_is_the_actives_to_say() -> None:
     """Ancestors are looked for where the write will go."""
-    pool = Pool(active=SECOND)
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked(SECOND)
     assert not await queries.exists("/d")
     assert await queries.is_directory("/d")
     assert pool.asked == [("exists", SECOND, "/d"), ("directory", SECOND, "/d")]
@@ -167,8 +164,7 @@ async def test_what_exists_is_the_actives_to_say() -> None:
 
 async def test_what_a_caller_can_make_they_are_asked_as() -> None:
     """What the service may see says nothing of what its caller can do, and the other way round."""
-    pool = Pool()
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked()
     for may_write, right in (
         (True, WriteRight.GRANTED),
         (False, WriteRight.DENIED),
@@ -184,8 +180,7 @@ async def test_what_a_caller_can_make_they_are_asked_as() -> None:
 
 async def test_a_refusal_of_the_callers_is_an_answer() -> None:
     """What they may not see they cannot make; any other exception is none."""
-    pool = Pool()
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked()
     pool.faults = {ALICE: DENIED, DAVE: remote_error("RetriableException")}
     with pytest.raises(CallerRefusedError):
         await queries.is_directory("/d", ALICE) or await queries.exists("/d", ALICE)
@@ -195,8 +190,7 @@ async def test_a_refusal_of_the_callers_is_an_answer() -> None:
 
 async def test_who_is_not_let_in_is_not_asked_as() -> None:
     """The service says what is there, and of their right nothing is known."""
-    pool = Pool()
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked()
     pool.faults = {ALICE: RpcAuthenticationError("nn:2", "no")}
     assert await queries.may_write("/d", ALICE) is WriteRight.UNKNOWN
     assert await queries.may_write("/d", ALICE) is WriteRight.UNKNOWN
@@ -207,7 +201,7 @@ async def test_who_is_not_let_in_is_not_asked_as() -> None:
 async def test_without_an_active_there_is_no_answer() -> None:
     """The caller treats it as not proven."""
     with pytest.raises(NoActiveNameNodeError):
-        await PoolQueries(Pool(active=None), timeout_s=1.0, clock=boottime).exists("/d")
+        await asked(None)[1].exists("/d")
 
 
 async def test_a_superuser_needs_no_caller() -> None:
