@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nncache.cache import MetadataCache
 from nncache.clock import boottime
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
@@ -14,9 +15,11 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
+from nncache.testbed.certificates import Authority
 from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, make_cache
 from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import Act, FakePool, Heard, RawClient, RawNameNode, RawReply, limits_of_tests, until
+from tests.tls import server_context, web_of
 
 LIST = b"GET /webhdfs/v1/d?op=LISTSTATUS&user.name=joe HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
 BODY = b'{"FileStatuses":{"FileStatus":[]}}'
@@ -85,6 +88,7 @@ async def plain_fixture(
     limits: LimitSettings | None = None,
     is_plain: bool = True,
     join_wait_s: float = 0.5,
+    how: NameNodeWeb = PLAIN,
 ) -> AsyncIterator[PlainScene]:
     """Run it; the first NameNode is active, and only paths below /kept may be kept."""
     limits = limits or limits_of_tests()
@@ -94,7 +98,7 @@ async def plain_fixture(
     cache, queries = make_cache(clock, glob=("/kept/*",)), HeldNameNode()
     proxy = ProxySettings(join_wait_s=join_wait_s)
     async with (
-        Upstream(pool, limits, boottime) as upstream,
+        Upstream(pool, limits, boottime, how) as upstream,
         FrontEnd(cache, upstream, queries, ManualSignal(), proxy, clock, limits) as front,
     ):
         front.cookies = upstream.cookies
@@ -116,11 +120,16 @@ async def plain(
     limits: LimitSettings | None = None,
     is_plain: bool = True,
     join_wait_s: float = 0.5,
+    authority: Authority | None = None,
 ) -> AsyncIterator[tuple[PlainScene, RawNameNode]]:
-    """Run it in front of one NameNode of these acts, the first of which has answered what the ordinary path took."""
+    """Run it in front of one NameNode of these acts, the first of which has answered what the ordinary path took.
+
+    With an authority the NameNode speaks TLS.
+    """
+    tls, how = (server_context(authority), web_of(authority)) if authority else (None, PLAIN)
     async with (
-        RawNameNode(*acts) as namenode,
-        plain_fixture(namenode, limits=limits, is_plain=is_plain, join_wait_s=join_wait_s) as s,
+        RawNameNode(*acts, tls=tls) as namenode,
+        plain_fixture(namenode, limits=limits, is_plain=is_plain, join_wait_s=join_wait_s, how=how) as s,
     ):
         await s.learn(learns)
         assert s.calls.requests == 0

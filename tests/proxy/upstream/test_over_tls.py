@@ -8,12 +8,10 @@ import pytest
 
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.errors import NotSentError
-from nncache.proxy.upstream.plain_exchange import PlainExchange
 from nncache.proxy.upstream.pool import Connections
 from nncache.testbed.certificates import Authority
 from tests.proxy.doubles import FakeClock
-from tests.proxy.upstream.test_plain_exchange import REQUEST, Reader
-from tests.proxy.upstream.test_plain_reply import BODY, CHUNKED
+from tests.proxy.plain_fixture import BODY, LISTED, plain
 from tests.proxy.wire import (
     CREATE,
     DEADLINE_S,
@@ -61,16 +59,10 @@ async def test_reads_share_a_connection_and_a_write_has_its_own(authority: Autho
 
 async def test_a_plain_call_goes_over_a_kept_connection(authority: Authority) -> None:
     """However the records cut the reply."""
-    connections = Connections(limits_of_tests(), FakeClock(), web_of(authority))
-    async with RawNameNode(says(CHUNKED[:30], CHUNKED[30:]), tls=server_context(authority)) as server:
-        connections.release(await connections.acquire(server.namenode, fresh=True), reusable=True)
-        kept, reader = connections.acquire_kept(server.namenode, "me"), Reader()
-        assert kept is not None
-        PlainExchange(kept, connections, reader, 7).send(REQUEST)
-        await until(lambda: bool(reader.replies))
-        assert [reply.body for reply in reader.replies] == [BODY]
-        assert connections.counts().idle == 1
-        connections.close()
+    async with plain(says(LISTED), says(LISTED[:30], LISTED[30:]), authority=authority) as (s, namenode):
+        assert (await s.ask()).body == BODY
+        assert (s.calls.requests, namenode.connections) == (1, 1)
+        assert s.is_quiet
 
 
 async def test_a_connection_that_the_namenode_closed_is_not_lent(authority: Authority) -> None:
