@@ -24,9 +24,7 @@ def homes(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[Pr
         for user, mode in (("alice", "711"), ("bob", "700")):
             proxied_cluster.mkdirs(f"{top}/{user}", user, mode)
         proxied_cluster.mkdirs(f"{top}/alice/workflow", "alice")
-        proxied_cluster.must(
-            proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", top, permission="755")
-        )
+        proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", top, permission="755")
         proxied_cluster.settle()
         yield proxied_cluster, top
 
@@ -77,16 +75,12 @@ def test_own_writes_a_right_since_the_redirect_counts(
 
     def let() -> None:
         place = f"{top}/alice/workflow"
-        proxied_cluster.must(
-            proxied_cluster.call(Where.PROXY, "PUT", "SETPERMISSION", place, "alice", permission="777")
-        )
+        proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", place, "alice", permission="777")
         proxied_cluster.settle()
         proxied_cluster.make_hit(f"{top}/alice/workflow/other", "carol")
 
     assert proxied_cluster.write(Where.PROXY, path, b"data", "carol", between=let).status == 201
     assert proxied_cluster.ask(path, "carol").status == 200
-    proxied_cluster.must(
-        proxied_cluster.call(
-            Where.NAMENODE, "PUT", "SETPERMISSION", f"{top}/alice/workflow", "alice", permission="755"
-        )
+    proxied_cluster.do(
+        Where.NAMENODE, "PUT", "SETPERMISSION", f"{top}/alice/workflow", "alice", permission="755"
     )
