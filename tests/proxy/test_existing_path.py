@@ -42,7 +42,7 @@ class Fixture:
         reply = Reply(404 if kind is EntryKind.MISSING else 200, (), b"")
         self.cache.conclude(ticket, Known(reply=reply, kind=kind, replied_at=NOW, term=1))
 
-    def above(self, tree: "Tree") -> PathProbe:
+    def above(self, tree: "_Tree") -> PathProbe:
         """Return what asks this tree instead, and waits for its answers."""
         return PathProbe(self.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
 
@@ -122,7 +122,7 @@ async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
     """It is asked as they: a refusal is no reason to take all that is above for missing."""
     fixture = Fixture()
     fixture.keep("/a/b/x")
-    tree = Tree(hidden={"/a/b"})
+    tree = _Tree(hidden={"/a/b"})
     path_probe = fixture.above(tree)
     call = parse_call("PUT", "/webhdfs/v1/a/b/c?op=MKDIRS")
     assert await path_probe.probe(call, ALICE) == ExistingPath(is_known=False)
@@ -138,7 +138,7 @@ NOBODY_KNOWN = Writer()
 
 
 @dataclass
-class Tree:
+class _Tree:
     """A NameNode that answers at once, or after a while."""
 
     directories: set[str] = field(default_factory=set)
@@ -159,17 +159,14 @@ class Tree:
             raise CallerRefusedError(path)
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say it."""
         await self._see(path, caller)
         return path in {"/", *self.directories, *self.files}
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say it."""
         await self._see(path, caller)
         return path in self.directories
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
-        """Say it."""
         if caller is None:
             return WriteRight.UNKNOWN
         try:
@@ -181,17 +178,15 @@ class Tree:
         return WriteRight.GRANTED if path in self.writable else WriteRight.DENIED
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Nobody asks."""
         raise NotImplementedError
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Nobody asks."""
         raise NotImplementedError
 
 
-def hers(silent: int = 0) -> Tree:
+def hers(silent: int = 0) -> _Tree:
     """A tree of which some is hers."""
-    return Tree({"/a", "/a/b", "/p"}, {"/a/f", "/a/g"}, {"/a", "/a/f"}, silent=silent)
+    return _Tree({"/a", "/a/b", "/p"}, {"/a/f", "/a/g"}, {"/a", "/a/f"}, silent=silent)
 
 
 NO_RIGHT = ExistingPath(may_write=False)
@@ -240,7 +235,7 @@ async def test_a_write_that_concerns_no_filter_is_not_asked_about() -> None:
 
 async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
     """A refusal for lack of rights is an answer, and never makes an ancestor missing."""
-    tree = Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
+    tree = _Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
     path_probe = Fixture().above(tree)
     for writer in (SHE, WHO_APPENDS):
         assert await path_probe.probe_write("/h/d/x", writer) == NO_RIGHT
@@ -299,7 +294,7 @@ async def test_no_answer_to_an_earlier_question_counts() -> None:
 async def test_the_depth_of_a_path_costs_few_questions() -> None:
     """An ancestor of what exists exists."""
     cache = MetadataCache(CacheSettings(glob=("/a" * 4 + "/*" * 200,)))
-    tree = Tree(directories={"/a" * depth for depth in range(1, 50)}, writable={"/a" * 49})
+    tree = _Tree(directories={"/a" * depth for depth in range(1, 50)}, writable={"/a" * 49})
     path_probe = PathProbe(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     assert await path_probe.probe_write("/a" * 200, SHE) == ExistingPath(topmost_missing="/a" * 50)
     assert len(tree.asked) <= 12

@@ -220,24 +220,22 @@ async def test_stopping_ends_it() -> None:
 # ---- crowds of which nothing is known ---------------------------------------------------------------
 
 
-class PausedTransport(DeafTransport):
+class _PausedTransport(DeafTransport):
     """One that knows whether it is read."""
 
     is_read = True
 
     def pause_reading(self) -> None:
-        """Take note."""
         self.is_read = False
 
     def resume_reading(self) -> None:
-        """Take note."""
         self.is_read = True
 
 
-async def crowd(h: House, size: int, *, is_aiohttps: bool = False) -> tuple[Server, list[PausedTransport]]:
+async def crowd(h: House, size: int, *, is_aiohttps: bool = False) -> tuple[Server, list[_PausedTransport]]:
     """Connect so many, all of which ask the same in one turn of the loop; `is_aiohttps`: without the quick way."""
     server = Server(h.handle, h.fast_path, limits_of_tests())
-    transports = [PausedTransport() for _ in range(size)]
+    transports = [_PausedTransport() for _ in range(size)]
     for transport in transports:
         transport.connect(server.connection())
     for transport in transports:
@@ -327,7 +325,7 @@ async def test_a_close_is_seen_while_reading_is_paused() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
 
-        class WithSocket(PausedTransport):
+        class WithSocket(_PausedTransport):
             def get_extra_info(self, name: str, default: Any = None) -> Any:
                 return ours if name == "socket" else default
 
@@ -335,7 +333,7 @@ async def test_a_close_is_seen_while_reading_is_paused() -> None:
         server = Server(h.handle, h.fast_path, limits_of_tests())
         with_socket, without = server.connection(), server.connection()
         WithSocket().connect(with_socket)
-        PausedTransport().connect(without)
+        _PausedTransport().connect(without)
         theirs.send(b"more")
         assert not with_socket.has_closed()
         theirs.shutdown(socket.SHUT_WR)
@@ -355,7 +353,7 @@ async def test_what_waits_is_answered_before_the_server_ends() -> None:
             transport.get_protocol().connection_lost(None)
 
 
-class UnreadTransport(DeafTransport):
+class _UnreadTransport(DeafTransport):
     """One with so much that its client has not read; its handshake may be just over."""
 
     def __init__(self, unread: int, *, is_tls: bool) -> None:
@@ -364,7 +362,6 @@ class UnreadTransport(DeafTransport):
         self._context = object() if is_tls else None
 
     def get_write_buffer_size(self) -> int:
-        """What is unread."""
         return self._unread
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
@@ -387,7 +384,7 @@ async def test_a_first_request_need_not_wait_for_what_tls_has_to_say(
 ) -> None:
     """Q2: it comes with the end of the handshake; a later one waits until the reply before it is read."""
     for is_first in (True, False):
-        transport, tried = UnreadTransport(unread, is_tls=is_tls), list[bytes]()
+        transport, tried = _UnreadTransport(unread, is_tls=is_tls), list[bytes]()
         server = served(transport)
         monkeypatch.setattr(server, "forward", lambda _, head, tried=tried: tried.append(head))
         if not is_first:

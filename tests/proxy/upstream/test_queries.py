@@ -44,7 +44,7 @@ def remote_error(exception: str) -> RemoteCallError:
 DENIED = remote_error("AccessControlException")
 
 
-class Pool:
+class _Pool:
     """Two NameNodes, one of which may be active, that say who asked them what."""
 
     def __init__(self, active: NameNode | None = FIRST) -> None:
@@ -62,38 +62,32 @@ class Pool:
         return Active(namenode=self._active, started_ms=0, transition_ms=0, term=1)
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Note the question."""
         self.asked.append(("txid over JMX", namenode, ""))
         return 43
 
-    def rpc(self, namenode: NameNode) -> "Rpc":
-        """Return this NameNode."""
-        return Rpc(self, namenode, SERVICE)
+    def rpc(self, namenode: NameNode) -> "_Rpc":
+        return _Rpc(self, namenode, SERVICE)
 
     @asynccontextmanager
-    async def rpc_as(self, namenode: NameNode, user: RpcUser) -> AsyncIterator["Rpc"]:
-        """Return this NameNode."""
-        yield Rpc(self, namenode, user)
+    async def rpc_as(self, namenode: NameNode, user: RpcUser) -> AsyncIterator["_Rpc"]:
+        yield _Rpc(self, namenode, user)
 
 
-class Rpc:
+class _Rpc:
     """One NameNode of a pool, asked as one user."""
 
-    def __init__(self, pool: Pool, namenode: NameNode, user: RpcUser) -> None:
+    def __init__(self, pool: _Pool, namenode: NameNode, user: RpcUser) -> None:
         self._pool = pool
         self._namenode = namenode
         self._user = user
 
     async def is_file_closed(self, path: str) -> bool:
-        """Note the question."""
         return bool(self._answer("closed", path, answer=True))
 
     async def exists(self, path: str) -> bool:
-        """Note the question."""
         return bool(self._answer("exists", path, answer=False))
 
     async def may_write(self, path: str) -> bool | None:
-        """Note the question."""
         return self._answer("write", path, answer=self._pool.may_write)
 
     def _answer(self, question: str, path: str, *, answer: bool | None) -> bool | None:
@@ -104,18 +98,16 @@ class Rpc:
         return answer
 
     async def is_directory(self, path: str) -> bool:
-        """Note the question."""
         return bool(self._answer("directory", path, answer=True))
 
     async def get_current_edit_log_txid(self) -> int:
-        """Note the question."""
         self._pool.asked.append(("txid", self._namenode, ""))
         return 42
 
 
-def asked(active: NameNode | None = FIRST, *, asks_txid_over_jmx: bool = False) -> tuple[Pool, PoolQueries]:
+def asked(active: NameNode | None = FIRST, *, asks_txid_over_jmx: bool = False) -> tuple[_Pool, PoolQueries]:
     """Return a pool, and queries over it."""
-    pool = Pool(active)
+    pool = _Pool(active)
     return pool, PoolQueries(pool, timeout_s=1.0, asks_txid_over_jmx=asks_txid_over_jmx, clock=boottime)
 
 
@@ -124,7 +116,7 @@ class Fixture:
 
     def __init__(self, **faults: RpcError) -> None:
         self.now = 0.0
-        self.pool = Pool()
+        self.pool = _Pool()
         self.pool.faults = {RpcUser(name): fault for name, fault in faults.items()}
         self._queries = PoolQueries(self.pool, timeout_s=1.0, clock=lambda: self.now)
 
@@ -252,7 +244,7 @@ async def test_a_caller_who_is_refused_leaves_it_to_the_service() -> None:
 
 async def test_a_caller_waits_while_all_connections_are_in_use() -> None:
     """HitsKept: what is not asked would be taken for not known, and cost others what is kept."""
-    pool = Pool()
+    pool = _Pool()
     pool.faults = {ALICE: TooManyCallersError("all in use")}
     queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
