@@ -25,7 +25,7 @@ from nncache.proxy.ports import WriteRight
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.plain_exchange import Begun
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, FakeClock, make_cache, reply, settled
-from tests.proxy.wire import RawClient, RawReply, ask
+from tests.proxy.wire import RawClient, RawReply, ask, serving
 
 
 class Hold:
@@ -195,15 +195,9 @@ async def fixture(
         asyncio.TaskGroup() as tasks,
     ):
         front.hit_memory = memory
-        server = Server(
-            front.handle,
-            FastPath(cache.is_good, cache.store, clock, limits),
-            limits,
-            traffic=front.traffic,
-        )
-        await server.start("127.0.0.1", 0)
-        try:
-            yield Fixture(clock, cache, namenode, front, memory, server, tasks)
-        finally:
-            front.waits.stop()
-            await server.stop()
+        fast_path = FastPath(cache.is_good, cache.store, clock, limits)
+        async with serving(front.handle, limits=limits, fast_path=fast_path, traffic=front.traffic) as server:
+            try:
+                yield Fixture(clock, cache, namenode, front, memory, server, tasks)
+            finally:
+                front.waits.stop()

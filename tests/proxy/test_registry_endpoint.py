@@ -23,9 +23,8 @@ from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.wait_groups import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
-from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.test_registry_waits import Pages
-from tests.proxy.wire import RawReply, ask
+from tests.proxy.wire import RawReply, ask, serving
 
 
 class FollowedPages(Pages):
@@ -85,17 +84,18 @@ async def fixture() -> AsyncIterator[Fixture]:
         return RawResponse(404, "Not Found", (), body=b"others")
 
     endpoint = RegistryEndpoint(pages, traffic, limits, max_wait_s=60)
-    server = Server(endpoint.before(others), fast_path_alone(clock), limits, traffic=traffic)
-    await server.start("127.0.0.1", 0)
-    made = Fixture(pages, clock, server, [], endpoint)
-    traffic.observers = (made,)
-    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+    async with (
+        serving(endpoint.before(others), limits=limits, traffic=traffic) as server,
+        asyncio.timeout(HANG_S),
+        asyncio.TaskGroup() as tasks,
+    ):
+        made = Fixture(pages, clock, server, [], endpoint)
+        traffic.observers = (made,)
         running = tasks.create_task(endpoint.run())
         try:
             yield made
         finally:
             endpoint.stop()
-            await server.stop()
             running.cancel()
 
 

@@ -21,6 +21,7 @@ from nncache.proxy.clients.server import Handler, Server
 from nncache.proxy.headers import request_headers
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
+from nncache.proxy.traffic import Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.testbed.certificates import Authority
 from tests.proxy.kept_hits import fast_path_alone
@@ -379,12 +380,16 @@ async def forwarding(
 
 @asynccontextmanager
 async def serving(
-    handler: Handler, *, limits: LimitSettings | None = None, fast_path: FastPath | None = None
+    handler: Handler,
+    *,
+    limits: LimitSettings | None = None,
+    fast_path: FastPath | None = None,
+    traffic: Traffic | None = None,
 ) -> AsyncIterator[Server]:
     """Run a server with that handler."""
     limits = limits or limits_of_tests()
     fast_path = fast_path or fast_path_alone(boottime)
-    server = Server(handler, fast_path, limits)
+    server = Server(handler, fast_path, limits, traffic=traffic)
     await server.start("127.0.0.1", 0)
     try:
         yield server

@@ -23,8 +23,7 @@ from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
 from tests.proxy.events.doubles import FilterLog
 from tests.proxy.events.reader import Message, read_stream
-from tests.proxy.kept_hits import fast_path_alone
-from tests.proxy.wire import RawReply, ask
+from tests.proxy.wire import RawReply, ask, serving
 
 ALICE = "/v1/events?filter=f&user.name=alice"
 
@@ -138,9 +137,10 @@ async def fixture(
     async def others(request: web.BaseRequest) -> web.StreamResponse:
         return RawResponse(404, "Not Found", (), body=b"others")
 
-    server = Server(endpoint.before(others), fast_path_alone(traffic.clock), limits, traffic=traffic)
-    await server.start("127.0.0.1", 0)
-    async with asyncio.TaskGroup() as tasks:
+    async with (
+        serving(endpoint.before(others), limits=limits, traffic=traffic) as server,
+        asyncio.TaskGroup() as tasks,
+    ):
         running = tasks.create_task(endpoint.run())
         await turns(2)
         made = Fixture(log, endpoint, server, [])
@@ -149,7 +149,6 @@ async def fixture(
             yield made
         finally:
             endpoint.stop()
-            await server.stop()
             running.cancel()
 
 
