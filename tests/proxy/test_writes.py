@@ -32,7 +32,7 @@ from tests.proxy.doubles import (
     settled,
     turns,
 )
-from tests.proxy.write_fixture import METHOD, fixture
+from tests.proxy.write_fixture import fixture
 
 # ---- forgetting -------------------------------------------------------------------------------------
 
@@ -212,14 +212,6 @@ async def test_a_read_that_sets_the_access_time_forgets_the_path() -> None:
         assert s.is_hit("/w/g")
 
 
-async def test_the_reply_says_how_it_was_handled() -> None:
-    """`Cache-Status` goes behind the NameNode's own fields."""
-    async with fixture() as s:
-        streamer = ScriptedStreamer(script(settled(200)))
-        await s.write("DELETE", "/w/f?op=DELETE", streamer)
-        assert streamer.fields == (METHOD,)
-
-
 # ---- ancestors that are made on the way --------------------------------------------------------------
 
 
@@ -274,19 +266,6 @@ async def test_what_could_not_be_asked_is_told_by_the_events(error: Exception) -
         assert streamer.heads
         assert s.is_hit("/w/a/other")
         assert s.writes.query_failures == 1
-
-
-async def test_a_silent_namenode_delays_a_write_by_one_query() -> None:
-    """One deadline for all the questions of one call."""
-    async with fixture(query_timeout_s=0.01) as s:
-        s.fill("/w/a/b")
-        streamer = ScriptedStreamer(script(settled(200)))
-        s.clock.now += 0.1
-        writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
-        await s.signal.reached()
-        await s.cover()
-        await writing
-        assert streamer.heads
 
 
 async def test_a_raw_path_counts_as_its_own() -> None:

@@ -65,24 +65,6 @@ async def test_a_plain_call_goes_over_a_kept_connection(authority: Authority) ->
         assert s.is_quiet
 
 
-async def test_a_connection_that_the_namenode_closed_is_not_lent(authority: Authority) -> None:
-    """Its close_notify is seen as soon as it arrives."""
-
-    async def once(heard: Heard) -> None:
-        await heard.say(OK)
-        heard.writer.close()
-
-    connections = Connections(limits_of_tests(), FakeClock(), web_of(authority))
-    async with RawNameNode(once, tls=server_context(authority)) as namenode:
-        one = await connections.acquire(namenode.namenode, fresh=False)
-        one.expect_reply("GET")
-        one.send_head(GET)
-        await one.protocol.read()
-        connections.release(one, reusable=True)
-        await until(lambda: not one.is_usable)
-        assert connections.acquire_kept(namenode.namenode, "me") is None
-
-
 async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authority) -> None:
     """Back-pressure both through the proxy and through TLS; then all of it arrives."""
     size, sent = 48 * MIB, 0
