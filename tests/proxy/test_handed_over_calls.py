@@ -19,16 +19,7 @@ from tests.proxy.plain_fixture import (
     quick_of,
     under_way,
 )
-from tests.proxy.wire import (
-    STANDBY_REPLY,
-    Act,
-    Heard,
-    RawNameNode,
-    cuts,
-    limits_of_tests,
-    says,
-    until,
-)
+from tests.proxy.wire import STANDBY_REPLY, Act, Heard, RawNameNode, cuts, limits_of_tests, says, until
 
 
 async def cut_after_a_part(heard: Heard) -> None:

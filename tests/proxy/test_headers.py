@@ -3,12 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.proxy.headers import (
-    end_to_end,
-    replayed_headers,
-    reply_headers,
-    request_headers,
-)
+from nncache.proxy.headers import end_to_end, replayed_headers, reply_headers, request_headers
 
 
 def test_fields_of_the_hop_stay_behind() -> None:

@@ -188,9 +188,7 @@ async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: p
         assert not len(s.cache.store.watches)
 
 
-async def test_an_internal_error_costs_no_other_request(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_internal_error_costs_no_other_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """All questions are tasks of one group, which ends with the first that fails."""
 
     def broken(*_: object) -> None:

@@ -29,12 +29,7 @@ from tests.proxy.plain_fixture import (
     plain_fixture,
     quick_of,
 )
-from tests.proxy.wire import (
-    RawNameNode,
-    limits_of_tests,
-    says,
-    until,
-)
+from tests.proxy.wire import RawNameNode, limits_of_tests, says, until
 
 
 async def test_a_known_kind_of_call_needs_no_parser() -> None:

@@ -28,11 +28,7 @@ def http(status: bytes, body: bytes) -> bytes:
     """A reply as a NameNode writes it."""
     return (
         b"HTTP/1.1 %b\r\nX-Frame-Options: SAMEORIGIN\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
-        % (
-            status,
-            len(body),
-            body,
-        )
+        % (status, len(body), body)
     )
 
 

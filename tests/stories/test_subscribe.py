@@ -32,11 +32,7 @@ def events(
 ) -> nncache.FilterEvents:
     """Return the events of a filter."""
     return nncache.subscribe(
-        name,
-        resume=resume,
-        zookeeper=service.zookeeper,
-        zookeeper_root=service.root,
-        nameservice=NAMESERVICE,
+        name, resume=resume, zookeeper=service.zookeeper, zookeeper_root=service.root, nameservice=NAMESERVICE
     )
 
 

@@ -46,9 +46,7 @@ def test_an_upload_into_a_private_directory_costs_others_nothing(homes: tuple[Pr
         assert proxied_cluster.ask(path, "bob").status == 200
 
 
-def test_redirects_without_a_right_cost_no_other_caller(
-    homes: tuple[ProxiedCluster, str],
-) -> None:
+def test_redirects_without_a_right_cost_no_other_caller(homes: tuple[ProxiedCluster, str]) -> None:
     """HitsKept: the NameNode redirects anybody; no window is opened, and it is asked next to nothing."""
     proxied_cluster, top = homes
     paths = _hits(proxied_cluster, top)
@@ -65,9 +63,7 @@ def test_redirects_without_a_right_cost_no_other_caller(
     assert written <= FLOOD  # below the root, which is everybody's here and not in any filter
 
 
-def test_own_writes_a_right_since_the_redirect_counts(
-    homes: tuple[ProxiedCluster, str],
-) -> None:
+def test_own_writes_a_right_since_the_redirect_counts(homes: tuple[ProxiedCluster, str]) -> None:
     """OwnWrites: the second step is made once its caller may write, and their next read sees it."""
     proxied_cluster, top = homes
     path = f"{top}/alice/workflow/shared"

@@ -290,9 +290,7 @@ async def test_what_waits_is_served_whole_and_in_order() -> None:
     assert server.stats().connections_open == 0
 
 
-async def test_an_internal_error_ends_one_connection_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_internal_error_ends_one_connection_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when it happens at once."""
     h = House()
     server, transports = await crowd(h, 2 * AT_A_TURN)

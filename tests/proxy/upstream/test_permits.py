@@ -175,9 +175,7 @@ async def test_slow_readers_of_one_address_leave_connections_to_others() -> None
         assert proxy.upstream.stats().connections_in_use == 7
 
 
-async def test_slow_readers_are_cut_while_others_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_slow_readers_are_cut_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody holds a connection that waits for its reader while a call waits for a connection."""
     monkeypatch.setattr(pool, "CLIENT_PATIENCE_S", 0.05)
     limits = limits_of_tests(upstream_connections=4)
