@@ -118,6 +118,11 @@ class RawClient:
         """Send."""
         self.writer.write(data)
 
+    def pause(self) -> None:
+        """Read nothing more: what comes stays in the buffers of the hosts."""
+        transport: Any = self.writer.transport  # uvloop's is no asyncio.ReadTransport
+        transport.pause_reading()
+
     async def interim(self) -> bytes:
         """Receive a head without a body."""
         async with asyncio.timeout(DEADLINE_S):

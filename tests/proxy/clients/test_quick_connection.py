@@ -107,7 +107,7 @@ async def test_a_client_that_reads_nothing_does_not_fill_the_memory(is_quick: bo
             if not is_quick:
                 client.send(GET)
                 await body(client)
-            cast(asyncio.Transport, client.writer.transport).pause_reading()
+            client.pause()
             while len(h.handled) == 1 and server.stats().connections_open:
                 client.send(GET)
                 await asyncio.sleep(0)

@@ -5,7 +5,6 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from aiohttp import web
@@ -23,27 +22,25 @@ from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
 from tests.proxy.events.doubles import FilterLog
 from tests.proxy.events.reader import Message, read_stream
-from tests.proxy.wire import RawReply, ask, serving
+from tests.proxy.wire import RawClient, RawReply, ask, serving
 
 ALICE = "/v1/events?filter=f&user.name=alice"
 
 
-class Client:
+class Client(RawClient):
     """One connection with a stream."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self.writer = writer
+        super().__init__(reader, writer)
         self.head = ""
         self._got = b""
         self.is_whole = False
 
-    async def begin(self, target: str, *fields: str, version: str = "HTTP/1.1") -> None:
+    async def begin(self, target: str, *fields: str) -> None:
         """Send the request and read the reply's head."""
-        head = "\r\n".join((f"GET {target} {version}", "Host: nn", *fields))
-        self.writer.write(f"{head}\r\n\r\n".encode())
-        async with asyncio.timeout(HANG_S):
-            self.head = (await self._reader.readuntil(b"\r\n\r\n")).decode()
+        head = "\r\n".join((f"GET {target} HTTP/1.1", "Host: nn", *fields))
+        self.send(f"{head}\r\n\r\n".encode())
+        self.head = (await self.interim()).decode()
 
     async def messages(self, count: int) -> list[Message]:
         """Read until so many have come."""
@@ -52,18 +49,13 @@ class Client:
                 pass
         return found
 
-    def pause(self) -> None:
-        """Read nothing more: what comes stays in the buffers of the hosts."""
-        transport: Any = self.writer.transport  # uvloop's is no asyncio.ReadTransport
-        transport.pause_reading()
-
     async def last_id(self, wanted: str) -> None:
         """Read until a message has this id."""
         async with asyncio.timeout(HANG_S):
             while f"\nid: {wanted}\n".encode() not in self._got and await self._part():
                 self._got = self._got[-1_000_000:]
 
-    async def rest(self) -> list[Message]:
+    async def all_messages(self) -> list[Message]:
         """Read to the end."""
         async with asyncio.timeout(HANG_S):
             while await self._part():
@@ -71,11 +63,11 @@ class Client:
         return read_stream(self._got)
 
     async def _part(self) -> bool:
-        size = int((await self._reader.readline()).strip() or b"-1", 16)
+        size = int((await self.reader.readline()).strip() or b"-1", 16)
         if size > 0:
-            self._got += await self._reader.readexactly(size)
+            self._got += await self.reader.readexactly(size)
         if size >= 0:
-            await self._reader.readexactly(2)
+            await self.reader.readexactly(2)
         self.is_whole = size == 0
         return size > 0
 
@@ -96,13 +88,9 @@ class Fixture:
     @asynccontextmanager
     async def client(self, target: str = ALICE, *fields: str) -> AsyncIterator[Client]:
         """Connect, and ask for events."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
-        try:
-            client = Client(reader, writer)
+        async with Client.connected(self.server.port) as client:
             await client.begin(target, *fields)
             yield client
-        finally:
-            writer.close()
 
     async def ask(self, target: str, *fields: str, method: str = "GET") -> RawReply:
         """Ask for something that is refused."""
@@ -217,7 +205,7 @@ async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:
         session.is_retired = True
         s.log.publish(11)
         s.endpoint.key_retired()
-        messages = await client.rest()
+        messages = await client.all_messages()
         assert [event for event, _, _ in messages] == ["start", "end"]
         reported = json.loads(messages[-1][1])
         assert (reported["filter"], "authenticate again" in reported["end"]) == ("f", True)
@@ -228,7 +216,7 @@ async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:
 async def test_a_stream_ends_with_its_cookie() -> None:
     """By the cookie's own time."""
     async with fixture(callers=Session(FakeClock().now + 0.2)) as s, s.client() as client:
-        assert (await client.rest())[-1][0] == "end"
+        assert (await client.all_messages())[-1][0] == "end"
         await s.until_streams(0)
         assert s.endpoint.stats().ended[StreamEnd.EXPIRED] == 1
 
@@ -333,8 +321,8 @@ async def test_stopping_ends_each_stream_whole() -> None:
         s.log.publish(11)
         await client.messages(2)
         s.endpoint.stop()
-        assert [event for event, _, _ in await client.rest()] == ["start", "UNLINK"]
-        await other.rest()
+        assert [event for event, _, _ in await client.all_messages()] == ["start", "UNLINK"]
+        await other.all_messages()
         assert client.is_whole
         assert other.is_whole
         await s.until_streams(0)

@@ -77,7 +77,7 @@ async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authori
             sent += len(PIECE)
 
     async with forwarding(listing, authority=authority, receive_buffer=65_536) as (client, _, _):
-        client.writer.transport.pause_reading()  # type: ignore[attr-defined] # of each transport that reads
+        client.pause()
         client.send(GET)
         await until(lambda: sent > 0)
         seen = -1
@@ -85,7 +85,7 @@ async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authori
             seen = sent
             await asyncio.sleep(0.3)
         assert sent < size // 2
-        client.writer.transport.resume_reading()  # type: ignore[attr-defined] # as above
+        client.writer.transport.resume_reading()  # type: ignore[attr-defined] # of each transport that reads
         assert len((await client.reply()).body) == size
 
 

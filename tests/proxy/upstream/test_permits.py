@@ -1,7 +1,6 @@
 """Permits go round among those who wait."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -147,16 +146,11 @@ async def lists_or_answers(heard: Heard) -> None:
 async def slow_readers(proxy: Proxy, addresses: Sequence[str]) -> AsyncIterator[None]:
     """Ask for the listing from each address, and read none of it."""
     async with AsyncExitStack() as clients:
-        socks = []
         for address in addresses:
-            sock = socket.socket()
-            sock.setblocking(False)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            sock.bind((address, 0))
-            clients.callback(sock.close)
-            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", proxy.port))
-            await asyncio.get_running_loop().sock_sendall(sock, LONG)
-            socks.append(sock)
+            connecting = RawClient.connected(proxy.port, address, receive_buffer=4096)
+            client = await clients.enter_async_context(connecting)
+            client.pause()
+            client.send(LONG)
         yield
 
 
