@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from aiohttp import web
 
@@ -74,6 +74,11 @@ class FakeClock:
     def __call__(self) -> float:
         """Return the time of the test."""
         return self.now
+
+
+def fails(*_: object, **__: object) -> NoReturn:
+    """Do as a bug of ours does, wherever it is put in place of something else."""
+    raise RuntimeError("a bug")
 
 
 async def turns(count: int = 20) -> None:

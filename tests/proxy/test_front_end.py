@@ -9,7 +9,7 @@ import pytest
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.errors import NoActiveNameNodeError
 from nncache.proxy.traffic import Result
-from tests.proxy.doubles import DENIED, DIRECTORY, FILE
+from tests.proxy.doubles import DENIED, DIRECTORY, FILE, fails
 from tests.proxy.front_fixture import fixture
 
 # ---- cached answers (Verbatim) ----------------------------------------------------------------------
@@ -231,11 +231,7 @@ async def test_an_error_of_the_proxy_is_a_remote_exception() -> None:
 async def test_a_cache_that_fails_costs_a_call_not_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode: any exception in the way of the cache, and the call is forwarded."""
     async with fixture() as s:
-
-        def broken(*_: object, **__: object) -> None:
-            raise RuntimeError("bug")
-
-        monkeypatch.setattr(s.cache, "lookup", broken)
+        monkeypatch.setattr(s.cache, "lookup", fails)
         reply = await s.status("/w/f")
         assert (reply.status, reply.made) == (200, "nncache; fwd=bypass; detail=cache-error")
         assert len(s.namenode.streamed) == 1
@@ -245,11 +241,7 @@ async def test_a_cache_that_fails_costs_a_call_not_the_read(monkeypatch: pytest.
 async def test_a_cache_that_cannot_take_the_reply_costs_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode, on the way back."""
     async with fixture() as s:
-
-        def broken(*_: object) -> None:
-            raise RuntimeError("bug")
-
-        monkeypatch.setattr(s.cache, "conclude", broken)
+        monkeypatch.setattr(s.cache, "conclude", fails)
         reply = await s.status("/w/f")
         assert (reply.status, reply.body) == (200, FILE)
         assert s.front_end.stats().cache_errors == 1

@@ -17,7 +17,7 @@ from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 from nncache.proxy.wait_groups import Group, KeptWait, WaitEnd
 from nncache.proxy.waiting import AT_A_TURN
 from tests.patience import HANG_S
-from tests.proxy.doubles import FILE, turns
+from tests.proxy.doubles import FILE, fails, turns
 from tests.proxy.front_fixture import Fixture, fixture
 from tests.proxy.test_waiting import held, until
 from tests.proxy.wire import RawClient, reset
@@ -171,17 +171,13 @@ async def test_a_client_gone_during_the_question_leaves_nothing() -> None:
 
 async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode: of the question, and of what is made of its reply."""
-
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("bug")
-
     async with fixture() as s, s.client() as client:
         with monkeypatch.context() as patched:
-            patched.setattr(s.front_end._reads, "answer", broken)  # noqa: SLF001 - FailToNameNode
+            patched.setattr(s.front_end._reads, "answer", fails)  # noqa: SLF001 - FailToNameNode
             client.send(get("/w/f", WAITS))
             assert (await client.reply()).status == 200
         with monkeypatch.context() as patched:
-            patched.setattr(waiting, "is_met", broken)
+            patched.setattr(waiting, "is_met", fails)
             client.send(get("/w/f", WAITS))
             assert (await client.reply()).status == 200
         assert s.front_end.stats().cache_errors == 2
@@ -190,15 +186,11 @@ async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: p
 
 async def test_an_internal_error_costs_no_other_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """All questions are tasks of one group, which ends with the first that fails."""
-
-    def broken(*_: object) -> None:
-        raise RuntimeError("bug")
-
     async with fixture() as s, s.client() as client, s.client() as other:
         other.send(get("/w/new", WAITS))
         await held(s)
         with monkeypatch.context() as patched:
-            patched.setattr(HeldRequest, "answered", broken)
+            patched.setattr(HeldRequest, "answered", fails)
             client.send(get("/w/f", WAITS))
             await until(lambda: s.front_end.stats().cache_errors == 1)
         s.appear("/w/new")
@@ -348,18 +340,14 @@ async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
     async with fixture() as s, s.client() as client:
         client.send(get("/w/one", WAITS))
         await held(s)
-
-        def broken(*_: object, **__: object) -> None:
-            raise RuntimeError("bug")
-
         with monkeypatch.context() as patched:
-            patched.setattr(s.front_end.answers, "with_conditions", broken)
+            patched.setattr(s.front_end.answers, "with_conditions", fails)
             s.appear("/w/one")
             assert (await client.reply()).status == 500
         client.send(get("/w/two", WAITS))
         await held(s)
         with monkeypatch.context() as patched:
-            patched.setattr(s.front_end._reads, "answer", broken)  # noqa: SLF001 - FailToNameNode
+            patched.setattr(s.front_end._reads, "answer", fails)  # noqa: SLF001 - FailToNameNode
             s.namenode.statuses["/w/two"] = FILE
             s.front_end.waits.stop()
             reply = await client.reply()

@@ -17,6 +17,7 @@ from nncache.proxy.cache_status import Bypass, why_not_asked
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.targets import is_webhdfs
 from tests.hadoop.made_credentials import token
+from tests.proxy.doubles import fails
 from tests.proxy.plain_fixture import (
     BODY,
     HEAD,
@@ -228,13 +229,9 @@ async def test_a_read_with_a_token_alone_is_a_plain_call() -> None:
 
 async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode; the operators read of it."""
-
-    def fail(*_: object) -> None:
-        raise LookupError("a bug")
-
     async with plain(says(LISTED), says(NOT_FOUND)) as (s, _):
         cache = s.calls._cache  # noqa: SLF001 - to break it
-        monkeypatch.setattr(cache, "why_no_trace", fail)
+        monkeypatch.setattr(cache, "why_no_trace", fails)
         monkeypatch.setattr(cache, "_decide", lambda *_, **__: Forward(Reason.NO_FILTER))
         assert (await s.ask(STATUS)).status == 404
         assert s.calls.requests == 0

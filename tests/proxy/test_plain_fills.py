@@ -12,7 +12,7 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import plain_exchange
-from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK
+from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK, fails
 from tests.proxy.plain_fixture import Held, PlainScene, plain, plain_fixture, quick_of, under_way
 from tests.proxy.wire import RawClient, RawNameNode, cuts, limits_of_tests, reset, says, until
 
@@ -298,24 +298,20 @@ async def test_without_an_open_connection_it_goes_the_ordinary_way() -> None:
 
 async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode: before the call is sent on, and when its reply has come."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise LookupError("a bug")
-
     async with plain(says(GONE), learns=OTHER) as (s, namenode):
         with monkeypatch.context() as broken:
-            broken.setattr(s.cache, "lookup", fail)
+            broken.setattr(s.cache, "lookup", fails)
             assert (await s.ask(ASK)).all(b"Cache-Status") == [b"nncache; fwd=bypass; detail=cache-error"]
         assert (s.calls.requests, s.calls.errors) == (0, 1)
         with monkeypatch.context() as broken:
-            broken.setattr(outcomes, "admit", fail)
+            broken.setattr(outcomes, "admit", fails)
             assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         with monkeypatch.context() as broken:
-            broken.setattr(s.cache, "_conclude", fail)
+            broken.setattr(s.cache, "_conclude", fails)
             assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         namenode.acts = (says(IS_FILE),)
         with monkeypatch.context() as broken:
-            broken.setattr(s.queries, "is_file_closed", fail)
+            broken.setattr(s.queries, "is_file_closed", fails)
             assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         assert s.calls.requests == 3
         assert s.front_end.stats().cache_errors == 4

@@ -12,7 +12,7 @@ from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.ports import WriteRight
-from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, script, settled, turns
+from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, fails, script, settled, turns
 from tests.proxy.write_fixture import Fixture, fixture
 
 CREATE = "/w/f?op=CREATE&user.name=carol"
@@ -219,11 +219,7 @@ async def test_a_fault_of_ours_in_waiting_for_that_has_all_forwarded(monkeypatch
     async with fixture() as s:
         s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
-
-        def fail(*_: object, **__: object) -> None:
-            raise RuntimeError("planted")
-
-        monkeypatch.setattr("nncache.proxy.writes.asyncio.wait", fail)
+        monkeypatch.setattr("nncache.proxy.writes.asyncio.wait", fails)
         done = ScriptedStreamer(script(settled(200, b"")))
         await s.write("PUT", "/w?op=SETPERMISSION&permission=777&user.name=alice", done)
         monkeypatch.undo()
@@ -253,11 +249,7 @@ async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
     async with fixture() as s:
         s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
-
-        def fail(*_: object) -> None:
-            raise LookupError("a bug")
-
-        s.cache.answer_recheck = fail  # type: ignore[assignment,method-assign]  # a cache with a fault
+        s.cache.answer_recheck = fails  # type: ignore[method-assign]  # a cache with a fault
         s.cache.apply(AccessChanged("/w"), s.clock(), 60)
         await turns()
         assert s.writes.errors == 1

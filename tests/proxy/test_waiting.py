@@ -8,12 +8,11 @@ import pytest
 from nncache.hadoop.change import AccessChanged, Appeared, Touched
 from nncache.proxy.conditional import etag_of
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import UpstreamReply
 from nncache.proxy.reads import Reads
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.wait_groups import WaitEnd
 from tests.patience import HANG_S
-from tests.proxy.doubles import DIRECTORY, FILE, turns
+from tests.proxy.doubles import DIRECTORY, FILE, fails, turns
 from tests.proxy.front_fixture import Fixture, fixture
 from tests.proxy.wire import RawReply
 
@@ -86,15 +85,11 @@ async def test_a_fault_at_each_try_costs_one_answer_and_not_the_proxy(
 ) -> None:
     """What fails while the NameNode is asked in the cache's place is counted, too; the proxy goes on."""
     async with fixture() as s:
-
-        async def broken(*_: object) -> UpstreamReply:
-            raise RuntimeError("bug")
-
         waiting = asked(s, "/w/none", LONG)
         await held(s)
         with monkeypatch.context() as patch:
-            patch.setattr(Reads, "answer", broken)
-            patch.setattr(s.namenode, "fetch", broken)
+            patch.setattr(Reads, "answer", fails)
+            patch.setattr(s.namenode, "fetch", fails)
             s.cache.apply(Touched("/w/none"), s.clock.now, 101)
             assert (await waiting).status == 500
         assert (await s.status("/w/none")).status == 404

@@ -28,6 +28,7 @@ from tests.proxy.doubles import (
     ScriptedStreamer,
     caller,
     ended,
+    fails,
     script,
     settled,
     turns,
@@ -392,11 +393,7 @@ async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pyt
     """FailToNameNode, whatever of the cache fails: the answer goes out, and the stream is closed at worst."""
     async with fixture() as s:
         s.fill("/w/f")
-
-        def broken(*_: object) -> None:
-            raise RuntimeError("bug")
-
-        monkeypatch.setattr(s.cache, method, broken)
+        monkeypatch.setattr(s.cache, method, fails)
         streamer = ScriptedStreamer(script(settled(307, None)))
         writing = s.write("PUT", "/w/f?op=CREATE", streamer)
         await turns()
