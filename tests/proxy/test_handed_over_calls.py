@@ -7,6 +7,7 @@ import pytest
 
 from nncache.proxy.clients.response import reset
 from nncache.proxy.upstream import plain_exchange
+from nncache.proxy.upstream.plain_reply import PlainReply
 from tests.proxy.plain_fixture import (
     BODY,
     HEAD,
@@ -201,3 +202,30 @@ async def test_a_call_that_nobody_goes_on_with_ends() -> None:
             s.server.take_over(quick_of(s), b"").connection_lost(None)
             assert not s.upstream.stats().connections_in_use
             held.goes_on.set()
+
+
+class Reader:
+    """Takes note of the replies of an exchange."""
+
+    def __init__(self) -> None:
+        self.replies: list[PlainReply] = []
+
+    def replied(self, reply: PlainReply) -> None:
+        """Take note."""
+        self.replies.append(reply)
+
+    def unfinished(self) -> None:
+        """There is no such exchange."""
+        raise AssertionError
+
+
+async def test_an_exchange_that_has_ended_keeps_its_connection() -> None:
+    """To abandon it then, as when its client leaves in the same turn, does nothing."""
+    async with plain(says(LISTED)) as (s, _):
+        reader = Reader()
+        exchange = s.upstream.begin_plain(LIST, "me", reader)
+        assert exchange is not None
+        await until(lambda: bool(reader.replies))
+        exchange.abandon()
+        stats = s.upstream.stats()
+        assert (stats.connections_in_use, stats.connections_idle) == (0, 1)

@@ -123,6 +123,13 @@ async def test_a_reader_that_keeps_the_least_rate_gets_all() -> None:
         assert len((await client.reply()).body) == size
 
 
+def test_a_reply_that_is_not_under_way_can_be_cut() -> None:
+    """Nothing happens but that its connection will not go on."""
+    response = RawResponse(200, "OK", ())
+    response.cut()
+    assert not response.keep_alive
+
+
 @pytest.mark.parametrize(
     ("status", "is_last", "end"),
     [

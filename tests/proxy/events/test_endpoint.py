@@ -277,6 +277,7 @@ async def test_a_wrong_request_is_told_what_would_be_right() -> None:
         reply = await s.ask("/v1/events?filter=f")
         assert reply.status == 400
         assert "user.name is missing" in json.loads(reply.body)["RemoteException"]["message"]
+        assert (await s.ask("/v1/events?filter=f&from=x")).status == 400
         assert (await s.ask("/v1/events/")).body == b"others"
 
 
