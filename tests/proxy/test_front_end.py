@@ -228,22 +228,19 @@ async def test_an_error_of_the_proxy_is_a_remote_exception() -> None:
         assert s.front_end.traffic.stats().of(Result.FAILED) == 3
 
 
-async def test_a_cache_that_fails_costs_a_call_not_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode: any exception in the way of the cache, and the call is forwarded."""
+@pytest.mark.parametrize(
+    ("method", "made"),
+    [("lookup", "nncache; fwd=bypass; detail=cache-error"), ("conclude", "nncache; fwd=miss")],
+)
+async def test_a_cache_that_fails_costs_a_call_not_the_read(
+    monkeypatch: pytest.MonkeyPatch, method: str, made: str
+) -> None:
+    """FailToNameNode: any exception in the way of the cache, and the call is forwarded; on the way back, too."""
     async with fixture() as s:
-        monkeypatch.setattr(s.cache, "lookup", fails)
+        monkeypatch.setattr(s.cache, method, fails)
         reply = await s.status("/w/f")
-        assert (reply.status, reply.made) == (200, "nncache; fwd=bypass; detail=cache-error")
-        assert len(s.namenode.streamed) == 1
-        assert s.front_end.stats().cache_errors == 1
-
-
-async def test_a_cache_that_cannot_take_the_reply_costs_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode, on the way back."""
-    async with fixture() as s:
-        monkeypatch.setattr(s.cache, "conclude", fails)
-        reply = await s.status("/w/f")
-        assert (reply.status, reply.body) == (200, FILE)
+        assert (reply.status, reply.made) == (200, made)
+        assert len(s.namenode.streamed) + len(s.namenode.fetched) == 1
         assert s.front_end.stats().cache_errors == 1
 
 
