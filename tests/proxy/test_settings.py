@@ -50,7 +50,7 @@ def test_one_port_at_two_addresses_is_two_ports() -> None:
 
 def with_principal(**changes: Any) -> TerminationSettings:
     """Return settings that are good but for these."""
-    good = {
+    good: dict[str, Any] = {
         "spnego_principal": ("HTTP/_HOST@EXAMPLE.COM",),
         "spnego_keytab": "/k",
         "cookie_secret_file": "/s",
