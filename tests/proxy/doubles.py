@@ -77,7 +77,7 @@ class FakeClock:
 
 
 def fails(*_: object, **__: object) -> NoReturn:
-    """Do as a bug of ours does, wherever it is put in place of something else."""
+    """Fail as a bug of ours would."""
     raise RuntimeError("a bug")
 
 
@@ -192,7 +192,7 @@ class HeldNameNode:
     txids: Held = field(default_factory=Held)
 
     async def say(self, said: object, *, closed: object = True) -> None:
-        """Answer the oldest read; if it is asked then whether the file is closed, answer that as well."""
+        """Answer the oldest read, and then the question whether the file is closed, if there is one."""
         await turns()
         self.fetches.answer(said)
         await turns()

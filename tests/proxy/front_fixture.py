@@ -65,7 +65,7 @@ class DictNameNode:
         return await self._held(reply(status, body, self.clock()))
 
     def hold_next(self) -> Hold:
-        """Hold the reply to the next read, which tells what is so when the read comes."""
+        """Hold the reply to the next read; it says what is so when the read comes."""
         self._hold = Hold()
         return self._hold
 

@@ -122,7 +122,7 @@ async def plain(
     join_wait_s: float = 0.5,
     authority: Authority | None = None,
 ) -> AsyncIterator[tuple[PlainScene, RawNameNode]]:
-    """Run it in front of one NameNode of these acts, the first of which has answered what the ordinary path took.
+    """Run it in front of one NameNode of these acts; the first has answered a request on the ordinary path.
 
     With an authority the NameNode speaks TLS.
     """
@@ -137,7 +137,7 @@ async def plain(
 
 
 class Held:
-    """An act that waits until it may go on, and then says this."""
+    """An act that waits until it may go on, and then sends these parts."""
 
     def __init__(self, *parts: bytes) -> None:
         self.came = asyncio.Event()

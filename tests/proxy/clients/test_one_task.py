@@ -50,8 +50,8 @@ async def test_one_after_another_in_one_task() -> None:
     assert len(set(site.tasks)) == 1
 
 
-async def test_a_body_that_never_comes_is_not_waited_for_for_ever() -> None:
-    """It would be read and thrown away, so that no reset overtakes the reply (RFC 9112, section 9.6)."""
+async def test_a_body_that_never_comes_has_a_deadline() -> None:
+    """The rest is read and dropped, so that no reset overtakes the reply (RFC 9112, section 9.6)."""
     site, limits = Site(), limits_of_tests(body_timeout_s=0.2)
     async with serving(site.handle, limits=limits) as server, RawClient.connected(server.port) as client:
         client.send(POST + b"1234")
