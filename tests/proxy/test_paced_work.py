@@ -44,3 +44,20 @@ async def test_many_share_a_turn_in_their_order() -> None:
     assert order == ["a", "b", "c"]
     await _turn()
     assert order == ["a", "b", "c", "d"]
+
+
+async def test_what_comes_between_two_turns_goes_first() -> None:
+    """A crowd does not stop another callback of the loop."""
+    order = list[str]()
+
+    def work(one: str, _: int) -> int:
+        order.append(one)
+        return 10
+
+    turns = PacedWork(work, 10)
+    for one in ("a", "b"):
+        turns.add(one)
+    asyncio.get_running_loop().call_soon(order.append, "other")
+    await _turn()
+    await _turn()
+    assert order == ["a", "other", "b"]

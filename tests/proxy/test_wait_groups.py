@@ -7,6 +7,7 @@ from nncache.cache.clock_eviction import Caller
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.reads import Read
 from nncache.proxy.wait_groups import Group, GroupKey, Keepable, KeptWait, wake
+from tests.patience import HANG_S
 
 NO_KEY = GroupKey("/a", Caller(""), "")
 
@@ -60,3 +61,25 @@ async def test_one_with_a_task_is_woken_once() -> None:
     wake(woken, leaves=True)
     wake(woken)
     assert await woken is True
+
+
+async def test_one_has_to_look_once() -> None:
+    """However often it is said."""
+    group, looked = Group(NO_KEY), list[KeptWait]()
+    wait = kept(group, 0, looked)
+    group.queue_up(wait)
+    group.queue_up(wait)
+    assert list(group.queue) == [wait]
+    wait.release()
+
+
+async def test_the_end_of_its_time_lets_it_look() -> None:
+    """And it is answered then, whatever there is to say."""
+    group, looked = Group(NO_KEY), list[KeptWait]()
+    wait = kept(group, 0, looked, wait_s=0)
+    assert not wait.is_over
+    async with asyncio.timeout(HANG_S):
+        while not looked:  # noqa: ASYNC110 - a list of a test tells no one
+            await asyncio.sleep(0)
+    assert looked == [wait]
+    assert wait.is_over

@@ -111,3 +111,11 @@ async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
     assert row.gone_on[2 * AT_A_TURN :] == [AT_A_TURN - 2, AT_A_TURN - 1, AT_A_TURN]
     await asyncio.sleep(0)
     assert arrivals.may_enter(is_there=False)
+
+
+async def test_places_are_free_again_in_the_next_turn() -> None:
+    """Also when none has waited."""
+    arrivals = Arrivals()
+    for _ in range(3):
+        assert [arrivals.may_enter(is_there=False) for _ in range(AT_A_TURN + 1)].count(True) == AT_A_TURN
+        await asyncio.sleep(0)

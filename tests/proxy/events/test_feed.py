@@ -51,6 +51,19 @@ async def test_what_is_kept_is_bounded() -> None:
         running.cancel()
 
 
+async def test_a_gap_begins_it_again() -> None:
+    """What came before is kept no more: it does not lead to what comes now."""
+    log = FilterLog()
+    async with asyncio.TaskGroup() as tasks:
+        feed, running = await following(log, tasks)
+        log.publish(11)
+        await until(lambda: feed.covers(After(10)) and feed.end == After(11, "c1"))
+        log.lose(20)
+        await until(lambda: feed.end == After(20, "c1"))
+        assert [feed.covers(After(txid)) for txid in (10, 11, 19, 20, 21)] == [False] * 3 + [True, False]
+        running.cancel()
+
+
 async def test_listeners_are_told_of_each_change(caplog: pytest.LogCaptureFixture) -> None:
     """Of events, outages, readers, a filter that is gone, and of its own failure."""
     log = FilterLog()
