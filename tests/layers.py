@@ -38,8 +38,6 @@ ON_THE_CLUSTER = (
     "tests/invalidation/filters/test_quick_hdfs.py",
     "tests/invalidation/filters/test_read_ahead.py",
     "tests/invalidation/test_namenodes.py",
-    "tests/proxy/test_flights.py",
-    "tests/proxy/test_front_end.py",
     "tests/proxy/upstream/test_queries.py",
     "tests/registry/test_operations.py",
     "tests/test_connecting.py",

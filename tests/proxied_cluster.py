@@ -196,6 +196,12 @@ class ProxiedCluster:
         signature = self.way.of(user or self.cluster.superuser)
         return asker.ask(method, signature.target(path, op) + query, headers=signature.headers)
 
+    def do(
+        self, where: Where, method: str, op: str, path: str, user: str | None = None, **parameters: str
+    ) -> RawReply:
+        """Make a call of one step, which must be carried out."""
+        return self.must(self.call(where, method, op, path, user, **parameters))
+
     def write(
         self,
         where: Where,

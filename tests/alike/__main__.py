@@ -22,7 +22,7 @@ def main(*, requests: int, seed: int, first: int) -> None:
             requests=requests,
             seed=seed,
             first=first,
-            progress=lambda so_far: bar.update(task, completed=so_far.requests),
+            progress=lambda so_far: bar.update(task, completed=so_far.counts["requests"]),
         )
     click.echo(figures.line())
     for step in figures.reported:

@@ -38,20 +38,14 @@ class Comparison:
     """What became of one conversation.
 
     Attributes:
-        requests: sent to a server that listened.
-        quick: of these, answered from memory by the quick ways.
-        plain: of these, passed on as plain calls and answered as such.
-        fills: of these, such as may be kept.
-        handed_over: of all, begun as plain calls and ended by the ordinary path, or by their client.
+        counts: `requests` sent to a server that listened; of these `quick` were answered from memory by the quick ways,
+            `plain` passed on and answered as plain calls, `fills` of what may be kept among those; `handed_over` of all
+            began as plain calls and were ended by the ordinary path, or by their client.
         difference: what is not the same, after which step; "" for nothing.
         steps: held before the difference.
     """
 
-    requests: int
-    quick: int
-    plain: int
-    fills: int
-    handed_over: int
+    counts: Counter[str]
     difference: str
     steps: int
 
@@ -309,15 +303,14 @@ async def _hold(conversation: Conversation) -> Comparison:
                 break
         at_the_end = await talk.end()
         plain = quick.upstream.plain_answered
-        return Comparison(
+        counts = Counter(
             requests=talk.requests,
             quick=quick.fast_path.stats().hits,
             plain=plain,
             fills=quick.upstream.fills_answered,
             handed_over=quick.upstream.plain_begun - plain,
-            difference=difference or at_the_end,
-            steps=held,
         )
+        return Comparison(counts, difference or at_the_end, held)
 
 
 class _Loop(VirtualLoop):

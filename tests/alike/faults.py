@@ -21,12 +21,7 @@ _PATIENCE_S: Final = 300
 
 def _fault(name: str, rule: str, module: str, old: str, new: str) -> Variant:
     return Variant(
-        name=name,
-        guarantee=Guarantee.VERBATIM,
-        rule=rule,
-        module=f"proxy/{module}.py",
-        old=old,
-        new=new,
+        name=name, guarantee=Guarantee.VERBATIM, rule=rule, module=f"proxy/{module}.py", old=old, new=new
     )
 
 

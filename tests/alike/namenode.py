@@ -23,7 +23,6 @@ from tests.proxy.wire import FakePool
 
 _BETWEEN_S: Final = 0.00031  # two pieces of a reply
 _HEAD_END: Final = b"\r\n\r\n"
-_PIECES: Final = 1_000_000  # of a body; any is shorter
 
 
 Asked: TypeAlias = tuple[Any, ...]

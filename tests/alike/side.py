@@ -28,11 +28,7 @@ from tests.alike.namenode import Asked, ScriptedNameNodes, ScriptedPool
 from tests.proxy.doubles import DIRECTORY, FILE, TERM
 
 LIMITS: Final = LimitSettings(
-    max_head_bytes=1024,
-    max_header_fields=16,
-    head_timeout_s=10.0,
-    idle_timeout_s=30.0,
-    body_timeout_s=20.0,
+    max_head_bytes=1024, max_header_fields=16, head_timeout_s=10.0, idle_timeout_s=30.0, body_timeout_s=20.0
 )
 GLOBS: Final = (("/w", "/w/*", "/w/*/*"), ("/w", "/w/*"), ("/w/*", "/w/*/*"))
 _CACHE: Final = CacheSettings(

@@ -10,7 +10,7 @@ import pytest
 from tests.alike.comparing import hold, without_repeats
 from tests.alike.drawing import draw
 from tests.alike.faults import FAULTS
-from tests.alike.run import MIN_FILLS_SHARE, MIN_PLAIN_SHARE, MIN_QUICK_SHARE, Figures, compare
+from tests.alike.run import MIN_SHARES, Figures, compare
 from tests.alike.steps import HalfClose, Passing, Send
 from tests.model.variants.patching import compile_broken
 from tests.model.variants.variant import PACKAGE, Variant
@@ -45,7 +45,7 @@ def test_the_last_answer_after_a_half_close_is_compared() -> None:
     pipeline = (Send(0, WITH_BODY, turns=0), *(Send(0, KNOWN, turns=0) for _ in range(13)))
     outcome = hold((*(Send(0, KNOWN), Passing(0.05)) * 2, *pipeline, HalfClose(0)))
     assert outcome.difference == ""
-    assert outcome.quick == 1, "the last of the pipeline"
+    assert outcome.counts["quick"] == 1, "the last of the pipeline"
 
 
 def test_a_conversation_can_be_held_again() -> None:
@@ -55,20 +55,21 @@ def test_a_conversation_can_be_held_again() -> None:
     assert hold(conversation) == hold(conversation)
 
 
+ENOUGH: Final = Counter(requests=100, quick=60, plain=30, fills=9)
+
+
 @pytest.mark.parametrize(
     "figures",
     [
-        Figures(requests=99, quick=60, plain=30, fills=9),
-        Figures(requests=100, quick=round(100 * MIN_QUICK_SHARE) - 1, plain=30, fills=9),
-        Figures(requests=100, quick=60, plain=round(100 * MIN_PLAIN_SHARE) - 1, fills=9),
-        Figures(requests=100, quick=60, plain=30, fills=round(100 * MIN_FILLS_SHARE) - 1),
-        Figures(requests=100, quick=60, plain=30, fills=9, difference="a byte"),
+        *(Figures(Counter({**ENOUGH, name: 0})) for name in MIN_SHARES),
+        Figures(Counter({**ENOUGH, "requests": 99})),
+        Figures(ENOUGH, difference="a byte"),
     ],
 )
 def test_a_run_falls_short(figures: Figures) -> None:
     """Too few requests, too few of them by each of the quick ways, and any difference."""
     assert len(figures.shortfalls(requests=100)) == 1
-    assert Figures(requests=100, quick=60, plain=30, fills=9).shortfalls(requests=100) == []
+    assert Figures(ENOUGH).shortfalls(requests=100) == []
 
 
 def test_only_questions_for_clients_that_left_are_left_out() -> None:

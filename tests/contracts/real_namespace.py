@@ -237,10 +237,7 @@ class RealNamespace:
 
 
 def said(
-    status: int,
-    body: bytes,
-    inside: Callable[[str], str] = str,
-    model_user: Callable[[str], str] = str,
+    status: int, body: bytes, inside: Callable[[str], str] = str, model_user: Callable[[str], str] = str
 ) -> Said:
     """Read a reply, the NameNode's or the model's; a 201 of a DataNode is a 200."""
     if status in (http.client.OK, http.client.CREATED):

@@ -1,6 +1,5 @@
 """ACLs of ZooKeeper, and of the fake that stands for it, allow and refuse the same."""
 
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
@@ -9,8 +8,8 @@ import pytest
 from nncache.coordination.acl import OF_ITS_MAKER, OPEN, AclEntry, Right
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError, ZnodeError
 from nncache.coordination.zookeeper import Check, Create, Delete, SetData, ZnodeAcl
-from nncache.testbed import Cluster
-from tests.coordination.simulations import FakeWorld, RealWorld, Simulation, connected, remove
+from tests.contracts.test_zookeeper import real_simulation
+from tests.coordination.simulations import FakeWorld, Simulation
 
 ALLOWED = {
     Right.READ: {"get", "children", "check"},
@@ -39,13 +38,8 @@ async def simulation(request: pytest.FixtureRequest) -> AsyncIterator[Simulation
         await fake.zookeeper.ensure(fake.root)
         yield fake
         return
-    cluster: Cluster = request.getfixturevalue("cluster")
-    assert cluster.zookeeper is not None
-    root = f"/contract-{uuid.uuid4().hex[:12]}"
-    async with connected(cluster.zookeeper.address) as session:
-        await session.ensure(root)
-        yield RealWorld(cluster.zookeeper.address, root, session)
-        await remove(session, root)
+    async with real_simulation(request.getfixturevalue("cluster")) as real:
+        yield real
 
 
 async def test_each_right_allows_what_it_is_for(simulation: Simulation) -> None:

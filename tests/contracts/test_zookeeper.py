@@ -3,9 +3,9 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
@@ -67,21 +67,9 @@ def placed(root: str, operation: Operation) -> Operation:
             return Check(path, version)
 
 
-class Place(Protocol):
-    """Znodes, and a path among them that is this test's alone."""
-
-    @property
-    def root(self) -> str:
-        """The path."""
-
-    @property
-    def zookeeper(self) -> Znodes:
-        """The znodes."""
-
-
 @dataclass(frozen=True)
 class Embedded:
-    """A place in embedded znodes."""
+    """Embedded znodes, and a path among them that is this test's alone."""
 
     root: str
     zookeeper: Znodes
@@ -90,7 +78,7 @@ class Embedded:
 class ZnodesContract:
     """What all do; a subclass has the fixture `simulation`, whose root is there and empty."""
 
-    async def test_a_znode_is_read_as_it_was_written(self, simulation: Place) -> None:
+    async def test_a_znode_is_read_as_it_was_written(self, simulation: Embedded | Simulation) -> None:
         """Data, version and children are those of now; created_zxid tells a new znode from the old one of its path."""
         path = f"{simulation.root}/a"
         await simulation.zookeeper.commit([Create(path, b"\0first")])
@@ -111,14 +99,14 @@ class ZnodesContract:
         assert (third.version, third.children) == (0, 0)
         assert third.created_zxid > first.created_zxid
 
-    async def test_what_is_not_there_is_named(self, simulation: Place) -> None:
+    async def test_what_is_not_there_is_named(self, simulation: Embedded | Simulation) -> None:
         """NoNodeError names the path."""
         for call in (simulation.zookeeper.get, simulation.zookeeper.children):
             with pytest.raises(NoNodeError) as raised:
                 await call(f"{simulation.root}/x")
             assert raised.value.path == f"{simulation.root}/x"
 
-    async def test_many_are_read_in_the_order_asked_for(self, simulation: Place) -> None:
+    async def test_many_are_read_in_the_order_asked_for(self, simulation: Embedded | Simulation) -> None:
         """One for each path, None for those that are not there, also for more than are under way at a time."""
         await simulation.zookeeper.commit(
             [Create(f"{simulation.root}/{n}", str(n).encode()) for n in range(150)]
@@ -131,7 +119,7 @@ class ZnodesContract:
         assert found[:150] == (None,) * 150
         assert await simulation.zookeeper.get_many([]) == ()
 
-    async def test_children_are_named_without_their_parent(self, simulation: Place) -> None:
+    async def test_children_are_named_without_their_parent(self, simulation: Embedded | Simulation) -> None:
         """Names, in no order."""
         assert await simulation.zookeeper.children(simulation.root) == ()
         await simulation.zookeeper.commit(
@@ -147,7 +135,11 @@ class ZnodesContract:
         ("operations", "error", "path"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS]
     )
     async def test_a_refused_commit_changes_nothing(
-        self, simulation: Place, operations: Sequence[Operation], error: type[ZnodeError], path: str
+        self,
+        simulation: Embedded | Simulation,
+        operations: Sequence[Operation],
+        error: type[ZnodeError],
+        path: str,
     ) -> None:
         """The error is that of the first operation that can't be carried out; none of the others is."""
         names = ("A", "A/child", "B")
@@ -163,7 +155,7 @@ class ZnodesContract:
         assert raised.value.path == path.replace("$", simulation.root)
         assert await simulation.zookeeper.get_many(paths) == before
 
-    async def test_a_commit_sees_itself(self, simulation: Place) -> None:
+    async def test_a_commit_sees_itself(self, simulation: Embedded | Simulation) -> None:
         """Later operations find what the earlier ones have done; any version is good for ANY_VERSION."""
         a, b = f"{simulation.root}/a", f"{simulation.root}/b"
         await simulation.zookeeper.commit(
@@ -182,11 +174,11 @@ class ZnodesContract:
         )
         assert await simulation.zookeeper.children(simulation.root) == ("b",)
 
-    async def test_an_empty_commit_is_nothing(self, simulation: Place) -> None:
+    async def test_an_empty_commit_is_nothing(self, simulation: Embedded | Simulation) -> None:
         """It succeeds."""
         await simulation.zookeeper.commit([])
 
-    async def test_a_commit_may_be_large(self, simulation: Place) -> None:
+    async def test_a_commit_may_be_large(self, simulation: Embedded | Simulation) -> None:
         """Up to LARGE bytes in all, and thousands of operations."""
         await simulation.zookeeper.commit([Create(f"{simulation.root}/large", b"x" * LARGE)])
         assert len((await simulation.zookeeper.get(f"{simulation.root}/large")).data) == LARGE
@@ -364,7 +356,7 @@ class TestEmbedded(ZnodesContract):
     """Znodes of this process, in memory and in a file."""
 
     @pytest.fixture(params=["memory", "file"])
-    async def simulation(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    async def simulation(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Embedded]:
         """Yield them."""
         znodes = EmbeddedZnodes(tmp_path / "znodes" if request.param == "file" else None)
         await znodes.commit([Create("/world", b"")])
@@ -406,15 +398,22 @@ class TestFake(Contract):
         return simulation
 
 
+@asynccontextmanager
+async def real_simulation(cluster: Cluster) -> AsyncIterator[RealWorld]:
+    """Yield a place in the ZooKeeper of the cluster."""
+    assert cluster.zookeeper is not None
+    root = f"/contract-{uuid.uuid4().hex[:12]}"
+    async with connected(cluster.zookeeper.address) as session:
+        await session.ensure(root)
+        yield RealWorld(cluster.zookeeper.address, root, session)
+        await remove(session, root)
+
+
 class TestReal(Contract):
     """The real one."""
 
     @pytest.fixture
     async def simulation(self, cluster: Cluster) -> AsyncIterator[Simulation]:
-        """Yield the ZooKeeper of the cluster."""
-        assert cluster.zookeeper is not None
-        root = f"/contract-{uuid.uuid4().hex[:12]}"
-        async with connected(cluster.zookeeper.address) as session:
-            await session.ensure(root)
-            yield RealWorld(cluster.zookeeper.address, root, session)
-            await remove(session, root)
+        """Yield it."""
+        async with real_simulation(cluster) as simulation:
+            yield simulation

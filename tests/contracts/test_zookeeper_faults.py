@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable
 
 import pytest
@@ -22,60 +21,37 @@ LONG_S = 10.0
 ROOT = "/faults"
 
 
-class Simulation(ABC):
-    """A session that may be cut off, and another that is not."""
-
-    def __init__(self, victim: ZooKeeper, other: ZooKeeper) -> None:
-        self.victim = victim
-        self.other = other
-
-    @abstractmethod
-    async def cut(self) -> None:
-        """Cut the connection, and let no other come about."""
-
-    @abstractmethod
-    async def restore(self) -> None:
-        """Let it come about again, and wait for that."""
-
-    @abstractmethod
-    async def hush(self) -> None:
-        """Let no answer come."""
-
-    @abstractmethod
-    async def wipe(self) -> None:
-        """Lose all data, and wait until both are connected again."""
-
-
-class FakeWorld(Simulation):
-    """The fake."""
+class FakeWorld:
+    """The fake: a session that may be cut off, and another that is not."""
 
     def __init__(self) -> None:
         self._server = FakeZooKeeper(time.monotonic, session_timeout_s=TIMEOUT_S)
-        self._victim = self._server.session()
-        super().__init__(self._victim, self._server.session())
+        self.victim = self._server.session()
+        self.other = self._server.session()
 
     async def cut(self) -> None:
-        """Cut it off."""
-        self._server.disconnect(self._victim)
+        """Cut the victim's connection, and let no other come about."""
+        self._server.disconnect(self.victim)
 
     async def restore(self) -> None:
-        """Let it connect."""
+        """Let it come about again, and wait for that."""
         self._server.connect()
 
     async def hush(self) -> None:
-        """Answer too late."""
+        """Let no answer come in time."""
         self._server.latency_s = 1000.0
 
     async def wipe(self) -> None:
-        """Wipe it."""
+        """Lose all data, and wait until both are connected again."""
         self._server.wipe()
 
 
-class RealWorld(Simulation):
+class RealWorld:
     """A ZooKeeper, the victim's connections through a relay."""
 
     def __init__(self, server: ZooKeeperServer, relay: Relay, victim: ZooKeeper, other: ZooKeeper) -> None:
-        super().__init__(victim, other)
+        self.victim = victim
+        self.other = other
         self._server = server
         self._relay = relay
 
@@ -103,6 +79,9 @@ class RealWorld(Simulation):
         async with asyncio.timeout(LONG_S):
             while {self.victim.session_id, self.other.session_id} & {0, *before}:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.01)
+
+
+Simulation = FakeWorld | RealWorld
 
 
 class Contract:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nncache.net.setting_error import SettingError
+from nncache.net.tls_client import client_context
 from nncache.net.tls_failure import why_no_tls
 from nncache.testbed.certificates import Authority
 from tests.tls import server_context
@@ -78,3 +80,26 @@ def test_a_server_that_wants_a_certificate_of_ours() -> None:
     assert "dfs.client.https.need-auth" in why_no_tls(error)
     error.reason = None  # type: ignore[assignment] # as of errors that are not OpenSSL's
     assert "x" in why_no_tls(error)
+
+
+# ---- whose certificates a client believes; NameNodes and ZooKeeper have tests of their own ---------
+
+
+def test_names_are_checked_whatever_is_believed(tmp_path: Path) -> None:
+    """By the authorities of a file alone, or by those of the operating system."""
+    ours = client_context("some_ca", str(Authority(tmp_path).ca))
+    assert len(ours.get_ca_certs()) == 1
+    for context in (ours, client_context("some_ca", "")):
+        assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
+        assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+def test_a_file_that_cannot_be_used_is_named_with_its_setting(tmp_path: Path) -> None:
+    """One that is missing, and one that is no PEM."""
+    (tmp_path / "store.jks").write_bytes(b"\xfe\xed\xfe\xed")
+    for name, why in (
+        ("none.pem", "cannot be read: No such file"),
+        ("store.jks", "holds no certificate in PEM form"),
+    ):
+        with pytest.raises(SettingError, match=f"some_ca: {tmp_path}/{name}: {why}"):
+            client_context("some_ca", str(tmp_path / name))

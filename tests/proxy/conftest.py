@@ -2,10 +2,25 @@
 
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
+import pytest
 import uvloop
+from hypothesis import settings
+
+from nncache.testbed.certificates import Authority
+
+# A busy machine is slow at times; how much work is done is counted where it matters, never timed.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
-def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], AbstractEventLoop]]:
-    """Say what makes the event loop of each test."""
-    return {"uvloop": uvloop.new_event_loop}
+def pytest_asyncio_loop_factories(item: pytest.Function) -> Mapping[str, Callable[[], AbstractEventLoop]]:
+    """Say what makes the event loop of each test; a module in virtual time has a LOOP of its own."""
+    return {"loop": getattr(item.module, "LOOP", uvloop.new_event_loop)}
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """An authority of this test's own."""
+    return Authority(tmp_path / "authority")

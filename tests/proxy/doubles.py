@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from aiohttp import web
 
@@ -74,6 +74,11 @@ class FakeClock:
     def __call__(self) -> float:
         """Return the time of the test."""
         return self.now
+
+
+def fails(*_: object, **__: object) -> NoReturn:
+    """Fail as a bug of ours would."""
+    raise RuntimeError("a bug")
 
 
 async def turns(count: int = 20) -> None:
@@ -185,6 +190,14 @@ class HeldNameNode:
     rights: dict[str, WriteRight] = field(default_factory=dict)  # said at once
     right_questions: list[tuple[str, RpcUser | None]] = field(default_factory=list)
     txids: Held = field(default_factory=Held)
+
+    async def say(self, said: object, *, closed: object = True) -> None:
+        """Answer the oldest read, and then the question whether the file is closed, if there is one."""
+        await turns()
+        self.fetches.answer(said)
+        await turns()
+        if self.closed.waiting:
+            self.closed.answer(closed)
 
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         """Wait for the test."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -10,6 +10,7 @@ from aiohttp import web
 
 from nncache.cache import Hit, MetadataCache
 from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.change import Appeared
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.rpc.user import RpcUser
@@ -23,18 +24,16 @@ from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
 from nncache.proxy.ports import WriteRight
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.plain_exchange import Begun
-from tests.patience import HANG_S
-from tests.proxy.doubles import (
-    DENIED,
-    DIRECTORY,
-    FILE,
-    HEADERS,
-    NAMENODE,
-    TERM,
-    FakeClock,
-    make_cache,
-    settled,
-)
+from tests.proxy.doubles import DENIED, DIRECTORY, FILE, FakeClock, make_cache, reply, settled
+from tests.proxy.wire import RawClient, RawReply, ask, serving
+
+
+class Hold:
+    """A read whose reply the NameNode holds until `goes_on` is set."""
+
+    def __init__(self) -> None:
+        self.came = asyncio.Event()
+        self.goes_on = asyncio.Event()
 
 
 @dataclass
@@ -48,6 +47,7 @@ class DictNameNode:
     fetched: list[RequestHead] = field(default_factory=list)
     streamed: list[RequestHead] = field(default_factory=list)
     error: ProxyError | None = None
+    _hold: Hold | None = None
 
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         """Answer a read."""
@@ -62,16 +62,19 @@ class DictNameNode:
             status, body = 404, render_missing(path)
         else:
             status = 200
-        now = self.clock()
-        return UpstreamReply(
-            status=status,
-            reason="Not Found" if status == 404 else "OK",
-            headers=HEADERS,
-            body=body,
-            namenode=NAMENODE,
-            term=TERM,
-            replied_at=now,
-        )
+        return await self._held(reply(status, body, self.clock()))
+
+    def hold_next(self) -> Hold:
+        """Hold the reply to the next read; it says what is so when the read comes."""
+        self._hold = Hold()
+        return self._hold
+
+    async def _held(self, said: UpstreamReply) -> UpstreamReply:
+        if (hold := self._hold) is not None:
+            self._hold = None
+            hold.came.set()
+            await hold.goes_on.wait()
+        return said
 
     async def stream(
         self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
@@ -81,9 +84,9 @@ class DictNameNode:
         if self.error is not None:
             raise self.error
         is_refused = head.method == "GET" and _user_of(head) in self.locked_out
-        reply = settled(403, DENIED) if is_refused else settled(200)
-        await settle(reply)
-        return RawResponse(reply.status, "", (*reply.headers, *decorate(reply)), body=reply.body)
+        said = settled(403, DENIED) if is_refused else settled(200)
+        await settle(said)
+        return RawResponse(said.status, "", (*said.headers, *decorate(said)), body=said.body)
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Whether nothing says that it is being written."""
@@ -135,48 +138,6 @@ class Remembered:
         self.bodies.append(body)
 
 
-@dataclass(frozen=True)
-class WireReply:
-    """A reply as it came over the wire."""
-
-    status: int
-    reason: str
-    fields: tuple[tuple[str, str], ...]
-    body: bytes
-
-    def __getitem__(self, name: str) -> str:
-        """Return the value of the only field of that name."""
-        (value,) = [value for key, value in self.fields if key.lower() == name.lower()]
-        return value
-
-    @property
-    def made(self) -> str:
-        """How it was made."""
-        return self["Cache-Status"]
-
-
-async def ask(port: int, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
-    """Send one request on a connection of its own and read its reply."""
-    head = "\r\n".join((f"{method} {target} HTTP/1.1", "Host: nn", *fields))
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        writer.write(f"{head}\r\n\r\n{body}".encode())
-        async with asyncio.timeout(HANG_S):
-            start = await reader.readuntil(b"\r\n\r\n")
-            line, *rest = start.decode().removesuffix("\r\n\r\n").split("\r\n")
-            _, status, reason = line.split(" ", 2)
-            pairs = [text.partition(": ") for text in rest]
-            reply_fields = tuple((name, value) for name, _, value in pairs)
-            if status == "304":  # RFC 9110, section 15.4.5: it ends with its head
-                return WireReply(304, reason, reply_fields, b"")
-            (length,) = (int(value) for name, value in reply_fields if name == "Content-Length")
-            length *= method != "HEAD"
-            return WireReply(int(status), reason, reply_fields, await reader.readexactly(length))
-    finally:
-        writer.close()
-        await writer.wait_closed()
-
-
 @dataclass
 class Fixture:
     """A front end that listens."""
@@ -194,13 +155,22 @@ class Fixture:
         """Where it listens."""
         return self.server.port
 
-    async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
+    async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> RawReply:
         """Send one request."""
         return await ask(self.port, target, *fields, method=method, body=body)
 
-    async def status(self, path: str, *fields: str, user: str = "alice") -> WireReply:
+    async def status(self, path: str, *fields: str, user: str = "alice") -> RawReply:
         """Ask for a status."""
         return await self.ask(f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}", *fields)
+
+    def client(self) -> AbstractAsyncContextManager[RawClient]:
+        """Connect."""
+        return RawClient.connected(self.port)
+
+    def appear(self, path: str, txid: int = 101) -> None:
+        """Let there be a file."""
+        self.namenode.statuses[path] = FILE
+        self.cache.apply(Appeared(path), self.clock.now, txid)
 
 
 @asynccontextmanager
@@ -225,15 +195,9 @@ async def fixture(
         asyncio.TaskGroup() as tasks,
     ):
         front.hit_memory = memory
-        server = Server(
-            front.handle,
-            FastPath(cache.is_good, cache.store, clock, limits),
-            limits,
-            traffic=front.traffic,
-        )
-        await server.start("127.0.0.1", 0)
-        try:
-            yield Fixture(clock, cache, namenode, front, memory, server, tasks)
-        finally:
-            front.waits.stop()
-            await server.stop()
+        fast_path = FastPath(cache.is_good, cache.store, clock, limits)
+        async with serving(front.handle, limits=limits, fast_path=fast_path, traffic=front.traffic) as server:
+            try:
+                yield Fixture(clock, cache, namenode, front, memory, server, tasks)
+            finally:
+                front.waits.stop()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nncache.cache import MetadataCache
 from nncache.clock import boottime
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
@@ -14,9 +15,11 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
+from nncache.testbed.certificates import Authority
 from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, make_cache
 from tests.proxy.kept_hits import fast_path_alone
-from tests.proxy.wire import FakePool, Heard, RawClient, RawNameNode, limits_of_tests, until
+from tests.proxy.wire import Act, FakePool, Heard, RawClient, RawNameNode, RawReply, limits_of_tests, until
+from tests.tls import server_context, web_of
 
 LIST = b"GET /webhdfs/v1/d?op=LISTSTATUS&user.name=joe HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
 BODY = b'{"FileStatuses":{"FileStatus":[]}}'
@@ -60,6 +63,12 @@ class PlainScene:
         """Connect."""
         return RawClient.connected(self.server.port)
 
+    async def ask(self, request: bytes = LIST) -> RawReply:
+        """Ask on a connection of its own."""
+        async with self.client() as client:
+            client.send(request)
+            return await client.reply()
+
     @property
     def is_quiet(self) -> bool:
         """Whether nothing of any call is left."""
@@ -79,6 +88,7 @@ async def plain_fixture(
     limits: LimitSettings | None = None,
     is_plain: bool = True,
     join_wait_s: float = 0.5,
+    how: NameNodeWeb = PLAIN,
 ) -> AsyncIterator[PlainScene]:
     """Run it; the first NameNode is active, and only paths below /kept may be kept."""
     limits = limits or limits_of_tests()
@@ -88,7 +98,7 @@ async def plain_fixture(
     cache, queries = make_cache(clock, glob=("/kept/*",)), HeldNameNode()
     proxy = ProxySettings(join_wait_s=join_wait_s)
     async with (
-        Upstream(pool, limits, boottime) as upstream,
+        Upstream(pool, limits, boottime, how) as upstream,
         FrontEnd(cache, upstream, queries, ManualSignal(), proxy, clock, limits) as front,
     ):
         front.cookies = upstream.cookies
@@ -103,13 +113,36 @@ async def plain_fixture(
             await server.stop()
 
 
-class Held:
-    """An act that waits until it is told what to say."""
+@asynccontextmanager
+async def plain(
+    *acts: Act,
+    learns: bytes = LIST,
+    limits: LimitSettings | None = None,
+    is_plain: bool = True,
+    join_wait_s: float = 0.5,
+    authority: Authority | None = None,
+) -> AsyncIterator[tuple[PlainScene, RawNameNode]]:
+    """Run it in front of one NameNode of these acts; the first has answered a request on the ordinary path.
 
-    def __init__(self) -> None:
+    With an authority the NameNode speaks TLS.
+    """
+    tls, how = (server_context(authority), web_of(authority)) if authority else (None, PLAIN)
+    async with (
+        RawNameNode(*acts, tls=tls) as namenode,
+        plain_fixture(namenode, limits=limits, is_plain=is_plain, join_wait_s=join_wait_s, how=how) as s,
+    ):
+        await s.learn(learns)
+        assert s.calls.requests == 0
+        yield s, namenode
+
+
+class Held:
+    """An act that waits until it may go on, and then sends these parts."""
+
+    def __init__(self, *parts: bytes) -> None:
         self.came = asyncio.Event()
         self.goes_on = asyncio.Event()
-        self.parts: tuple[bytes, ...] = (LISTED,)
+        self.parts = parts or (LISTED,)
 
     async def __call__(self, heard: Heard) -> None:
         """Answer later."""

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from nncache.proxy.audit_judge import AUDIT_OUTCOMES, AuditOutcome, compared, why_different
+from nncache.proxy.audit_judge import AuditOutcome, compared, why_different
 
 KEPT = b'{"FileStatus":{"length":1,"storagePolicy":0}}'
 
@@ -60,8 +60,3 @@ def test_wrong_is_what_outlives_the_proof(
     """The NameNode's other answer was there at 10."""
     found = why_different(is_held=is_held, seen_as_of=seen_as_of, said_at=10.0, left_s=left_s)
     assert found is outcome
-
-
-def test_each_outcome_is_described() -> None:
-    """For the documentation."""
-    assert set(AUDIT_OUTCOMES) == set(AuditOutcome)

@@ -78,6 +78,14 @@ class Fixture:
         """Change the path at the NameNode."""
         self.says[path] = 200, status(**fields)
 
+    async def differ(self, path: str = PATH) -> None:
+        """Keep and serve what the NameNode says, and let it say something else when it is asked."""
+        self.keep(path)
+        self.serve(path)
+        self.clock.now += 0.1
+        self.change(path, length=2)
+        await turns()
+
     def cover(self) -> None:
         """Prove that all changes before now were applied."""
         self.cache.cover(self.clock.now, 101)
@@ -125,11 +133,7 @@ async def test_a_missing_path_is_quoted_as_it_was_asked_for() -> None:
 async def test_a_change_between_answer_and_question_is_no_fault() -> None:
     """It is known by when all that the NameNode's reply can show was applied."""
     async with fixture() as s:
-        s.keep()
-        s.serve()
-        s.clock.now += 0.1
-        s.change(length=2)
-        await turns()
+        await s.differ()
         assert s.outcomes == {}
         assert s.signal.probes == 1, "proof is asked for"
         s.clock.now += 0.1
@@ -142,11 +146,7 @@ async def test_a_change_between_answer_and_question_is_no_fault() -> None:
 async def test_proof_of_an_earlier_moment_proves_nothing() -> None:
     """The change came after it."""
     async with fixture() as s:
-        s.keep()
-        s.serve()
-        s.clock.now += 0.1
-        s.change(length=2)
-        await turns()
+        await s.differ()
         s.cache.cover(s.clock.now - 0.05, 101)
         s.signal.moved()
         await turns()
@@ -180,11 +180,7 @@ async def test_a_cache_that_misses_a_change_is_found(caplog: pytest.LogCaptureFi
 async def test_without_proof_nothing_is_concluded() -> None:
     """The gate is closed then, and nothing is answered from memory."""
     async with fixture() as s:
-        s.keep()
-        s.serve()
-        s.clock.now += 0.1
-        s.change(length=2)
-        await turns()
+        await s.differ()
         s.clock.now += 100
         s.signal.moved(covered=False)
         await turns()

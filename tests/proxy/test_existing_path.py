@@ -42,6 +42,10 @@ class Fixture:
         reply = Reply(404 if kind is EntryKind.MISSING else 200, (), b"")
         self.cache.conclude(ticket, Known(reply=reply, kind=kind, replied_at=NOW, term=1))
 
+    def above(self, tree: "_Tree") -> PathProbe:
+        """Return what asks this tree instead, and waits for its answers."""
+        return PathProbe(self.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+
     async def probe(self, method: str, target: str) -> ExistingPath:
         """Survey a call below /webhdfs/v1."""
         return await self.path_probe.probe(parse_call(method, "/webhdfs/v1" + target), None)
@@ -118,8 +122,8 @@ async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
     """It is asked as they: a refusal is no reason to take all that is above for missing."""
     fixture = Fixture()
     fixture.keep("/a/b/x")
-    tree = Tree(hidden={"/a/b"})
-    path_probe = PathProbe(fixture.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    tree = _Tree(hidden={"/a/b"})
+    path_probe = fixture.above(tree)
     call = parse_call("PUT", "/webhdfs/v1/a/b/c?op=MKDIRS")
     assert await path_probe.probe(call, ALICE) == ExistingPath(is_known=False)
     assert path_probe.query_failures == 0
@@ -134,7 +138,7 @@ NOBODY_KNOWN = Writer()
 
 
 @dataclass
-class Tree:
+class _Tree:
     """A NameNode that answers at once, or after a while."""
 
     directories: set[str] = field(default_factory=set)
@@ -155,17 +159,14 @@ class Tree:
             raise CallerRefusedError(path)
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say it."""
         await self._see(path, caller)
         return path in {"/", *self.directories, *self.files}
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say it."""
         await self._see(path, caller)
         return path in self.directories
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
-        """Say it."""
         if caller is None:
             return WriteRight.UNKNOWN
         try:
@@ -177,17 +178,15 @@ class Tree:
         return WriteRight.GRANTED if path in self.writable else WriteRight.DENIED
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Nobody asks."""
         raise NotImplementedError
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Nobody asks."""
         raise NotImplementedError
 
 
-def hers(silent: int = 0) -> Tree:
+def hers(silent: int = 0) -> _Tree:
     """A tree of which some is hers."""
-    return Tree({"/a", "/a/b", "/p"}, {"/a/f", "/a/g"}, {"/a", "/a/f"}, silent=silent)
+    return _Tree({"/a", "/a/b", "/p"}, {"/a/f", "/a/g"}, {"/a", "/a/f"}, silent=silent)
 
 
 NO_RIGHT = ExistingPath(may_write=False)
@@ -222,7 +221,7 @@ async def test_a_two_step_write_is_looked_at_as_its_caller(
     path: str, writer: Writer, existing: ExistingPath
 ) -> None:
     """A window only where the caller can write: the nearest ancestor that exists, and the file if it is there."""
-    path_probe = PathProbe(Fixture().cache, hers(), lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(hers())
     assert await path_probe.probe_write(path, writer) == existing
 
 
@@ -236,8 +235,8 @@ async def test_a_write_that_concerns_no_filter_is_not_asked_about() -> None:
 
 async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
     """A refusal for lack of rights is an answer, and never makes an ancestor missing."""
-    tree = Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
-    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    tree = _Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
+    path_probe = Fixture().above(tree)
     for writer in (SHE, WHO_APPENDS):
         assert await path_probe.probe_write("/h/d/x", writer) == NO_RIGHT
     assert await path_probe.probe_write("/h/d/e/x", SHE) == NO_RIGHT
@@ -246,7 +245,7 @@ async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
 async def test_a_silent_namenode_is_asked_once_more() -> None:
     """A pause of its collector costs no window over a whole tree; a longer one is asked about later."""
     tree = hers(silent=1)
-    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(tree)
     assert await path_probe.probe_write("/a/new", SHE) == ExistingPath()
     tree.silent = 2
     assert await path_probe.probe_write("/a/c/d/x", SHE) == ExistingPath(topmost_missing="/a", is_known=False)
@@ -266,16 +265,15 @@ async def test_a_slow_namenode_is_waited_for_until_it_was_silent() -> None:
     tree.silent = 2
     assert not (await path_probe.probe_write("/a/c/d/x", SHE)).is_known
     assert not (await path_probe.probe_write("/a/c/d/y", SHE)).is_known  # this redirect waits 1 ms
-    assert (
-        await path_probe.probe_write("/a/c/d/x", SHE, is_held=False)
-    ).is_known  # nothing waits for this one
+    unheld = await path_probe.probe_write("/a/c/d/x", SHE, is_held=False)
+    assert unheld.is_known  # nothing waits for this one
     assert (await path_probe.probe_write("/a/c/d/y", SHE)).is_known
 
 
 async def test_a_flood_into_one_directory_shares_its_questions() -> None:
     """All who come while one is under way share the next; if that has no answer, the one after it."""
     tree = hers()
-    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(tree)
     for silent, asked in ((0, 2), (2, 3)):
         tree.asked.clear()
         tree.silent = silent
@@ -287,7 +285,7 @@ async def test_a_flood_into_one_directory_shares_its_questions() -> None:
 async def test_no_answer_to_an_earlier_question_counts() -> None:
     """OwnWrites: of a right that was given in between, the event may be on its way, or lost with the stream."""
     tree = hers()
-    path_probe = PathProbe(Fixture().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = Fixture().above(tree)
     assert await path_probe.probe_write("/p/x", SHE) == NO_RIGHT
     tree.writable.add("/p")
     assert await path_probe.probe_write("/p/x", SHE) == ExistingPath()
@@ -296,7 +294,7 @@ async def test_no_answer_to_an_earlier_question_counts() -> None:
 async def test_the_depth_of_a_path_costs_few_questions() -> None:
     """An ancestor of what exists exists."""
     cache = MetadataCache(CacheSettings(glob=("/a" * 4 + "/*" * 200,)))
-    tree = Tree(directories={"/a" * depth for depth in range(1, 50)}, writable={"/a" * 49})
+    tree = _Tree(directories={"/a" * depth for depth in range(1, 50)}, writable={"/a" * 49})
     path_probe = PathProbe(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     assert await path_probe.probe_write("/a" * 200, SHE) == ExistingPath(topmost_missing="/a" * 50)
     assert len(tree.asked) <= 12
@@ -325,9 +323,7 @@ async def test_missing_ancestors_stay_uncached_until_step_two() -> None:
         for is_there in (False, True, False):  # the parent, then halfway to the root
             await turns()
             s.namenode.existing.answer(result=is_there)
-        await turns()
-        s.namenode.txids.answer(500)
-        await writing
+        await s.redirected(writing)
         for path in ("/w/a/b", "/w/a", "/w/a/other", "/w"):
             assert s.cache.explain(path, s.clock()).in_two_step_write
         assert not s.cache.explain("/w/other", s.clock()).in_two_step_write

@@ -2,26 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
 import pytest
 
-from nncache.cache import CacheSettings, Conclusion, Fetch, MetadataCache
-from nncache.clock import boottime
+from nncache.cache import Conclusion, Fetch, MetadataCache, Serve
 from nncache.hadoop.change import Appeared, Opened, Touched
 from nncache.hadoop.errors import RpcUnavailableError
-from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
-from nncache.proxy.flights import Flight, Flights
-from nncache.proxy.limits import LimitSettings
+from nncache.proxy.flights import Flight, FlightResult, Flights
 from nncache.proxy.messages import NO_TERM, UpstreamReply
-from nncache.proxy.upstream.client import Upstream
-from nncache.proxy.upstream.queries import PoolQueries
-from nncache.testbed import Cluster
+from tests.patience import HANG_S
 from tests.proxy.doubles import (
     DENIED,
     DIRECTORY,
@@ -40,7 +34,64 @@ from tests.proxy.doubles import (
     reply,
     turns,
 )
-from tests.proxy.flight_fixture import PATH, Fixture, fixture
+
+PATH = "/w/f"
+
+
+@dataclass
+class Fixture:
+    """Flights above a real cache and a NameNode that waits for the test."""
+
+    clock: FakeClock
+    cache: MetadataCache
+    namenode: HeldNameNode
+    flights: Flights
+
+    def launch(
+        self,
+        path: str = PATH,
+        user: str = "alice",
+        *,
+        refresh: bool = False,
+        credential: Credential | None = None,
+    ) -> Flight:
+        """Take a ticket and launch its flight."""
+        plain = plain_read(path, user)
+        decision = self.cache.lookup(plain.path, caller(user), self.clock(), refresh=refresh, may_wait=False)
+        assert isinstance(decision, Fetch)
+        return self.flights.launch(decision.ticket, plain, head_of(path, user), credential)
+
+    async def landed(self, flight: Flight, said: object, closed: object = True) -> FlightResult:
+        """Have the NameNode reply, and answer so if it is asked whether the file is closed."""
+        await self.namenode.say(said, closed=closed)
+        landing = await flight.result()
+        assert landing is not None
+        return landing
+
+    @property
+    def concluded(self) -> int:
+        """How often `conclude` was called."""
+        return self.cache.store.counters.conclusions.total()
+
+    def is_hit(self, path: str = PATH) -> bool:
+        """Whether the path would be served; leaves a ticket behind if not."""
+        return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
+
+    @property
+    def tickets(self) -> int:
+        """Questions that the cache still takes for being under way."""
+        return self.cache.explain(PATH, self.clock()).questions_under_way
+
+
+@asynccontextmanager
+async def fixture(query_timeout_s: float = 5.0) -> AsyncIterator[Fixture]:
+    """Make a scene; leaving it waits for its flights."""
+    clock = FakeClock()
+    cache = make_cache(clock)
+    namenode = HeldNameNode()
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=query_timeout_s)
+        yield Fixture(clock, cache, namenode, flights)
 
 
 async def test_a_missing_path_is_kept_and_shared() -> None:
@@ -48,11 +99,8 @@ async def test_a_missing_path_is_kept_and_shared() -> None:
     async with fixture() as s:
         flight = s.launch()
         assert s.flights.find(flight.ticket) is flight
-        await turns()
-        s.namenode.fetches.answer(missing(PATH, 100.0))
-        answer, landing = await flight.answer(), await flight.result()
-        assert isinstance(answer, UpstreamReply)
-        assert landing is not None
+        landing = await s.landed(flight, missing(PATH, 100.0))
+        assert isinstance(await flight.answer(), UpstreamReply)
         assert landing.conclusion is Conclusion.STORED
         assert landing.shared is not None
         assert b"Set-Cookie" not in dict(landing.shared.reply.headers)
@@ -95,13 +143,7 @@ async def test_isfileclosed_is_not_repeated_for_a_cached_status() -> None:
         ) -> Conclusion:
             flight = s.launch(PATH, user, refresh=refresh)
             flight.is_joined = is_joined
-            await turns()
-            s.namenode.fetches.answer(reply(200, FILE, s.clock()))
-            await turns()
-            if s.namenode.closed.waiting:
-                s.namenode.closed.answer(result=True)
-            landing = await flight.result()
-            assert landing is not None
+            landing = await s.landed(flight, reply(200, FILE, s.clock()))
             assert (landing.shared is None) is (landing.conclusion is Conclusion.UNCHANGED)
             return landing.conclusion
 
@@ -129,13 +171,7 @@ async def test_isfileclosed_is_not_repeated_for_a_cached_status() -> None:
 async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) -> None:
     """OpenFileUncached: an open file, and every way of not being told."""
     async with fixture() as s:
-        flight = s.launch()
-        await turns()
-        s.namenode.fetches.answer(reply(200, FILE, 100.0))
-        await turns()
-        s.namenode.closed.answer(answer)
-        landing = await flight.result()
-        assert landing is not None
+        landing = await s.landed(s.launch(), reply(200, FILE, 100.0), answer)
         assert landing.conclusion is Conclusion.NOT_KEPT
         assert landing.shared is None
         assert (s.concluded, s.is_hit()) == (1, False)
@@ -162,12 +198,10 @@ async def test_only_what_events_keep_true_is_shared(status: int, body: bytes) ->
     """Anything but a closed file, a directory and a true 404 goes to the one who asked, and to nobody else."""
     async with fixture() as s:
         flight = s.launch()
-        await turns()
-        s.namenode.fetches.answer(reply(status, body, 100.0))
-        answer, landing = await flight.answer(), await flight.result()
+        landing = await s.landed(flight, reply(status, body, 100.0))
+        answer = await flight.answer()
         assert isinstance(answer, UpstreamReply)
         assert answer.body == body
-        assert landing is not None
         assert landing.shared is None
         assert (s.concluded, s.is_hit()) == (1, False)
 
@@ -175,11 +209,7 @@ async def test_only_what_events_keep_true_is_shared(status: int, body: bytes) ->
 async def test_a_reply_of_no_certain_term_is_not_kept() -> None:
     """NoLateFill: a reply that the active NameNode did not provably give proves nothing."""
     async with fixture() as s:
-        flight = s.launch()
-        await turns()
-        s.namenode.fetches.answer(reply(200, DIRECTORY, 100.0, term=NO_TERM))
-        landing = await flight.result()
-        assert landing is not None
+        landing = await s.landed(s.launch(), reply(200, DIRECTORY, 100.0, term=NO_TERM))
         assert landing.conclusion is Conclusion.SPOILED
 
 
@@ -208,10 +238,8 @@ async def test_an_upstream_error_is_the_answer(error: ProxyError) -> None:
     """The one who asked is told; the ticket is given back."""
     async with fixture() as s:
         flight = s.launch()
-        await turns()
-        s.namenode.fetches.answer(error)
+        await s.landed(flight, error)
         assert await flight.answer() is error
-        await flight.result()
         assert (s.concluded, s.tickets, s.flights.errors) == (1, 0, 0)
 
 
@@ -219,14 +247,12 @@ async def test_a_bug_fails_its_own_flight_only() -> None:
     """A TaskGroup ends all its tasks when one raises: none may."""
     async with fixture() as s:
         broken, sound = s.launch("/w/a"), s.launch("/w/b")
-        await turns()
-        s.namenode.fetches.answer(RuntimeError("bug"))
+        await s.landed(broken, RuntimeError("bug"))
         answer = await broken.answer()
         assert isinstance(answer, ProxyError)
         assert answer.status == 500
-        s.namenode.fetches.answer(missing("/w/b", 100.0))
+        await s.landed(sound, missing("/w/b", 100.0))
         assert isinstance(await sound.answer(), UpstreamReply)
-        await sound.result()
         assert (s.concluded, s.flights.errors) == (2, 1)
 
 
@@ -234,37 +260,11 @@ async def test_a_bug_after_the_answer_fails_its_own_flight_only() -> None:
     """Nor when, the client having its answer, something raises what only the way to the NameNode should."""
     async with fixture() as s:
         broken, sound = s.launch("/w/a"), s.launch("/w/b")
-        await turns()
-        s.namenode.fetches.answer(reply(200, FILE, 100.0))
-        await turns()
-        s.namenode.closed.answer(NoActiveNameNodeError("bug"))
-        landing = await broken.result()
-        assert landing is not None
+        landing = await s.landed(broken, reply(200, FILE, 100.0), NoActiveNameNodeError("bug"))
         assert landing.conclusion is Conclusion.NOT_KEPT
-        s.namenode.fetches.answer(missing("/w/b", 100.0))
+        await s.landed(sound, missing("/w/b", 100.0))
         assert isinstance(await sound.answer(), UpstreamReply)
-        await sound.result()
         assert (s.concluded, s.flights.errors) == (2, 1)
-
-
-async def test_a_failing_cache_does_not_withhold_the_reply(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """FailToNameNode."""
-    async with fixture() as s:
-
-        def broken(*_: object) -> Conclusion:
-            raise RuntimeError("bug")
-
-        monkeypatch.setattr(s.cache, "conclude", broken)
-        flight = s.launch()
-        await turns()
-        s.namenode.fetches.answer(missing(PATH, 100.0))
-        assert isinstance(await flight.answer(), UpstreamReply)
-        landing = await flight.result()
-        assert landing is not None
-        assert landing.shared is None
-        assert (s.flights.errors, len(s.flights)) == (1, 0)
 
 
 async def test_a_flight_outlives_its_client() -> None:
@@ -320,72 +320,12 @@ async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
     assert (s.concluded, len(s.flights)) == (1, 0)
 
 
-# ---- the real NameNode ------------------------------------------------------------------------------
-
-
-async def halting(may_go_on: asyncio.Event) -> AsyncIterator[bytes]:
-    """The body of a file that is being written until the event is set."""
-    yield b"x" * 1000
-    await may_go_on.wait()
-
-
-async def test_a_private_file_is_cached_without_service_rights(cluster: Cluster, hdfs_directory: str) -> None:
-    """OpenFileUncached, asked as the caller whom the NameNode has just answered; an open file is not kept."""
-    private, address = f"{hdfs_directory}/private", cluster.namenodes[0]
-    settings = NameNodeSettings(namenode_http=(address.http,), namenode_rpc=(address.rpc,), user="bob")
-    pool, cache = NameNodePool(settings, boottime), MetadataCache(CacheSettings(glob=(f"{private}/*",)))
-    async with (
-        asyncio.timeout(60),
-        WebHdfs(f"http://{address.http}", "alice") as alice,
-        asyncio.TaskGroup() as tasks,
-        Upstream(pool, LimitSettings(), boottime) as upstream,
-    ):
-        await alice.mkdirs(private, "700")
-        await alice.create(f"{private}/closed", b"x")
-        await alice.append(f"{private}/closed", b"y")
-        running = tasks.create_task(pool.run())
-        cache.open_stream((await pool.wait_active(10)).term)
-        cache.cover(boottime(), 1)
-        may_close, queries = asyncio.Event(), PoolQueries(pool, timeout_s=5.0, clock=boottime)
-        flights = Flights(tasks, cache, upstream, queries, boottime, query_timeout_s=5.0)
-
-        async def read(path: str, user: str) -> tuple[int, Conclusion]:
-            plain = plain_read(path, user)
-            decision = cache.lookup(path, caller(user), boottime(), may_wait=False)
-            assert isinstance(decision, Fetch)
-            flight = flights.launch(decision.ticket, plain, head_of(path, user))
-            answer, landing = await flight.answer(), await flight.result()
-            assert isinstance(answer, UpstreamReply)
-            assert landing is not None
-            return answer.status, landing.conclusion
-
-        try:
-            assert await read(f"{private}/closed", "alice") == (200, Conclusion.STORED)
-            assert await read(f"{private}/closed", "carol") == (403, Conclusion.NOT_KEPT)
-            assert await read(f"{private}/missing", "alice") == (404, Conclusion.STORED)
-            tasks.create_task(alice.create(f"{private}/open", halting(may_close)))
-            while not await alice.exists(f"{private}/open"):
-                pass  # its DataNode is about to create it
-            assert await read(f"{private}/open", "alice") == (200, Conclusion.NOT_KEPT)
-            assert (flights.closed_queries, flights.closed_query_failures, flights.errors) == (2, 0, 0)
-        finally:
-            may_close.set()
-            running.cancel()
-            await pool.close()
-
-
 async def test_a_credential_says_for_itself_who_asks() -> None:
     """Whose it is, is not known for isFileClosed; what its reply proves is seen in `nncache.proxy.outcomes`."""
     async with fixture() as s:
         credential = Credential("cookie=digest", "alice", 1_795_305_660_000)
-        flight = s.launch(credential=credential)
-        await turns()
         given = reply(200, FILE, 100.0)
-        s.namenode.fetches.answer(replace(given, headers=given.headers[:1]))
-        await turns()
+        landing = await s.landed(s.launch(credential=credential), replace(given, headers=given.headers[:1]))
         assert [caller for _, _, caller in s.namenode.closed.calls] == [None]
-        s.namenode.closed.answer(result=True)
-        landing = await flight.result()
-        assert landing is not None
         assert landing.shared is not None
         assert landing.shared.proven_for_s == 58.0

@@ -7,6 +7,7 @@ import pytest
 
 from nncache.proxy.clients.response import reset
 from nncache.proxy.upstream import plain_exchange
+from nncache.proxy.upstream.plain_reply import PlainReply
 from tests.proxy.plain_fixture import (
     BODY,
     HEAD,
@@ -14,20 +15,12 @@ from tests.proxy.plain_fixture import (
     LISTED,
     NOT_FOUND,
     Held,
+    plain,
     plain_fixture,
     quick_of,
     under_way,
 )
-from tests.proxy.wire import (
-    STANDBY_REPLY,
-    Act,
-    Heard,
-    RawNameNode,
-    cuts,
-    limits_of_tests,
-    says,
-    until,
-)
+from tests.proxy.wire import STANDBY_REPLY, Act, Heard, RawNameNode, cuts, limits_of_tests, says, until
 
 
 async def cut_after_a_part(heard: Heard) -> None:
@@ -63,11 +56,7 @@ async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None
     """Nothing is asked twice but what the ordinary path would ask twice, and the client reads what it would read."""
     got: list[Any] = []
     for is_plain in (True, False):
-        async with (
-            RawNameNode(says(LISTED), act, says(LISTED)) as namenode,
-            plain_fixture(namenode, is_plain=is_plain) as s,
-        ):
-            await s.learn()
+        async with plain(says(LISTED), act, says(LISTED), is_plain=is_plain) as (s, namenode):
             async with s.client() as client:
                 client.send(LIST)
                 got.append(await client.reply())
@@ -83,8 +72,7 @@ async def test_a_slow_reply_is_waited_for_by_the_way_that_can(monkeypatch: pytes
     """What was sent is not sent again."""
     monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.01)
     held = Held()
-    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED), held, says(LISTED)) as (s, namenode):
         async with s.client() as client:
             client.send(LIST)
             await until(lambda: s.server.requests == 2)
@@ -105,9 +93,7 @@ async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pyt
         plain_fixture(one, two, limits=limits_of_tests(upstream_timeout_s=0.05)) as s,
     ):
         await s.learn()
-        async with s.client() as client:
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
+        assert (await s.ask()).body == BODY
         assert s.pool.suspected == [one.namenode]
         assert len(two.heads) == 1
         held.goes_on.set()
@@ -117,16 +103,13 @@ async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pyt
 async def test_a_client_that_leaves_ends_its_call() -> None:
     """The connection to the NameNode goes with it: what it would bring belongs to nobody."""
     held = Held()
-    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED), held, says(LISTED)) as (s, namenode):
         async with s.client() as client:
             await under_way(s, held, client)
             reset(cast(asyncio.Transport, client.writer.transport))
             await until(lambda: s.is_quiet)
         held.goes_on.set()
-        async with s.client() as client:
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
+        assert (await s.ask()).body == BODY
         assert namenode.connections == 2
 
 
@@ -134,8 +117,7 @@ async def test_a_client_that_leaves_ends_its_call() -> None:
 async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
     """The order of replies is that of the requests."""
     held = Held()
-    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED), held, says(LISTED)) as (s, _):
         async with s.client() as client:
             await under_way(s, held, client)
             client.send(more)
@@ -152,22 +134,19 @@ async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
 async def test_a_half_closed_client_gets_its_reply() -> None:
     """And the connection ends then."""
     held = Held()
-    async with RawNameNode(says(LISTED), held) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
-        async with s.client() as client:
-            await under_way(s, held, client)
-            client.writer.write_eof()
-            await until(lambda: s.calls.under_way == 0)
-            held.goes_on.set()
-            assert (await client.reply()).body == BODY
-            assert await client.rest() == b""
+    async with plain(says(LISTED), held) as (s, _), s.client() as client:
+        await under_way(s, held, client)
+        client.writer.write_eof()
+        await until(lambda: s.calls.under_way == 0)
+        held.goes_on.set()
+        assert (await client.reply()).body == BODY
+        assert await client.rest() == b""
 
 
 async def test_a_call_under_way_is_answered_before_the_server_ends() -> None:
     """Drained like any other."""
     held = Held()
-    async with RawNameNode(says(LISTED), held) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED), held) as (s, _):
         async with s.client() as client, s.client() as idle, asyncio.TaskGroup() as tasks:
             await until(lambda: s.server.stats().connections_open == 2)
             await under_way(s, held, client)
@@ -184,11 +163,7 @@ async def test_a_call_that_is_handed_over_is_charged_once() -> None:
     """It has its place in the rates already."""
     large = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(LARGE), LARGE)
     limits = limits_of_tests(max_calls_per_s_per_caller=0.001, call_burst_s=3_000.0)
-    async with (
-        RawNameNode(says(LISTED), says(large)) as namenode,
-        plain_fixture(namenode, limits=limits) as s,
-    ):
-        await s.learn()
+    async with plain(says(LISTED), says(large), limits=limits) as (s, _):
         async with s.client() as client:
             for expected in (200, 200, 429):
                 client.send(LIST)
@@ -199,21 +174,18 @@ async def test_a_call_that_is_handed_over_is_charged_once() -> None:
 async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
     """Idle is one without a call."""
     held = Held()
-    async with RawNameNode(says(LISTED), held) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
-        async with s.client() as client:
-            await under_way(s, held, client)
-            quick_of(s)._used_at = -1e9  # noqa: SLF001 - long ago
-            quick_of(s)._see_whether_idle()  # noqa: SLF001 - the timer's own moment
-            held.goes_on.set()
-            assert (await client.reply()).body == BODY
+    async with plain(says(LISTED), held) as (s, _), s.client() as client:
+        await under_way(s, held, client)
+        quick_of(s)._used_at = -1e9  # noqa: SLF001 - long ago
+        quick_of(s)._see_whether_idle()  # noqa: SLF001 - the timer's own moment
+        held.goes_on.set()
+        assert (await client.reply()).body == BODY
 
 
 async def test_a_call_that_nobody_goes_on_with_ends() -> None:
     """Refused after all, or its client gone in the same turn of the loop: the NameNode's connection is not kept."""
     held = Held()
-    async with RawNameNode(says(LISTED), held, held) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED), held, held) as (s, _):
         async with s.client() as client:
             await under_way(s, held, client)
             s.front_end.call_limits._by_address.limit = 0  # noqa: SLF001 - as if all of it had been taken meanwhile
@@ -230,3 +202,30 @@ async def test_a_call_that_nobody_goes_on_with_ends() -> None:
             s.server.take_over(quick_of(s), b"").connection_lost(None)
             assert not s.upstream.stats().connections_in_use
             held.goes_on.set()
+
+
+class Reader:
+    """Takes note of the replies of an exchange."""
+
+    def __init__(self) -> None:
+        self.replies: list[PlainReply] = []
+
+    def replied(self, reply: PlainReply) -> None:
+        """Take note."""
+        self.replies.append(reply)
+
+    def unfinished(self) -> None:
+        """There is no such exchange."""
+        raise AssertionError
+
+
+async def test_an_exchange_that_has_ended_keeps_its_connection() -> None:
+    """To abandon it then, as when its client leaves in the same turn, does nothing."""
+    async with plain(says(LISTED)) as (s, _):
+        reader = Reader()
+        exchange = s.upstream.begin_plain(LIST, "me", reader)
+        assert exchange is not None
+        await until(lambda: bool(reader.replies))
+        exchange.abandon()
+        stats = s.upstream.stats()
+        assert (stats.connections_in_use, stats.connections_idle) == (0, 1)

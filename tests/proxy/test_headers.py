@@ -3,14 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.proxy.headers import (
-    cache_status,
-    encode_fields,
-    end_to_end,
-    replayed_headers,
-    reply_headers,
-    request_headers,
-)
+from nncache.proxy.headers import end_to_end, replayed_headers, reply_headers, request_headers
 
 
 def test_fields_of_the_hop_stay_behind() -> None:
@@ -70,14 +63,6 @@ def test_a_cached_reply_repeats_no_secret_and_no_date() -> None:
     assert (b"Content-Length", b"4") not in reply_headers(fields)
 
 
-def test_cache_status_as_in_rfc_9211() -> None:
-    """Its own examples, with our name."""
-    assert cache_status(hit=True) == (b"Cache-Status", b"nncache; hit")
-    assert cache_status(fwd="miss", stored=True)[1] == b"nncache; fwd=miss; stored"
-    assert cache_status(fwd="bypass", detail="gate-closed")[1] == b"nncache; fwd=bypass; detail=gate-closed"
-    assert cache_status(fwd="miss", collapsed=True)[1] == b"nncache; fwd=miss; collapsed"
-
-
 NAMES = st.sampled_from([b"A", b"Connection", b"Host", b"Content-Length", b"TE", b"X-Hop", b"x-hop"])
 VALUES = st.sampled_from([b"1", b"x-hop", b"close, A", b"", b"host"])
 
@@ -89,8 +74,3 @@ def test_dropping_keeps_order_and_is_done_once(fields: list[tuple[bytes, bytes]]
     rest = iter(fields)
     assert all(field in rest for field in kept)
     assert end_to_end(kept) == kept
-
-
-def test_fields_are_written_as_they_are() -> None:
-    """Name, colon, space, value: odd bytes included."""
-    assert encode_fields(((b"a", b"\xff"), (b"B", b""))) == b"a: \xff\r\nB: \r\n"

@@ -13,16 +13,22 @@ from nncache.hadoop.change import Appeared
 from nncache.proxy import waiting
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.held_requests import HeldRequest
-from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
-from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.wait_groups import Group, KeptWait, WaitEnd
 from nncache.proxy.waiting import AT_A_TURN
 from tests.patience import HANG_S
-from tests.proxy.doubles import FILE, turns
+from tests.proxy.doubles import FILE, fails, turns
 from tests.proxy.front_fixture import Fixture, fixture
-from tests.proxy.held_line import WAITS, Line, appears, line, resets
 from tests.proxy.test_waiting import held, until
+from tests.proxy.wire import RawClient, reset
+
+WAITS = "Prefer: wait=60"
+
+
+def get(path: str, *fields: str, version: str = "1.1") -> bytes:
+    """Return the request for a status."""
+    line = f"GET /webhdfs/v1{path}?op=GETFILESTATUS&user.name=alice HTTP/{version}"
+    return "\r\n".join((line, "Host: nn", *fields, "", "")).encode()
 
 
 def of_aiohttp(s: Fixture) -> list[object]:
@@ -43,30 +49,30 @@ def waits_of(s: Fixture) -> list[KeptWait]:
 
 async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:
     """And the next request of its connection is served as ever, also if it waits again."""
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         for path in ("/w/one", "/w/two"):
-            client.send(path, WAITS)
+            client.send(get(path, WAITS))
             await held(s)
             await until(lambda: not of_aiohttp(s))
-            appears(s, path)
-            status, fields, body = await client.reply()
-            assert (status, body, fields["Preference-Applied"]) == (200, FILE, "wait=60")
-            assert "Connection" not in fields
-        client.send("/w/f")
-        assert (await client.reply())[0] == 200
+            s.appear(path)
+            reply = await client.reply()
+            assert (reply.status, reply.body, reply["Preference-Applied"]) == (200, FILE, "wait=60")
+            assert "Connection" not in reply
+        client.send(get("/w/f"))
+        assert (await client.reply()).status == 200
 
 
 async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
     """The collector looks once at what grows old, and never finds what dies after that."""
     gc.collect()  # of other tests
     before = left()
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         for path in ("/w/one", "/w/two"):
-            client.send(path, WAITS)
+            client.send(get(path, WAITS))
             await held(s)
-            appears(s, path)
-            assert (await client.reply())[0] == 200
-        client.send("/w/three", WAITS)
+            s.appear(path)
+            assert (await client.reply()).status == 200
+        client.send(get("/w/three", WAITS))
         await held(s)
         client.writer.transport.abort()
         await held(s, 0)
@@ -75,93 +81,85 @@ async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
 
 
 @asynccontextmanager
-async def first_question(s: Fixture, client: Line, path: str) -> AsyncIterator[None]:
+async def first_question(s: Fixture, client: RawClient, path: str) -> AsyncIterator[None]:
     """Have the first question of a wait under way; the NameNode replies at the end."""
-    fetch, is_there, goes_on = s.namenode.fetch, asyncio.Event(), asyncio.Event()
-
-    async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
-        is_there.set()
-        await goes_on.wait()
-        return await fetch(head)
-
-    s.namenode.fetch = slow  # type: ignore[method-assign]  # the NameNode is slow for a while
-    client.send(path, WAITS)
+    hold = s.namenode.hold_next()
+    client.send(get(path, WAITS))
     async with asyncio.timeout(HANG_S):
-        await is_there.wait()
-    s.namenode.fetch = fetch  # type: ignore[method-assign]  # the NameNode is slow for a while
+        await hold.came.wait()
     await until(lambda: not of_aiohttp(s))
     yield
-    goes_on.set()
+    hold.goes_on.set()
 
 
 async def test_the_first_question_holds_nothing_of_aiohttp() -> None:
     """A crowd comes within a second, and the NameNode may take longer: each would take three times as much memory."""
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
             assert s.server.stats().connections_open == 1
             assert s.front_end.waits.waiting == 0
         await held(s)
-        appears(s, "/w/new")
-        assert (await client.reply())[0] == 200
+        s.appear("/w/new")
+        assert (await client.reply()).status == 200
 
 
 async def test_own_writes_a_change_during_it_repeats_the_question() -> None:
     """Its reply may be from before the change."""
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
             s.cache.apply(Appeared("/w/new"), s.clock.now, 101)
         await until(lambda: len(s.namenode.fetched) == 2)
         await held(s)
-        appears(s, "/w/new")
-        assert (await client.reply())[0] == 200
+        s.appear("/w/new")
+        assert (await client.reply()).status == 200
 
 
 async def test_what_is_there_is_the_answer_of_one_that_never_waited() -> None:
     """As the NameNode gave it: it was asked for this request alone."""
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/f"):
             pass
-        status, fields, body = await client.reply()
-        assert (status, body, fields["Preference-Applied"]) == (200, FILE, "wait=60")
-        assert fields["Cache-Status"] == "nncache; fwd=miss; stored"
+        reply = await client.reply()
+        assert (reply.status, reply.body, reply["Preference-Applied"]) == (200, FILE, "wait=60")
+        assert reply.made == "nncache; fwd=miss; stored"
+        assert "Set-Cookie" in reply
         assert not sum(s.front_end.waits.ended.values())
-        client.send("/w/f")
-        assert (await client.reply())[0] == 200
+        client.send(get("/w/f"))
+        assert (await client.reply()).status == 200
 
 
 @pytest.mark.parametrize("stops", [False, True], ids=["client", "proxy"])
 async def test_a_timeout_during_the_first_question_takes_its_reply(*, stops: bool) -> None:
     """Without a word that the wait was granted."""
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
             if stops:
                 s.front_end.waits.stop()
             else:
                 client.writer.write_eof()
                 await until(lambda: bool([each for each in waits_of(s) if each.is_over]))
-        status, fields, _ = await client.reply()
-        assert status == 404
-        assert "Preference-Applied" not in fields
+        reply = await client.reply()
+        assert (reply.status, "Preference-Applied" in reply) == (404, False)
         assert len(s.namenode.fetched) == 1
 
 
 async def test_failtonamenode_a_stop_during_the_question_is_said() -> None:
     """It cancels the question; the client is told to come again, and not that something is broken."""
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
             (asking,) = [task for task in asyncio.all_tasks() if "_answer_to" in repr(task.get_coro())]
             asking.cancel()
-            status, fields, body = await client.reply()
-        assert (status, b"the proxy is being stopped" in body) == (503, True)
-        assert "Retry-After" in fields
+            reply = await client.reply()
+        assert (reply.status, b"the proxy is being stopped" in reply.body) == (503, True)
+        assert "Retry-After" in reply
 
 
 async def test_a_client_gone_during_the_question_leaves_nothing() -> None:
     """It is counted once, and its place is free."""
     before = left()
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
-            resets(client)
+            reset(client)
             await until(lambda: not s.server.stats().connections_open)
             assert len(s.cache.store.watches) == 1
         await until(lambda: not len(s.cache.store.watches))
@@ -173,40 +171,30 @@ async def test_a_client_gone_during_the_question_leaves_nothing() -> None:
 
 async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode: of the question, and of what is made of its reply."""
-
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("bug")
-
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         with monkeypatch.context() as patched:
-            patched.setattr(s.front_end._reads, "answer", broken)  # noqa: SLF001 - FailToNameNode
-            client.send("/w/f", WAITS)
-            assert (await client.reply())[0] == 200
+            patched.setattr(s.front_end._reads, "answer", fails)  # noqa: SLF001 - FailToNameNode
+            client.send(get("/w/f", WAITS))
+            assert (await client.reply()).status == 200
         with monkeypatch.context() as patched:
-            patched.setattr(waiting, "is_met", broken)
-            client.send("/w/f", WAITS)
-            assert (await client.reply())[0] == 200
+            patched.setattr(waiting, "is_met", fails)
+            client.send(get("/w/f", WAITS))
+            assert (await client.reply()).status == 200
         assert s.front_end.stats().cache_errors == 2
         assert not len(s.cache.store.watches)
 
 
-async def test_an_internal_error_costs_no_other_request(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_internal_error_costs_no_other_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """All questions are tasks of one group, which ends with the first that fails."""
-
-    def broken(*_: object) -> None:
-        raise RuntimeError("bug")
-
-    async with fixture() as s, line(s) as client, line(s) as other:
-        other.send("/w/new", WAITS)
+    async with fixture() as s, s.client() as client, s.client() as other:
+        other.send(get("/w/new", WAITS))
         await held(s)
         with monkeypatch.context() as patched:
-            patched.setattr(HeldRequest, "answered", broken)
-            client.send("/w/f", WAITS)
+            patched.setattr(HeldRequest, "answered", fails)
+            client.send(get("/w/f", WAITS))
             await until(lambda: s.front_end.stats().cache_errors == 1)
-        appears(s, "/w/new")
-        assert (await other.reply())[0] == 200
+        s.appear("/w/new")
+        assert (await other.reply()).status == 200
 
 
 @pytest.mark.parametrize(("fields", "version"), [((), "1.0"), (("Connection: close",), "1.1")])
@@ -214,64 +202,63 @@ async def test_a_connection_that_ends_with_its_reply_waits_in_its_task(
     fields: tuple[str, ...], version: str
 ) -> None:
     """Nothing goes on after it."""
-    async with fixture() as s, line(s) as client:
-        client.send("/w/new", WAITS, *fields, version=version)
+    async with fixture() as s, s.client() as client:
+        client.send(get("/w/new", WAITS, *fields, version=version))
         await held(s)
         assert of_aiohttp(s)
-        appears(s, "/w/new")
-        assert (await client.reply())[0] == 200
-        assert await client.ends()
+        s.appear("/w/new")
+        assert (await client.reply()).status == 200
+        assert await client.rest() == b""
 
 
 async def test_pipelined_requests_are_answered_after_a_wait() -> None:
     """In the order of the requests (RFC 9112, section 9.3.2)."""
-    async with fixture() as s, line(s) as client:
-        client.send("/w/new", WAITS)
+    async with fixture() as s, s.client() as client:
+        client.send(get("/w/new", WAITS))
         await held(s)
-        client.send("/w")
-        client.send("/w/f")
+        client.send(get("/w"))
+        client.send(get("/w/f"))
         await turns(20)
         assert s.front_end.waits.waiting == 1
-        appears(s, "/w/new")
+        s.appear("/w/new")
         replies = [await client.reply() for _ in range(3)]
-        assert [status for status, _, _ in replies] == [200] * 3
-        assert b"DIRECTORY" in replies[1][2]
-        assert replies[2][2] == FILE
+        assert [reply.status for reply in replies] == [200] * 3
+        assert b"DIRECTORY" in replies[1].body
+        assert replies[2].body == FILE
 
 
 async def test_two_requests_sent_at_once_wait_one_after_the_other() -> None:
     """The first one has another behind it: it waits in its task."""
-    async with fixture() as s, line(s) as client:
-        client.send("/w/one", WAITS)
-        client.send("/w/two", WAITS)
+    async with fixture() as s, s.client() as client:
+        client.send(get("/w/one", WAITS))
+        client.send(get("/w/two", WAITS))
         await held(s)
         for path in ("/w/one", "/w/two"):
-            appears(s, path)
-            assert (await client.reply())[0] == 200
+            s.appear(path)
+            assert (await client.reply()).status == 200
 
 
 async def test_a_client_that_closes_its_half_is_answered_at_once() -> None:
     """And its connection ends behind the answer."""
-    async with fixture() as s, line(s) as client:
-        client.send("/w/new", WAITS)
+    async with fixture() as s, s.client() as client:
+        client.send(get("/w/new", WAITS))
         await held(s)
         client.writer.write_eof()
-        status, fields, _ = await client.reply()
-        assert status == 404
-        assert "Preference-Applied" not in fields
-        assert await client.ends()
+        reply = await client.reply()
+        assert (reply.status, "Preference-Applied" in reply) == (404, False)
+        assert await client.rest() == b""
         assert s.front_end.waits.ended[WaitEnd.CUT_SHORT] == 1
 
 
 async def test_a_client_that_is_gone_is_counted_once() -> None:
     """And costs no question, nor a place among those who wait."""
-    async with fixture() as s, line(s) as client:
-        client.send("/w/new", WAITS)
+    async with fixture() as s, s.client() as client:
+        client.send(get("/w/new", WAITS))
         await held(s)
         asked = len(s.namenode.fetched)
-        resets(client)
+        reset(client)
         await held(s, 0)
-        appears(s, "/w/new")
+        s.appear("/w/new")
         await turns(20)
         assert len(s.namenode.fetched) == asked
         assert not len(s.cache.store.watches)
@@ -281,17 +268,17 @@ async def test_a_client_that_is_gone_is_counted_once() -> None:
 
 async def test_a_stopping_proxy_answers_all_waits() -> None:
     """With a word that they end: a drain takes no longer for those who wait."""
-    async with fixture() as s, line(s) as one, line(s) as two:
+    async with fixture() as s, s.client() as one, s.client() as two:
         for client in (one, two):
-            client.send("/w/new", WAITS)
+            client.send(get("/w/new", WAITS))
         await held(s, 2)
         s.front_end.waits.stop()
         async with asyncio.timeout(HANG_S):
             await s.server.stop()
         for client in (one, two):
-            status, fields, _ = await client.reply()
-            assert (status, fields["Connection"]) == (404, "close")
-            assert await client.ends()
+            reply = await client.reply()
+            assert (reply.status, reply["Connection"]) == (404, "close")
+            assert await client.rest() == b""
         assert s.server.stats().connections_open == 0
 
 
@@ -303,12 +290,12 @@ async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
         def answered(self, exchange: Exchange) -> None:
             seen.append(exchange)
 
-    async with fixture() as s, line(s) as client:
+    async with fixture() as s, s.client() as client:
         s.front_end.traffic.observers = (Observer(),)
-        client.send("/w/new", WAITS, "X-Request-Id: 7")
+        client.send(get("/w/new", WAITS, "X-Request-Id: 7"))
         await held(s)
         assert not seen
-        appears(s, "/w/new")
+        s.appear("/w/new")
         await client.reply()
         (exchange,) = seen
         assert (exchange.operation, exchange.status, exchange.body_bytes) == (GETFILESTATUS, 200, len(FILE))
@@ -322,7 +309,7 @@ async def test_a_crowd_is_answered_a_part_in_each_turn() -> None:
     async with fixture() as s:
         waiting = [s.tasks.create_task(s.status("/w/new", WAITS)) for _ in range(crowd)]
         await held(s, crowd)
-        appears(s, "/w/new")
+        s.appear("/w/new")
         left = [crowd]
         while left[-1]:
             await turns(1)
@@ -350,26 +337,20 @@ async def test_bounded_a_crowd_gets_no_stale_answer() -> None:
 
 async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the reply that is made, and of the question."""
-    async with fixture() as s, line(s) as client:
-        client.send("/w/one", WAITS)
-        await held(s)
-
-        def broken(*_: object, **__: object) -> None:
-            raise RuntimeError("bug")
-
-        with monkeypatch.context() as patched:
-            patched.setattr(s.front_end.answers, "with_conditions", broken)
-            appears(s, "/w/one")
-            assert (await client.reply())[0] == 500
-        client.send("/w/two", WAITS)
+    async with fixture() as s, s.client() as client:
+        client.send(get("/w/one", WAITS))
         await held(s)
         with monkeypatch.context() as patched:
-            patched.setattr(s.front_end._reads, "answer", broken)  # noqa: SLF001 - FailToNameNode
+            patched.setattr(s.front_end.answers, "with_conditions", fails)
+            s.appear("/w/one")
+            assert (await client.reply()).status == 500
+        client.send(get("/w/two", WAITS))
+        await held(s)
+        with monkeypatch.context() as patched:
+            patched.setattr(s.front_end._reads, "answer", fails)  # noqa: SLF001 - FailToNameNode
             s.namenode.statuses["/w/two"] = FILE
             s.front_end.waits.stop()
-            status, fields, _ = await client.reply()
-        assert (status, fields["Cache-Status"]) == (
-            200,
-            "nncache; fwd=bypass; collapsed; detail=cache-error",
-        )
+            reply = await client.reply()
+        assert reply.status == 200
+        assert reply.made == "nncache; fwd=bypass; collapsed; detail=cache-error"
         assert s.front_end.stats().cache_errors == 1

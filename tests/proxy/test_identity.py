@@ -81,9 +81,7 @@ values = st.none() | st.text("ab=@:/$.-", min_size=1, max_size=6)
         unique=True,
     )
 )
-def test_the_name_tells_all_parts_apart(
-    parts: list[tuple[str | None, str | None, str | None, str]],
-) -> None:
+def test_the_name_tells_all_parts_apart(parts: list[tuple[str | None, str | None, str | None, str]]) -> None:
     """ProvenGrant: no value can be written so that it looks like another part."""
     for (one_user, one_doas, one_token, one_peer), (user, doas, token, peer) in itertools.combinations(
         parts, 2

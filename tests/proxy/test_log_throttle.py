@@ -38,9 +38,7 @@ def test_the_first_is_written_at_once_and_the_others_are_counted(caplog: pytest.
     assert caplog.messages[2:] == ["five"]
 
 
-async def test_refused_questions_of_writes_do_not_fill_the_log(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_refused_questions_of_writes_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """Without superuser rights each creation would bring two lines, for as long as the proxy runs."""
     clock, namenode = FakeClock(), HeldNameNode()
     streamer = ScriptedStreamer(script(settled(307, None)))

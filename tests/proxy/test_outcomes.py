@@ -5,16 +5,7 @@ from math import inf
 
 import pytest
 
-from nncache.cache import (
-    Denied,
-    EntryKind,
-    Failed,
-    Known,
-    OpenFile,
-    Outcome,
-    Unauthenticated,
-    Unchanged,
-)
+from nncache.cache import Denied, EntryKind, Failed, Known, OpenFile, Outcome, Unauthenticated, Unchanged
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.credentials import Credential
 from nncache.proxy.messages import UpstreamReply

@@ -11,7 +11,7 @@ from nncache.proxy.messages import Header, Headers
 from nncache.proxy.plain_blocks import MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_SECRET_BLOCKS, PlainBlocks, fields_of
 from tests.hadoop.made_credentials import cookie
 from tests.proxy.plain_fixture import plain_fixture
-from tests.proxy.test_plain_fills import ASK, GONE, MISS, STORED, ask
+from tests.proxy.test_plain_fills import ASK, GONE, MISS, STORED
 from tests.proxy.wire import RawNameNode, says
 
 HOST: Final = (b"Host", b"nn")
@@ -158,7 +158,7 @@ async def test_a_miss_with_a_cookie_proves_that_cookie_alone() -> None:
         for request in (ours, theirs):
             await s.learn(request.replace(b"/f?", b"/other?"))
         assert s.calls.requests == 0
-        made = [(await ask(s, request)).all(b"Cache-Status") for request in (ours, ours, theirs, theirs)]
+        made = [(await s.ask(request)).all(b"Cache-Status") for request in (ours, ours, theirs, theirs)]
         assert made[:2] == [STORED, [b"nncache; hit"]]
         assert made[2] != [b"nncache; hit"], "bob is another caller"
         assert made[3] == [b"nncache; hit"]
@@ -168,5 +168,5 @@ async def test_a_miss_with_a_cookie_proves_that_cookie_alone() -> None:
     async with RawNameNode(says(renewed)) as namenode, plain_fixture(namenode) as s:
         await s.learn(ours.replace(b"/f?", b"/other?"))
         for _ in range(2):
-            assert (await ask(s, ours)).all(b"Cache-Status") == MISS
+            assert (await s.ask(ours)).all(b"Cache-Status") == MISS
         assert s.calls.requests == 2

@@ -15,9 +15,9 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import plain_targets
 from nncache.proxy.cache_status import Bypass, why_not_asked
 from nncache.proxy.identity import claimed_caller
-from nncache.proxy.plain_blocks import MAX_BLOCKS
 from nncache.proxy.targets import is_webhdfs
 from tests.hadoop.made_credentials import token
+from tests.proxy.doubles import fails
 from tests.proxy.plain_fixture import (
     BODY,
     HEAD,
@@ -25,22 +25,16 @@ from tests.proxy.plain_fixture import (
     LISTED,
     NOT_FOUND,
     STATUS,
-    Held,
+    plain,
     plain_fixture,
     quick_of,
 )
-from tests.proxy.wire import (
-    RawNameNode,
-    limits_of_tests,
-    says,
-    until,
-)
+from tests.proxy.wire import RawNameNode, limits_of_tests, says, until
 
 
 async def test_a_known_kind_of_call_needs_no_parser() -> None:
     """From the second one on; it is counted like any other, and what the NameNode reads is the same."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED)) as (s, namenode):
         assert s.calls.requests == 0
         async with s.client() as client:
             for number in range(1, 4):
@@ -97,8 +91,7 @@ async def test_both_ways_give_the_same_bytes(request_: bytes, reply: bytes) -> N
 )
 async def test_what_is_not_plain_is_for_the_parser(request_: bytes) -> None:
     """Also when the fields, or the very request, were seen before."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED)) as (s, _):
         for number in range(2, 4):
             async with s.client() as client:
                 client.send(request_)
@@ -117,17 +110,6 @@ async def test_a_connection_comes_back_from_the_parser() -> None:
             assert (await client.reply()).body == BODY
         assert s.calls.requests > 4
         assert s.server.requests == len(namenode.heads) == 10
-
-
-async def test_a_client_kind_in_use_stays_known() -> None:
-    """Random agents of one client push out each other: their number is bounded."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
-        for number in range(2 * MAX_BLOCKS):
-            assert s.calls.concerns(LIST)
-            fields = ((b"Host", b"nn"), (b"User-Agent", b"%d" % number))
-            s.calls.learn(b"GET / HTTP/1.1\r\nHost: nn\r\nUser-Agent: %d\r\n\r\n" % number, fields)
-        assert s.calls.concerns(LIST)
 
 
 @given(
@@ -150,10 +132,8 @@ def test_strict_and_loose_readers_agree(tail: str, query: list[str]) -> None:
 
 async def test_limits_of_calls_hold() -> None:
     """A call beyond them is refused by the ordinary path, and counted once."""
-    held = Held()
     limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode, limits=limits) as s:
-        await s.learn()
+    async with plain(says(LISTED), limits=limits) as (s, _):
         async with s.client() as client:
             statuses = []
             for _ in range(5):
@@ -162,7 +142,6 @@ async def test_limits_of_calls_hold() -> None:
         assert statuses == [200, 200, 429, 429, 429]
         assert s.front_end.stats().calls_refused == {"max_calls_per_s_per_caller": 3}
         assert s.calls.requests == 2
-        assert not held.came.is_set()
         assert s.is_quiet
 
 
@@ -183,35 +162,24 @@ class Unread:
 
 async def test_nothing_is_forwarded_before_the_client_has_read() -> None:
     """Q2: else a client that reads nothing would fill the memory with replies."""
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
-        async with s.client() as client:
-            client.send(LIST)
-            await client.reply()
-            quick = quick_of(s)
-            quick.transport = cast(asyncio.Transport, Unread(cast(asyncio.Transport, quick.transport)))
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
-            assert s.calls.requests == 1
+    async with plain(says(LISTED)) as (s, _), s.client() as client:
+        client.send(LIST)
+        await client.reply()
+        quick = quick_of(s)
+        quick.transport = cast(asyncio.Transport, Unread(cast(asyncio.Transport, quick.transport)))
+        client.send(LIST)
+        assert (await client.reply()).body == BODY
+        assert s.calls.requests == 1
 
 
 async def test_without_a_connection_the_ordinary_path_is_used() -> None:
     """Which waits for one."""
-    async with (
-        RawNameNode(says(LISTED)) as namenode,
-        plain_fixture(namenode, limits=limits_of_tests(upstream_idle_s=0)) as s,
-    ):
-        await s.learn()
-        async with s.client() as client:
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
+    async with plain(says(LISTED), limits=limits_of_tests(upstream_idle_s=0)) as (s, _):
+        assert (await s.ask()).body == BODY
         assert s.calls.requests == 0
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED)) as (s, _):
         s.pool.active = None
-        async with s.client() as client:
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
+        assert (await s.ask()).body == BODY
         assert s.calls.requests == 0
         assert s.is_quiet
 
@@ -219,8 +187,7 @@ async def test_without_a_connection_the_ordinary_path_is_used() -> None:
 async def test_no_credential_is_remembered() -> None:
     """Neither a block with one, nor a target with a delegation token."""
     secret = b"s3cret"
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED)) as (s, _):
         for request in (
             LIST.replace(b"Accept: */*", b"Cookie: hadoop.auth=" + secret),
             LIST.replace(b"Accept: */*", b"X-Anything: " + secret),
@@ -256,25 +223,16 @@ async def test_a_read_with_a_token_alone_is_a_plain_call() -> None:
         assert s.calls.requests == 1
         beside = (ask % token("bob").encode()).replace(b"Accept: */*", b"Cookie: a=b")
         for request in (beside.replace(b"GETFILESTATUS", b"LISTSTATUS"), beside, ask % b"odd"):
-            async with s.client() as client:
-                client.send(request)
-                assert (await client.reply()).all(b"Cache-Status")[0] != b"nncache; hit"
+            assert (await s.ask(request)).all(b"Cache-Status")[0] != b"nncache; hit"
         assert s.calls.requests == 1
 
 
 async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode; the operators read of it."""
-
-    def fail(*_: object) -> None:
-        raise LookupError("a bug")
-
-    async with RawNameNode(says(LISTED), says(NOT_FOUND)) as namenode, plain_fixture(namenode) as s:
-        await s.learn()
+    async with plain(says(LISTED), says(NOT_FOUND)) as (s, _):
         cache = s.calls._cache  # noqa: SLF001 - to break it
-        monkeypatch.setattr(cache, "why_no_trace", fail)
+        monkeypatch.setattr(cache, "why_no_trace", fails)
         monkeypatch.setattr(cache, "_decide", lambda *_, **__: Forward(Reason.NO_FILTER))
-        async with s.client() as client:
-            client.send(STATUS)
-            assert (await client.reply()).status == 404
+        assert (await s.ask(STATUS)).status == 404
         assert s.calls.requests == 0
         assert s.server.stats().bugs == s.calls.errors >= 1

@@ -1,8 +1,6 @@
 """Reads that may be kept, asked as bytes: the same replies, and the same in the cache, whatever happens meanwhile."""
 
 import asyncio
-import socket
-import struct
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,9 +12,9 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import plain_exchange
-from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK
-from tests.proxy.plain_fixture import Held, PlainScene, plain_fixture, quick_of, under_way
-from tests.proxy.wire import RawClient, RawNameNode, RawReply, cuts, limits_of_tests, says, until
+from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK, fails
+from tests.proxy.plain_fixture import Held, PlainScene, plain, plain_fixture, quick_of, under_way
+from tests.proxy.wire import RawClient, RawNameNode, cuts, limits_of_tests, reset, says, until
 
 FIELDS = b"Host: nn\r\nAccept: */*\r\n\r\n"
 ASK = b"GET /webhdfs/v1/kept/f?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\n" + FIELDS
@@ -30,11 +28,7 @@ def http(status: bytes, body: bytes) -> bytes:
     """A reply as a NameNode writes it."""
     return (
         b"HTTP/1.1 %b\r\nX-Frame-Options: SAMEORIGIN\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
-        % (
-            status,
-            len(body),
-            body,
-        )
+        % (status, len(body), body)
     )
 
 
@@ -42,28 +36,14 @@ GONE = http(b"404 Not Found", render_missing("/kept/f"))
 IS_FILE, IS_DIRECTORY = http(b"200 OK", FILE), http(b"200 OK", DIRECTORY)
 
 
-async def ask(s: PlainScene, request: bytes = ASK) -> RawReply:
-    """Ask on a connection of its own."""
-    async with s.client() as client:
-        client.send(request)
-        return await client.reply()
-
-
-async def learn(s: PlainScene) -> None:
-    """Have the fields known."""
-    await s.learn(OTHER)
-    assert s.calls.requests == 0
-
-
 async def test_a_miss_needs_no_parser_and_is_kept() -> None:
     """It is counted like any other, and the next read is a hit."""
-    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode) as s:
-        await learn(s)
-        reply = await ask(s)
+    async with plain(says(GONE), learns=OTHER) as (s, namenode):
+        reply = await s.ask(ASK)
         assert (reply.status, reply.body) == (404, render_missing("/kept/f"))
         assert reply.all(b"Cache-Status") == STORED
         assert s.calls.requests == 1
-        assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
+        assert (await s.ask(ASK)).all(b"Cache-Status") == [b"nncache; hit"]
         stats = s.front_end.stats()
         seen = +Counter(s.front_end.traffic.stats().requests)
         assert seen == {(each, "GETFILESTATUS"): 1 for each in (Result.STORED, Result.FORWARDED, Result.HIT)}
@@ -92,10 +72,10 @@ async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
     for is_plain in (True, False):
         async with RawNameNode(says(reply)) as namenode, plain_fixture(namenode, is_plain=is_plain) as s:
             await s.learn(request_.replace(b"/f?", b"/other?"))
-            reported = [await ask(s, request_)]
+            reported = [await s.ask(request_)]
             reported[0].all(b"Date")
             if request_ is not FRESH:
-                reported.append(await ask(s, request_))
+                reported.append(await s.ask(request_))
             said = [(each.line, each.fields_but_the_time, each.body) for each in reported]
             stats = s.front_end.stats()
             got.append(
@@ -115,8 +95,7 @@ async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
 async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None:
     """OpenFileUncached; the client is told only then."""
     for is_closed in (True, False):
-        async with RawNameNode(says(GONE), says(IS_FILE)) as namenode, plain_fixture(namenode) as s:
-            await learn(s)
+        async with plain(says(GONE), says(IS_FILE), learns=OTHER) as (s, _):
             async with s.client() as client:
                 client.send(ASK)
                 await s.queries.closed.reached(1)
@@ -131,25 +110,19 @@ async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None
 
 async def test_isfileclosed_delays_the_client_only_briefly() -> None:
     """It gets its reply; the answer may still be of use to others."""
-    async with (
-        RawNameNode(says(GONE), says(IS_FILE)) as namenode,
-        plain_fixture(namenode, join_wait_s=0.05) as s,
-    ):
-        await learn(s)
-        assert (await ask(s)).all(b"Cache-Status") == MISS
+    async with plain(says(GONE), says(IS_FILE), learns=OTHER, join_wait_s=0.05) as (s, _):
+        assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         assert (s.calls.requests, s.calls.under_way) == (1, 0)
         assert s.front_end.traffic.stats().of(Result.STORED) == 0
         s.queries.closed.answer(True)
         await until(lambda: s.is_quiet)
-        assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
+        assert (await s.ask(ASK)).all(b"Cache-Status") == [b"nncache; hit"]
 
 
 async def test_others_may_join() -> None:
     """The NameNode is asked once."""
-    held = Held()
-    held.parts = (GONE,)
-    async with RawNameNode(says(GONE), held) as namenode, plain_fixture(namenode) as s:
-        await learn(s)
+    held = Held(GONE)
+    async with plain(says(GONE), held, learns=OTHER) as (s, namenode):
         async with s.client() as first, s.client() as second:
             await under_way(s, held, first, ASK)
             second.send(ASK)
@@ -163,9 +136,7 @@ async def test_others_may_join() -> None:
 
 async def leaves(_: PlainScene, client: RawClient) -> None:
     """The client goes, and says so by a reset."""
-    end = client.writer.get_extra_info("socket")
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.writer.transport.abort()
+    reset(client)
 
 
 async def sends_more(_: PlainScene, client: RawClient) -> None:
@@ -184,10 +155,8 @@ async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
     does: Callable[[PlainScene, RawClient], Awaitable[None]], *, waits_for_closed: bool
 ) -> None:
     """The NameNode is asked once, the reply is kept, and the call is counted once."""
-    held = Held()
-    held.parts = (IS_FILE if waits_for_closed else GONE,)
-    async with RawNameNode(says(GONE), held, says(GONE)) as namenode, plain_fixture(namenode) as s:
-        await learn(s)
+    held = Held(IS_FILE if waits_for_closed else GONE)
+    async with plain(says(GONE), held, says(GONE), learns=OTHER) as (s, namenode):
         async with s.client() as client:
             await under_way(s, held, client, ASK)
             if waits_for_closed:
@@ -212,16 +181,14 @@ async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
         expected = Result.ABANDONED if does is leaves else Result.STORED
         assert (traffic.total, traffic.of(expected)) == (1 + others, 1)
         assert s.server.requests == 1 + others
-        assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
+        assert (await s.ask(ASK)).all(b"Cache-Status") == [b"nncache; hit"]
 
 
 async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is asked twice."""
     monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.02)
-    held = Held()
-    held.parts = (GONE[:40], GONE[40:])
-    async with RawNameNode(says(GONE), held) as namenode, plain_fixture(namenode) as s:
-        await learn(s)
+    held = Held(GONE[:40], GONE[40:])
+    async with plain(says(GONE), held, learns=OTHER) as (s, namenode):
         async with s.client() as client:
             client.send(ASK)
             await held.came.wait()
@@ -236,9 +203,8 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
 
 async def test_a_failed_call_is_repeated_by_the_ordinary_path() -> None:
     """One that cuts the connection, and one that is not active any more."""
-    async with RawNameNode(says(GONE), cuts, says(GONE)) as namenode, plain_fixture(namenode) as s:
-        await learn(s)
-        assert (await ask(s)).status == 404
+    async with plain(says(GONE), cuts, says(GONE), learns=OTHER) as (s, _):
+        assert (await s.ask(ASK)).status == 404
         assert s.upstream.stats().repeated == 1
         assert s.is_quiet
     async with (
@@ -246,20 +212,16 @@ async def test_a_failed_call_is_repeated_by_the_ordinary_path() -> None:
         RawNameNode(says(GONE)) as second,
         plain_fixture(first, second) as s,
     ):
-        await learn(s)
-        assert (await ask(s)).all(b"Cache-Status") == MISS  # of none that is known to be active
+        await s.learn(OTHER)
+        assert (await s.ask(ASK)).all(b"Cache-Status") == MISS  # of none that is known to be active
         assert (len(first.heads), len(second.heads)) == (2, 1)
         assert s.is_quiet
 
 
 async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
     """As an error, which is counted."""
-    async with (
-        RawNameNode(says(GONE), cuts) as namenode,
-        plain_fixture(namenode, limits=limits_of_tests(failover_wait_s=0.01)) as s,
-    ):
-        await learn(s)
-        assert (await ask(s)).status == 502
+    async with plain(says(GONE), cuts, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (s, _):
+        assert (await s.ask(ASK)).status == 502
         assert s.front_end.traffic.stats().of(Result.FAILED) == 1
         assert s.is_quiet
 
@@ -267,12 +229,10 @@ async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
 async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
     """Also if no NameNode answers."""
     held = Held()
-    held.parts = ()
-    async with (
-        RawNameNode(says(GONE), held) as namenode,
-        plain_fixture(namenode, limits=limits_of_tests(failover_wait_s=0.01)) as s,
+    async with plain(says(GONE), held, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (
+        s,
+        namenode,
     ):
-        await learn(s)
         async with s.client() as client:
             await under_way(s, held, client, ASK)
             await leaves(s, client)
@@ -288,10 +248,8 @@ async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
 @pytest.mark.parametrize("what", ["a change", "another NameNode", "another term"])
 async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
     """NoLateFill, and replies of the active NameNode only."""
-    held = Held()
-    held.parts = (GONE,)
-    async with RawNameNode(says(GONE), held) as namenode, plain_fixture(namenode) as s:
-        await learn(s)
+    held = Held(GONE)
+    async with plain(says(GONE), held, learns=OTHER) as (s, namenode):
         async with s.client() as client:
             await under_way(s, held, client, ASK)
             if what == "a change":
@@ -308,23 +266,21 @@ async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
 
 async def test_what_is_kept_or_asked_is_for_the_cache_to_decide_on() -> None:
     """Unless its caller wants the NameNode's own answer."""
-    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode) as s:
-        await learn(s)
+    async with plain(says(GONE), learns=OTHER) as (s, _):
         await s.learn(FRESH.replace(b"/f?", b"/third?"))
         assert s.calls.concerns(ASK)
-        await ask(s)
+        await s.ask(ASK)
         assert not s.calls.concerns(ASK)
         assert s.calls.concerns(FRESH)
-        assert (await ask(s, FRESH)).all(b"Cache-Status") == [b"nncache; fwd=request; stored"]
+        assert (await s.ask(FRESH)).all(b"Cache-Status") == [b"nncache; fwd=request; stored"]
         assert s.calls.requests == 2
 
 
 async def test_limits_of_calls_hold() -> None:
     """Each is counted until its reply has come; none beyond them is asked."""
     limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
-    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode, limits=limits) as s:
-        await learn(s)
-        statuses = [(await ask(s, ASK.replace(b"/f?", b"/f%d?" % each))).status for each in range(4)]
+    async with plain(says(GONE), learns=OTHER, limits=limits) as (s, _):
+        statuses = [(await s.ask(ASK.replace(b"/f?", b"/f%d?" % each))).status for each in range(4)]
         assert statuses == [404, 404, 429, 429]
         assert s.calls.requests == 2
         assert s.is_quiet
@@ -333,9 +289,8 @@ async def test_limits_of_calls_hold() -> None:
 async def test_without_an_open_connection_it_goes_the_ordinary_way() -> None:
     """And takes one ticket."""
     limits = limits_of_tests(upstream_idle_s=0)
-    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode, limits=limits) as s:
-        await learn(s)
-        assert (await ask(s)).all(b"Cache-Status") == STORED
+    async with plain(says(GONE), learns=OTHER, limits=limits) as (s, _):
+        assert (await s.ask(ASK)).all(b"Cache-Status") == STORED
         assert s.calls.requests == 0
         assert s.front_end.stats().fetches == 2
         assert s.is_quiet
@@ -343,26 +298,21 @@ async def test_without_an_open_connection_it_goes_the_ordinary_way() -> None:
 
 async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode: before the call is sent on, and when its reply has come."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise LookupError("a bug")
-
-    async with RawNameNode(says(GONE)) as namenode, plain_fixture(namenode) as s:
-        await learn(s)
+    async with plain(says(GONE), learns=OTHER) as (s, namenode):
         with monkeypatch.context() as broken:
-            broken.setattr(s.cache, "lookup", fail)
-            assert (await ask(s)).all(b"Cache-Status") == [b"nncache; fwd=bypass; detail=cache-error"]
+            broken.setattr(s.cache, "lookup", fails)
+            assert (await s.ask(ASK)).all(b"Cache-Status") == [b"nncache; fwd=bypass; detail=cache-error"]
         assert (s.calls.requests, s.calls.errors) == (0, 1)
         with monkeypatch.context() as broken:
-            broken.setattr(outcomes, "admit", fail)
-            assert (await ask(s)).all(b"Cache-Status") == MISS
+            broken.setattr(outcomes, "admit", fails)
+            assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         with monkeypatch.context() as broken:
-            broken.setattr(s.cache, "_conclude", fail)
-            assert (await ask(s)).all(b"Cache-Status") == MISS
+            broken.setattr(s.cache, "_conclude", fails)
+            assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         namenode.acts = (says(IS_FILE),)
         with monkeypatch.context() as broken:
-            broken.setattr(s.queries, "is_file_closed", fail)
-            assert (await ask(s)).all(b"Cache-Status") == MISS
+            broken.setattr(s.queries, "is_file_closed", fails)
+            assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         assert s.calls.requests == 3
         assert s.front_end.stats().cache_errors == 4
         assert s.is_quiet
@@ -370,28 +320,25 @@ async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.Mo
 
 async def test_a_stop_waits_for_questions_under_way() -> None:
     """As it does for those of the ordinary path; each is concluded."""
-    held = Held()
-    held.parts = (GONE,)
-    async with RawNameNode(says(GONE), held) as namenode:
-        async with plain_fixture(namenode) as s:
-            await learn(s)
-            async with s.client() as client, asyncio.TaskGroup() as tasks:
-                await under_way(s, held, client, ASK)
-                tasks.create_task(s.server.stop())
-                await until(lambda: s.calls.under_way == 0)
-                held.goes_on.set()
-                assert (await client.reply()).all(b"Cache-Status") == STORED
-        assert s.is_quiet
-    held = Held()
-    held.parts = (GONE,)
-    async with RawNameNode(says(GONE), held) as namenode:
-        async with plain_fixture(namenode) as s:
-            await learn(s)
-            async with s.client() as client:
-                await under_way(s, held, client, ASK)
-                await leaves(s, client)
-                await until(lambda: s.server.stats().connections_open == 0)
-            asyncio.get_running_loop().call_later(0.02, held.goes_on.set)
-        assert not s.cache.store.tickets
-        await until(lambda: s.is_quiet)
-        assert s.cache.store.entries == 1
+    held = Held(GONE)
+    async with (
+        plain(says(GONE), held, learns=OTHER) as (s, _),
+        s.client() as client,
+        asyncio.TaskGroup() as tasks,
+    ):
+        await under_way(s, held, client, ASK)
+        tasks.create_task(s.server.stop())
+        await until(lambda: s.calls.under_way == 0)
+        held.goes_on.set()
+        assert (await client.reply()).all(b"Cache-Status") == STORED
+    assert s.is_quiet
+    held = Held(GONE)
+    async with plain(says(GONE), held, learns=OTHER) as (s, _):
+        async with s.client() as client:
+            await under_way(s, held, client, ASK)
+            await leaves(s, client)
+            await until(lambda: s.server.stats().connections_open == 0)
+        asyncio.get_running_loop().call_later(0.02, held.goes_on.set)
+    assert not s.cache.store.tickets
+    await until(lambda: s.is_quiet)
+    assert s.cache.store.entries == 1

@@ -11,7 +11,7 @@ from nncache.cache import MetadataCache, Reason
 from nncache.hadoop.change import AccessChanged, Appeared, Touched
 from nncache.proxy.errors import UpstreamTimeoutError
 from nncache.proxy.flights import Flights
-from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, ReadAnswer, Reads, Unanswered
+from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer, Reads, Unanswered
 from tests.proxy.doubles import (
     DENIED,
     FILE,
@@ -49,8 +49,7 @@ class Fixture:
     async def fill(self, path: str, user: str) -> None:
         """Give a user an entry, and with it the right to traverse."""
         asked = self.ask(path, user)
-        await turns()
-        self.namenode.fetches.answer(missing(path, self.clock()))
+        await self.namenode.say(missing(path, self.clock()))
         assert isinstance(await asked, FromNameNode)
 
 
@@ -64,32 +63,6 @@ async def fixture(join_wait_s: float = 5.0) -> AsyncIterator[Fixture]:
         flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=60.0)
         reads = Reads(cache, flights, signal, clock, join_wait_s=join_wait_s)
         yield Fixture(clock, cache, namenode, signal, reads, clients)
-
-
-async def test_a_miss_is_asked_then_served() -> None:
-    """The first read brings the entry, the second one is a hit."""
-    async with fixture() as s:
-        first = s.ask()
-        await turns()
-        s.namenode.fetches.answer(missing(PATH, s.clock()))
-        answer = await first
-        assert isinstance(answer, FromNameNode)
-        assert (answer.why, answer.is_stored) == (Reason.MISS, True)
-        assert isinstance(await s.ask(), FromMemory)
-        assert len(s.namenode.fetches.calls) == 1
-
-
-async def test_the_reply_says_whether_it_was_kept() -> None:
-    """An open file's status goes to the client, and nobody is told that it is stored."""
-    async with fixture() as s:
-        asked = s.ask()
-        await turns()
-        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
-        await turns()
-        s.namenode.closed.answer(result=False)
-        answer = await asked
-        assert isinstance(answer, FromNameNode)
-        assert not answer.is_stored
 
 
 async def test_a_client_is_delayed_no_longer_than_join_wait() -> None:
@@ -108,10 +81,7 @@ async def test_a_herd_of_one_caller_costs_one_call() -> None:
     """Join: whoever asks while the same caller's question is under way shares its answer."""
     async with fixture() as s:
         herd = [s.ask() for _ in range(HERD)]
-        await turns()
-        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
-        await turns()
-        s.namenode.closed.answer(result=True)
+        await s.namenode.say(reply(200, FILE, s.clock()))
         answers = await asyncio.gather(*herd)
         assert isinstance(answers[0], FromNameNode)
         assert all(isinstance(answer, Collapsed) for answer in answers[1:])
@@ -123,10 +93,7 @@ async def test_a_file_is_shared_only_if_known_to_be_closed(herd: int) -> None:
     """Another caller has to prove his right: alone he costs one call, a herd of his asks about the file too."""
     async with fixture() as s:
         first = s.ask()
-        await turns()
-        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
-        await turns()
-        s.namenode.closed.answer(result=True)
+        await s.namenode.say(reply(200, FILE, s.clock()))
         await first
         asked = [s.ask(PATH, "bob") for _ in range(herd)]
         await turns()
@@ -151,10 +118,7 @@ async def test_a_herd_of_many_callers_with_grants_costs_one_call() -> None:
         calls = len(s.namenode.fetches.calls)
         s.clock.now += 0.1
         herd = [s.ask(PATH, user) for user in users]
-        await turns()
-        s.namenode.fetches.answer(reply(200, FILE, s.clock.now))
-        await turns()
-        s.namenode.closed.answer(result=True)
+        await s.namenode.say(reply(200, FILE, s.clock.now))
         await turns()
         assert s.signal.waiting == HERD - 1
         assert s.signal.probes > 0
@@ -190,8 +154,7 @@ async def test_who_waits_in_vain_asks() -> None:
         asked = s.ask(PATH, "bob")
         await turns()
         s.signal.moved(covered=False)
-        await turns()
-        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        await s.namenode.say(missing(PATH, s.clock()))
         answer = await asked
         assert isinstance(answer, FromNameNode)
         assert answer.why is Reason.GRANT_PENDING
@@ -300,35 +263,6 @@ async def test_no_cache_neither_joins_nor_is_joined() -> None:
         assert whys == [Reason.MISS, Reason.REQUEST, Reason.REQUEST]
 
 
-async def test_a_refresh_replaces_what_is_served() -> None:
-    """The next ordinary read sees the answer that no-cache brought."""
-    async with fixture() as s:
-        await s.fill(PATH, "alice")
-        asked = s.ask(refresh=True)
-        await turns()
-        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
-        await turns()
-        s.namenode.closed.answer(result=True)
-        await asked
-        answer = await s.ask()
-        assert isinstance(answer, FromMemory)
-        assert answer.hit.entry.reply.body == FILE
-
-
-async def test_a_client_that_leaves_leaves_the_question_behind() -> None:
-    """Those who joined it get their answer, and the cache its entry."""
-    async with fixture() as s:
-        first = s.ask()
-        await turns()
-        joined = s.ask()
-        await turns()
-        first.cancel()
-        await turns()
-        s.namenode.fetches.answer(missing(PATH, s.clock()))
-        assert isinstance(await joined, Collapsed)
-        assert isinstance(await s.ask(), FromMemory)
-
-
 async def test_those_who_wait_leave_nothing_behind() -> None:
     """Cancelled while joining or waiting, a client ends nobody else's question."""
     async with fixture() as s:
@@ -339,19 +273,8 @@ async def test_those_who_wait_leave_nothing_behind() -> None:
         await turns()
         for client in leaving:
             client.cancel()
-        await turns()
-        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        await s.namenode.say(missing(PATH, s.clock()))
         assert isinstance(await first, FromNameNode)
-
-
-async def test_what_leaves_no_trace_is_passed_on() -> None:
-    """A path outside the filters, and everything while the stream is closed."""
-    async with fixture() as s:
-        answer = await s.ask("/w/too/deep/to/match")
-        assert answer == PassOn(Reason.NO_FILTER)
-        s.cache.close_stream("test")
-        assert await s.ask() == PassOn(Reason.STREAM_CLOSED)
-        assert not s.namenode.fetches.calls
 
 
 async def test_nobody_waits_with_a_patience_of_zero() -> None:

@@ -32,8 +32,8 @@ KNOWS_OLD = Conditions(frozenset({etag_of(OLD)}), LONG_S)
 class Pages:
     """What is registered, by path."""
 
-    def __init__(self) -> None:
-        self.pages = {"/a": OLD}
+    def __init__(self, pages: dict[str, bytes]) -> None:
+        self.pages = pages
         self.is_open = asyncio.Event()  # until then nothing is answered
         self.is_open.set()
         self.failure: Exception | None = None
@@ -100,7 +100,7 @@ class Fixture:
 @asynccontextmanager
 async def fixture() -> AsyncIterator[Fixture]:
     """Return one that is followed; leaving it, none is held any more."""
-    pages = Pages()
+    pages = Pages({"/a": OLD})
     waits = RegistryWaits(lambda registry_request, _: pages.page(registry_request), pages.page)
     waits.followed(is_followed=True)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:

@@ -47,10 +47,7 @@ def test_a_request_is_counted_by_result_and_operation() -> None:
     traffic.ended(one)
     traffic.ended(other)
     stats = traffic.stats()
-    assert +Counter(stats.requests) == {
-        (Result.STORED, "GETFILESTATUS"): 1,
-        (Result.FORWARDED, "OPEN"): 1,
-    }
+    assert +Counter(stats.requests) == {(Result.STORED, "GETFILESTATUS"): 1, (Result.FORWARDED, "OPEN"): 1}
     assert (stats.total, stats.of(Result.FORWARDED)) == (2, 1)
     assert stats.durations[Result.STORED].counts[BOUNDS_S.index(0.005)] == 1
     assert stats.durations[Result.STORED].sum_s == pytest.approx(0.003)

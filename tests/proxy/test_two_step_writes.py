@@ -12,8 +12,7 @@ from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.ports import WriteRight
-from nncache.proxy.writes import Writes
-from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, script, settled, turns
+from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, fails, script, settled, turns
 from tests.proxy.write_fixture import Fixture, fixture
 
 CREATE = "/w/f?op=CREATE&user.name=carol"
@@ -47,7 +46,6 @@ async def test_without_a_right_nothing_is_forgotten_or_forwarded() -> None:
         assert s.is_hit("/w/f")
         assert s.namenode.right_questions == [("/w", RpcUser("carol"))]
         assert not s.namenode.txids.calls
-        assert s.writes is not None
         assert s.writes.windows_opened == 0
 
 
@@ -62,9 +60,7 @@ async def test_the_window_is_where_the_redirect_leads() -> None:
         writing = s.write("PUT", "/w/e%CC%81/f?op=CREATE&user.name=carol", redirect_to("/w/%C3%A9/f"))
         await s.namenode.existing.reached(1)
         s.namenode.existing.answer(result=True)
-        await s.namenode.txids.reached(1)
-        s.namenode.txids.answer(500)
-        await writing
+        await s.redirected(writing)
         assert [path for path, _ in s.namenode.right_questions] == ["/w/\u00e9", "/w", FORM_C]
         assert in_window(s, FORM_C)
         assert in_window(s, "/w/\u00e9")
@@ -174,12 +170,8 @@ async def test_changing_rights_delay_a_redirect_only_so_long() -> None:
             return WriteRight.DENIED
 
         s.namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode with other clients
-        writing = s.write("PUT", CREATE, redirect())
-        await s.namenode.txids.reached(1)
-        s.namenode.txids.answer(500)
-        await writing
+        await s.redirected(s.write("PUT", CREATE, redirect()))
         assert in_window(s, "/w/f")
-        assert s.writes is not None
         s.writes.stop()
 
 
@@ -227,15 +219,10 @@ async def test_a_fault_of_ours_in_waiting_for_that_has_all_forwarded(monkeypatch
     async with fixture() as s:
         s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
-
-        def fail(*_: object, **__: object) -> None:
-            raise RuntimeError("planted")
-
-        monkeypatch.setattr("nncache.proxy.writes.asyncio.wait", fail)
+        monkeypatch.setattr("nncache.proxy.writes.asyncio.wait", fails)
         done = ScriptedStreamer(script(settled(200, b"")))
         await s.write("PUT", "/w?op=SETPERMISSION&permission=777&user.name=alice", done)
         monkeypatch.undo()
-        assert s.writes is not None
         assert s.writes.errors == 1
         assert s.cache.windows.is_full(s.clock())
 
@@ -262,14 +249,9 @@ async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
     async with fixture() as s:
         s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
-
-        def fail(*_: object) -> None:
-            raise LookupError("a bug")
-
-        s.cache.answer_recheck = fail  # type: ignore[assignment,method-assign]  # a cache with a fault
+        s.cache.answer_recheck = fails  # type: ignore[method-assign]  # a cache with a fault
         s.cache.apply(AccessChanged("/w"), s.clock(), 60)
         await turns()
-        assert s.writes is not None
         assert s.writes.errors == 1
         assert s.cache.windows.is_full(s.clock())
 
@@ -306,10 +288,7 @@ async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.
     monkeypatch.setattr("nncache.proxy.writes.ASK_AGAIN_S", 0.0)
     async with fixture(query_timeout_s=0.01) as s:
         s.namenode.rights = {"/w/a/b": WriteRight.MISSING, "/w": WriteRight.GRANTED}
-        writing = s.write("PUT", "/w/a/b/f?op=CREATE&user.name=carol", redirect())
-        await s.namenode.txids.reached(1)
-        s.namenode.txids.answer(500)
-        await writing
+        await s.redirected(s.write("PUT", "/w/a/b/f?op=CREATE&user.name=carol", redirect()))
         assert in_window(s, "/w/a")
         assert in_window(s, "/w/other")  # all that may be missing is taken to be
         s.namenode.rights["/w/a/b"] = WriteRight.GRANTED  # it answers now
@@ -345,14 +324,9 @@ async def test_what_is_asked_again_ends_with_the_proxy(monkeypatch: pytest.Monke
     monkeypatch.setattr("nncache.proxy.writes.ASK_AGAIN_S", 0.0)
     async with fixture(query_timeout_s=0.01) as s:
         _silence(s.namenode)
-        writing = s.write("PUT", CREATE, redirect())
-        await s.namenode.txids.reached(1)
-        s.namenode.txids.answer(500)
-        await writing
+        await s.redirected(s.write("PUT", CREATE, redirect()))
         assert in_window(s, "/w/f")
-        writes: Writes | None = s.writes
-        assert writes is not None
-        writes.stop()
+        s.writes.stop()
     assert in_window(s, "/w/f")
 
 

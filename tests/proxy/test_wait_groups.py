@@ -6,7 +6,7 @@ from typing import cast
 from nncache.cache.clock_eviction import Caller
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.reads import Read
-from nncache.proxy.wait_groups import WAIT_ENDS, Group, GroupKey, Keepable, KeptWait, WaitEnd, wake
+from nncache.proxy.wait_groups import Group, GroupKey, Keepable, KeptWait, wake
 from tests.patience import HANG_S
 
 NO_KEY = GroupKey("/a", Caller(""), "")
@@ -26,16 +26,6 @@ def kept(group: Group, entered: int, looked: list[KeptWait], wait_s: int = 60) -
     )
     group.kept[wait] = None
     return wait
-
-
-async def test_one_has_to_look_once() -> None:
-    """However often it is said."""
-    group, looked = Group(NO_KEY), list[KeptWait]()
-    wait = kept(group, 0, looked)
-    group.queue_up(wait)
-    group.queue_up(wait)
-    assert list(group.queue) == [wait]
-    wait.release()
 
 
 async def test_own_writes_an_answer_is_for_earlier_members() -> None:
@@ -65,6 +55,24 @@ async def test_one_that_is_gone_is_passed_over() -> None:
     assert looked == [gone, there], "once"
 
 
+async def test_one_with_a_task_is_woken_once() -> None:
+    """The first word counts."""
+    woken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    wake(woken, leaves=True)
+    wake(woken)
+    assert await woken is True
+
+
+async def test_one_has_to_look_once() -> None:
+    """However often it is said."""
+    group, looked = Group(NO_KEY), list[KeptWait]()
+    wait = kept(group, 0, looked)
+    group.queue_up(wait)
+    group.queue_up(wait)
+    assert list(group.queue) == [wait]
+    wait.release()
+
+
 async def test_the_end_of_its_time_lets_it_look() -> None:
     """And it is answered then, whatever there is to say."""
     group, looked = Group(NO_KEY), list[KeptWait]()
@@ -75,16 +83,3 @@ async def test_the_end_of_its_time_lets_it_look() -> None:
             await asyncio.sleep(0)
     assert looked == [wait]
     assert wait.is_over
-
-
-async def test_one_with_a_task_is_woken_once() -> None:
-    """The first word counts."""
-    woken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-    wake(woken, leaves=True)
-    wake(woken)
-    assert await woken is True
-
-
-def test_each_end_is_explained() -> None:
-    """In the documentation of the metric."""
-    assert set(WAIT_ENDS) == set(WaitEnd)

@@ -10,23 +10,22 @@ from typing import Final
 import pytest
 
 from nncache.hadoop.calls import parse_call
-from nncache.hadoop.change import AccessChanged, Appeared
+from nncache.hadoop.change import AccessChanged
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
-from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.messages import RequestHead
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.cookies import Keys, LoginSession, encode_cookie
 from nncache.proxy.termination.handshakes import Handshakes, accept_with
 from nncache.proxy.termination.impersonation import Impersonation
 from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.terminator import Terminator
-from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.wait_groups import WaitEnd
 from tests.hadoop.made_credentials import token
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE, settled
-from tests.proxy.front_fixture import Fixture, WireReply, fixture
-from tests.proxy.held_line import line, resets
+from tests.proxy.front_fixture import Fixture, fixture
 from tests.proxy.test_waiting import held, until
+from tests.proxy.wire import RawReply, reset
 
 KEY: Final = b"k" * 32
 OLD_KEY: Final = b"o" * 32
@@ -68,14 +67,14 @@ class Door:
 
     def by_cookie(
         self, path: str, *fields: str, lives_s: float = 3600.0, key: bytes = KEY
-    ) -> asyncio.Task[WireReply]:
+    ) -> asyncio.Task[RawReply]:
         """Ask by a cookie of alice's."""
         session = LoginSession("alice", "alice@TEST", int((self.fixture.clock() + lives_s) * 1000))
         cookie = encode_cookie(session, Keys((key,)), is_secure=False)[1].split(b";")[0].decode()
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS"
         return self.fixture.tasks.create_task(self.fixture.ask(target, f"Cookie: {cookie}", *fields))
 
-    def by_token(self, path: str, *fields: str) -> asyncio.Task[WireReply]:
+    def by_token(self, path: str, *fields: str) -> asyncio.Task[RawReply]:
         """Ask by her token."""
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS&delegation={TOKEN}"
         return self.fixture.tasks.create_task(self.fixture.ask(target, *fields))
@@ -106,7 +105,7 @@ async def door() -> AsyncIterator[Door]:
         yield opened
 
 
-async def answer(waiting: asyncio.Task[WireReply]) -> WireReply:
+async def answer(waiting: asyncio.Task[RawReply]) -> RawReply:
     """Return what a client is told, soon."""
     async with asyncio.timeout(HANG_S):
         return await waiting
@@ -164,8 +163,7 @@ async def test_a_change_does_not_answer_one_whose_cookie_has_ended(way: tuple[st
         short, long = d.by_cookie("/w/none", WAITS, *way, lives_s=50.0), d.by_cookie("/w/none", WAITS, *way)
         await held(d.fixture, 2)
         d.fixture.clock.now += 50.0
-        d.fixture.namenode.statuses["/w/none"] = FILE
-        d.fixture.cache.apply(Appeared("/w/none"), d.fixture.clock.now, 101)
+        d.fixture.appear("/w/none")
         assert [(await answer(each)).status for each in (short, long)] == [401, 200]
 
 
@@ -186,44 +184,28 @@ async def test_the_refusal_of_a_token_goes_to_no_other_credential(way: tuple[str
 async def test_what_ends_beside_the_first_question_ends_the_wait() -> None:
     """The key is retired while the NameNode is asked for the first time."""
     async with door() as d:
-        fetch, is_there, goes_on = d.fixture.namenode.fetch, asyncio.Event(), asyncio.Event()
-
-        async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
-            reply = await fetch(head)
-            is_there.set()
-            await goes_on.wait()
-            return reply
-
-        d.fixture.namenode.fetch = slow  # type: ignore[method-assign]  # the NameNode is slow for a while
+        hold = d.fixture.namenode.hold_next()
         waiting = d.by_cookie("/w/new", WAITS, key=OLD_KEY)
         async with asyncio.timeout(HANG_S):
-            await is_there.wait()
-        d.fixture.namenode.fetch = fetch  # type: ignore[method-assign]  # the NameNode is slow for a while
+            await hold.came.wait()
         d.retire()
-        goes_on.set()
+        hold.goes_on.set()
         assert (await answer(waiting)).status == 401
 
 
 async def test_a_client_that_leaves_is_counted_once() -> None:
     """Its token has ended, the NameNode is slow, and the client goes."""
-    async with door() as d, line(d.fixture) as client:
-        fetch, is_there, goes_on = d.fixture.namenode.fetch, asyncio.Event(), asyncio.Event()
-
-        async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
-            is_there.set()
-            await goes_on.wait()
-            return await fetch(head)
-
+    async with door() as d, d.fixture.client() as client:
         target = f"/webhdfs/v1/w/none?op=GETFILESTATUS&delegation={TOKEN}"
-        client.writer.write(f"GET {target} HTTP/1.1\r\nHost: nn\r\n{WAITS}\r\n\r\n".encode())
+        client.send(f"GET {target} HTTP/1.1\r\nHost: nn\r\n{WAITS}\r\n\r\n".encode())
         await held(d.fixture)
-        d.fixture.namenode.fetch = slow  # type: ignore[method-assign]  # the NameNode is slow from now on
+        hold = d.fixture.namenode.hold_next()
         d.cancel()
         async with asyncio.timeout(HANG_S):
-            await is_there.wait()
-        resets(client)
+            await hold.came.wait()
+        reset(client)
         await until(lambda: not d.fixture.server.stats().connections_open)
-        goes_on.set()
+        hold.goes_on.set()
         await until(lambda: not d.fixture.front_end.waits.kept_bytes)
         assert d.ended == {WaitEnd.ABANDONED: 1}
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nncache.cache import EntryKind, Fetch, Known, Reply
+from nncache.cache import EntryKind, Fetch, Forward, Known, Reply
 from nncache.hadoop.calls import PREFIX, parse_plain
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.proxy.credentials import Credential, authentication_of
@@ -28,11 +28,12 @@ from tests.proxy.doubles import (
     ScriptedStreamer,
     caller,
     ended,
+    fails,
     script,
     settled,
     turns,
 )
-from tests.proxy.write_fixture import METHOD, fixture
+from tests.proxy.write_fixture import fixture
 
 # ---- forgetting -------------------------------------------------------------------------------------
 
@@ -69,7 +70,6 @@ async def test_an_unknown_outcome_is_told_by_the_events(outcome: SettledReply | 
         await writing
         assert s.is_hit("/w/f")
         assert s.is_hit("/w/g")
-        assert s.writes is not None
         assert (s.writes.unknown_outcomes, s.writes.left_to_events, s.writes.settled) == (1, 1, 0)
 
 
@@ -88,10 +88,8 @@ async def test_a_cancelled_token_loses_its_rights_before_the_answer(outcome: Set
             decision.ticket,
             Known(reply=Reply(404, (), b""), kind=EntryKind.MISSING, replied_at=s.clock(), term=TERM),
         )
-        writing = s.write(
-            "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token()}", ScriptedStreamer(script(outcome))
-        )
-        await writing
+        target = f"/?op=CANCELDELEGATIONTOKEN&token={token()}"
+        await s.write("PUT", target, ScriptedStreamer(script(outcome)))
         decision = s.cache.lookup("/w/f", holder, s.clock())
         assert isinstance(decision, Fetch)
 
@@ -192,7 +190,6 @@ async def test_an_end_without_a_settling_counts_as_unknown(error: Exception) -> 
         with pytest.raises(type(error)):
             await ended(s.writing("DELETE", "/w/f?op=DELETE", ScriptedStreamer(fail)))
         await covering
-        assert s.writes is not None
         assert s.writes.left_to_events == 1
 
 
@@ -214,14 +211,6 @@ async def test_a_read_that_sets_the_access_time_forgets_the_path() -> None:
         await s.write("GET", "/w/g?op=LISTSTATUS", ScriptedStreamer(script(settled(200))))
         assert not s.is_hit("/w/f")
         assert s.is_hit("/w/g")
-
-
-async def test_the_reply_says_how_it_was_handled() -> None:
-    """`Cache-Status` goes behind the NameNode's own fields."""
-    async with fixture() as s:
-        streamer = ScriptedStreamer(script(settled(200)))
-        await s.write("DELETE", "/w/f?op=DELETE", streamer)
-        assert streamer.fields == (METHOD,)
 
 
 # ---- ancestors that are made on the way --------------------------------------------------------------
@@ -277,21 +266,7 @@ async def test_what_could_not_be_asked_is_told_by_the_events(error: Exception) -
         await writing
         assert streamer.heads
         assert s.is_hit("/w/a/other")
-        assert s.writes is not None
         assert s.writes.query_failures == 1
-
-
-async def test_a_silent_namenode_delays_a_write_by_one_query() -> None:
-    """One deadline for all the questions of one call."""
-    async with fixture(query_timeout_s=0.01) as s:
-        s.fill("/w/a/b")
-        streamer = ScriptedStreamer(script(settled(200)))
-        s.clock.now += 0.1
-        writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
-        await s.signal.reached()
-        await s.cover()
-        await writing
-        assert streamer.heads
 
 
 async def test_a_raw_path_counts_as_its_own() -> None:
@@ -359,7 +334,6 @@ async def test_without_a_transaction_id_the_window_ends_by_time_only(error: Exce
         assert s.cache.explain("/w/f", s.clock()).in_two_step_write
         s.clock.now += 601.0
         assert not s.cache.explain("/w/f", s.clock()).in_two_step_write
-        assert s.writes is not None
         assert (s.writes.windows_opened, s.writes.windows_without_txid) == (1, 1)
 
 
@@ -390,3 +364,45 @@ async def test_a_redirect_for_the_root_opens_no_window() -> None:
         await s.write("PUT", "/?op=CREATE", ScriptedStreamer(script(settled(307, None))))
         s.clock.now += 0.1
         assert not s.cache.explain("/w/f", s.clock()).in_two_step_write
+
+
+# ---- a cache that fails -----------------------------------------------------------------------------
+
+
+async def test_a_cache_that_cannot_take_a_change_starts_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode without a stale answer: the write is answered, and nothing old is left."""
+    async with fixture() as s:
+        s.fill("/w/f", "/w/other")
+        real = s.cache.apply
+        broken = iter([True])
+
+        def apply(*arguments: object, **named: object) -> None:
+            if next(broken, False):
+                raise RuntimeError("bug")
+            real(*arguments, **named)  # type: ignore[arg-type] # handed through
+
+        monkeypatch.setattr(s.cache, "apply", apply)
+        await s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(settled(200))))
+        assert not s.is_hit("/w/f")
+        assert not s.is_hit("/w/other")
+        assert s.writes.errors == 1
+
+
+@pytest.mark.parametrize("method", ["apply", "unproven_ancestors", "open_window"])
+async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode, whatever of the cache fails: the answer goes out, and the stream is closed at worst."""
+    async with fixture() as s:
+        s.fill("/w/f")
+        monkeypatch.setattr(s.cache, method, fails)
+        streamer = ScriptedStreamer(script(settled(307, None)))
+        writing = s.write("PUT", "/w/f?op=CREATE", streamer)
+        await turns()
+        for held, result in ((s.namenode.existing, True), (s.namenode.txids, 500)):
+            if held.waiting:
+                held.answer(result)
+                await turns()
+        await writing
+        assert streamer.heads
+        assert not s.is_hit("/w/f")
+        if method == "open_window":  # the write is under way, and the cache knows nothing of it
+            assert isinstance(s.cache.lookup("/w/f", caller(), s.clock()), Forward)

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,8 +21,11 @@ from nncache.proxy.clients.server import Handler, Server
 from nncache.proxy.headers import request_headers
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
+from nncache.proxy.traffic import Traffic
 from nncache.proxy.upstream.client import Upstream
+from nncache.testbed.certificates import Authority
 from tests.proxy.kept_hits import fast_path_alone
+from tests.tls import server_context, web_of
 
 HEAD_END = b"\r\n\r\n"
 DEADLINE_S = 40.0  # of anything that a test waits for
@@ -59,6 +63,20 @@ class RawReply:
     def all(self, name: bytes) -> list[bytes]:
         """Return the values of every field of that name."""
         return [value for key, value in self.fields if key.lower() == name.lower()]
+
+    def __getitem__(self, name: str) -> str:
+        """Return the value of the only field of that name."""
+        (value,) = self.all(name.encode())
+        return value.decode()
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is such a field."""
+        return bool(self.all(name.encode()))
+
+    @property
+    def made(self) -> str:
+        """How the reply was made."""
+        return self["Cache-Status"]
 
     @property
     def fields_but_the_time(self) -> list[tuple[bytes, bytes | bool]]:
@@ -99,6 +117,11 @@ class RawClient:
     def send(self, data: bytes) -> None:
         """Send."""
         self.writer.write(data)
+
+    def pause(self) -> None:
+        """Read nothing more: what comes stays in the buffers of the hosts."""
+        transport: Any = self.writer.transport  # uvloop's is no asyncio.ReadTransport
+        transport.pause_reading()
 
     async def interim(self) -> bytes:
         """Receive a head without a body."""
@@ -156,6 +179,14 @@ class Heard:
     def cut(self) -> None:
         """End the connection."""
         self.writer.transport.abort()
+
+
+async def ask(port: int, target: str, *fields: str, method: str = "GET", body: str = "") -> RawReply:
+    """Send one request on a connection of its own and read its reply."""
+    head = "\r\n".join((f"{method} {target} HTTP/1.1", "Host: nn", *fields))
+    async with RawClient.connected(port) as client:
+        client.send(f"{head}\r\n\r\n{body}".encode())
+        return await client.reply(method)
 
 
 Act = Callable[[Heard], Awaitable[None]]
@@ -268,6 +299,13 @@ class FakePool:
         return self.active
 
 
+def pool_of(*namenodes: RawNameNode) -> FakePool:
+    """Return a pool in which the first one is active."""
+    pool = FakePool(tuple(each.namenode for each in namenodes))
+    pool.make_active(pool.namenodes[0])
+    return pool
+
+
 @dataclass
 class Proxy:
     """A server that forwards everything, and what it was told of the replies."""
@@ -290,6 +328,13 @@ class Proxy:
         if self.before_settled is not None:
             await self.before_settled()
         self.settled.append(reply)
+
+
+def reset(client: RawClient) -> None:
+    """Leave with a reset: a client whose connection ends in order may still read."""
+    end = client.writer.get_extra_info("socket")
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.writer.transport.abort()
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -321,13 +366,35 @@ async def proxy_to(
 
 
 @asynccontextmanager
+async def forwarding(
+    *acts: Act,
+    limits: LimitSettings | None = None,
+    authority: Authority | None = None,
+    local: str = "127.0.0.1",
+    receive_buffer: int = 0,
+) -> AsyncIterator[tuple[RawClient, Proxy, RawNameNode]]:
+    """Run a NameNode of these acts, over TLS with an authority, and a proxy in front of it; connect a client."""
+    tls, how = (server_context(authority), web_of(authority)) if authority else (None, PLAIN)
+    async with (
+        RawNameNode(*acts, tls=tls) as namenode,
+        proxy_to(namenode.namenode, limits=limits, how=how) as proxy,
+        RawClient.connected(proxy.port, local, receive_buffer=receive_buffer) as client,
+    ):
+        yield client, proxy, namenode
+
+
+@asynccontextmanager
 async def serving(
-    handler: Handler, *, limits: LimitSettings | None = None, fast_path: FastPath | None = None
+    handler: Handler,
+    *,
+    limits: LimitSettings | None = None,
+    fast_path: FastPath | None = None,
+    traffic: Traffic | None = None,
 ) -> AsyncIterator[Server]:
     """Run a server with that handler."""
     limits = limits or limits_of_tests()
     fast_path = fast_path or fast_path_alone(boottime)
-    server = Server(handler, fast_path, limits)
+    server = Server(handler, fast_path, limits, traffic=traffic)
     await server.start("127.0.0.1", 0)
     try:
         yield server

@@ -31,7 +31,7 @@ class Fixture:
     signal: ManualSignal
     tasks: asyncio.TaskGroup
     query_timeout_s: float
-    writes: Writes | None = None
+    _writes: Writes | None = None
 
     def fill(self, *paths: str, kind: EntryKind = EntryKind.MISSING) -> None:
         """Let the cache know these paths."""
@@ -46,6 +46,18 @@ class Fixture:
     def is_hit(self, path: str) -> bool:
         """Whether the path would be served."""
         return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
+
+    @property
+    def writes(self) -> Writes:
+        """What has done the last write."""
+        assert self._writes is not None
+        return self._writes
+
+    async def redirected(self, writing: asyncio.Task[object]) -> None:
+        """Say how far the log is when that is asked, and wait until the redirect is passed on."""
+        await self.namenode.txids.reached(1)
+        self.namenode.txids.answer(500)
+        await writing
 
     async def cover(self) -> None:
         """Let all that has been acknowledged by now be applied, once somebody waits for that."""
@@ -64,7 +76,7 @@ class Fixture:
 
     def passing(self, head: RequestHead, streamer: Streamer) -> Coroutine[Any, Any, object]:
         """Return what is done with a request whose head this is."""
-        self.writes = Writes(
+        self._writes = writes = Writes(
             self.cache,
             streamer,
             self.namenode,
@@ -75,7 +87,7 @@ class Fixture:
             two_step_timeout_s=self.query_timeout_s,
         )
         request, call = make_mocked_request(head.method, head.target), parse_call(head.method, head.target)
-        return self.writes.pass_through(request, head, call, lambda _: (METHOD,))
+        return writes.pass_through(request, head, call, lambda _: (METHOD,))
 
 
 @asynccontextmanager

@@ -54,13 +54,13 @@ def files(*names: str, length: int = 1000) -> Act:
     return make
 
 
-def write(name: str, op: str = "CREATE", **parameters: str) -> Act:
+def write(name: str, op: str = "CREATE", user: str | None = "alice", **parameters: str) -> Act:
     """Write or append to a file in two steps, the second one at the DataNode."""
 
     def act(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         path = f"{root}/{name}"
         proxied_cluster.must(
-            proxied_cluster.write(where, path, b"new" * 100, "alice", op=op, parameters=parameters)
+            proxied_cluster.write(where, path, b"new" * 100, user, op=op, parameters=parameters)
         )
 
     return act
@@ -71,12 +71,22 @@ def call(method: str, op: str, name: str, user: str | None = "alice", **paramete
 
     def act(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         filled = {key: value.replace("{root}", root) for key, value in parameters.items()}
-        proxied_cluster.must(
-            proxied_cluster.call(where, method, op, f"{root}/{name}".rstrip("/"), user, **filled)
-        )
+        proxied_cluster.do(where, method, op, f"{root}/{name}".rstrip("/") or "/", user, **filled)
 
     return act
 
+
+def both(first: Act, then: Act) -> Act:
+    """Do one and then the other, straight at the NameNode."""
+
+    def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
+        for act in (first, then):
+            act(proxied_cluster, root, Where.NAMENODE)
+
+    return make
+
+
+LOCKED = both(files("d/e/f"), call("PUT", "SETPERMISSION", "d", permission="700"))
 
 CHANGES = (
     Change("a missing file is created", directories("d"), write("d/f"), ("d/f", "d", "d/other")),
@@ -116,10 +126,7 @@ CHANGES = (
     ),
     Change(
         "a file is renamed into a directory",
-        lambda proxied_cluster, root, where: (
-            files("d/f")(proxied_cluster, root, where),
-            directories("e")(proxied_cluster, root, where),
-        )[0],
+        both(files("d/f"), directories("e")),
         call("PUT", "RENAME", "d/f", destination="{root}/e"),
         ("d/f", "d", "e", "e/f"),
     ),
@@ -162,19 +169,13 @@ CHANGES = (
     ),
     Change(
         "an ancestor is opened",
-        lambda proxied_cluster, root, where: (
-            files("d/e/f")(proxied_cluster, root, where),
-            call("PUT", "SETPERMISSION", "d", permission="700")(proxied_cluster, root, Where.NAMENODE),
-        )[0],
+        LOCKED,
         call("PUT", "SETPERMISSION", "d", permission="755"),
         ("d", "d/e", "d/e/f", "d/e/missing"),
     ),
     Change(
         "an ancestor changes hands",
-        lambda proxied_cluster, root, where: (
-            files("d/e/f")(proxied_cluster, root, where),
-            call("PUT", "SETPERMISSION", "d", permission="700")(proxied_cluster, root, Where.NAMENODE),
-        )[0],
+        LOCKED,
         call("PUT", "SETOWNER", "d", None, owner="bob"),
         ("d", "d/e", "d/e/f"),
     ),
@@ -186,12 +187,7 @@ CHANGES = (
     ),
     Change(
         "an ACL is taken away",
-        lambda proxied_cluster, root, where: (
-            files("d/e/f")(proxied_cluster, root, where),
-            call("PUT", "MODIFYACLENTRIES", "d", aclspec="user:bob:---")(
-                proxied_cluster, root, Where.NAMENODE
-            ),
-        )[0],
+        both(files("d/e/f"), call("PUT", "MODIFYACLENTRIES", "d", aclspec="user:bob:---")),
         call("PUT", "REMOVEACL", "d"),
         ("d", "d/e", "d/e/f"),
     ),

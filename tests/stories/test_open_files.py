@@ -15,9 +15,7 @@ def open_for_writing(
     proxied_cluster: ProxiedCluster, path: str, where: Where, user: str
 ) -> Iterator[socket.socket]:
     """Hold a file open: the second step of a CREATE whose body has not ended."""
-    first = proxied_cluster.must(
-        proxied_cluster.call(where, "PUT", "CREATE", path, user, noredirect="true", overwrite="true")
-    )
+    first = proxied_cluster.do(where, "PUT", "CREATE", path, user, noredirect="true", overwrite="true")
     location = json.loads(first.body)["Location"].removeprefix("http://")
     address, _, target = location.partition("/")
     host, _, port = address.rpartition(":")

@@ -1,7 +1,7 @@
 """The root is answered from memory by a filter `/`: Airflow's hook asks for it before each poke."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -9,36 +9,19 @@ import pytest
 from nncache.testbed import Cluster
 from tests.channels import Channel, proxied
 from tests.cluster import SESSION, make_directory
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.proxied_cluster import Where
+from tests.stories.changes import Act, call, write
 
-CHANGES: Final[dict[str, Callable[[ProxiedCluster, Where], object]]] = {
-    "a directory comes": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.call(where, "PUT", "MKDIRS", "/new/x/y")
-    ),
-    "a file comes": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.write(where, "/file")
-    ),
-    "with its directories": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.write(where, "/made/by/file")
-    ),
-    "a directory moves in": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.call(where, "PUT", "RENAME", "/new/x", destination="/moved")
-    ),
-    "a name changes": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.call(where, "PUT", "RENAME", "/moved", destination="/again")
-    ),
-    "a directory goes": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.call(where, "DELETE", "DELETE", "/again", recursive="true")
-    ),
-    "its permission": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.call(where, "PUT", "SETPERMISSION", "/", permission="751")
-    ),
-    "its owner": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.call(where, "PUT", "SETOWNER", "/", group="staff")
-    ),
-    "its times": lambda proxied_cluster, where: proxied_cluster.must(
-        proxied_cluster.call(where, "PUT", "SETTIMES", "/", modificationtime="1234567890123")
-    ),
+CHANGES: Final[dict[str, Act]] = {
+    "a directory comes": call("PUT", "MKDIRS", "new/x/y", None),
+    "a file comes": write("file", user=None),
+    "with its directories": write("made/by/file", user=None),
+    "a directory moves in": call("PUT", "RENAME", "new/x", None, destination="/moved"),
+    "a name changes": call("PUT", "RENAME", "moved", None, destination="/again"),
+    "a directory goes": call("DELETE", "DELETE", "again", None, recursive="true"),
+    "its permission": call("PUT", "SETPERMISSION", "", None, permission="751"),
+    "its owner": call("PUT", "SETOWNER", "", None, group="staff"),
+    "its times": call("PUT", "SETTIMES", "", None, modificationtime="1234567890123"),
 }
 
 
@@ -56,16 +39,14 @@ def test_a_change_of_the_root_is_seen(cluster: Cluster, channel: Channel, where:
     with proxied(cluster, "/", channel=channel) as proxied_cluster:
         for name, act in CHANGES.items():
             proxied_cluster.make_hit("/", "alice")
-            act(proxied_cluster, where)
+            act(proxied_cluster, "", where)
             since = time.monotonic()
             if where is Where.PROXY:
                 assert proxied_cluster.disagreement("/", "alice") == [], name
             proxied_cluster.await_agreement("/", "alice", since=since)
         proxied_cluster.make_hit("/", "alice")
         for path in ("/new", "/file", "/made"):
-            proxied_cluster.must(
-                proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path, recursive="true")
-            )
+            proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path, recursive="true")
 
 
 @pytest.mark.parametrize("grants", ["per_directory", "per_path"])
@@ -74,7 +55,7 @@ def test_who_sees_the_root_may_not_see_what_is_in_it(cluster: Cluster, grants: s
     with proxied(cluster, "/", "/*", grants=grants) as proxied_cluster:
         try:
             make_directory(cluster, "/", "700")
-            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "SETOWNER", "/", owner="alice"))
+            proxied_cluster.do(Where.NAMENODE, "PUT", "SETOWNER", "/", owner="alice")
             proxied_cluster.make_hit("/f", "alice")
             for _ in range(3):
                 proxied_cluster.make_hit("/", "bob")
@@ -84,7 +65,5 @@ def test_who_sees_the_root_may_not_see_what_is_in_it(cluster: Cluster, grants: s
                     == 403
                 )
         finally:
-            proxied_cluster.must(
-                proxied_cluster.call(Where.NAMENODE, "PUT", "SETOWNER", "/", owner=cluster.superuser)
-            )
+            proxied_cluster.do(Where.NAMENODE, "PUT", "SETOWNER", "/", owner=cluster.superuser)
             make_directory(cluster, "/", "755")

@@ -71,9 +71,7 @@ def test_who_waits_sees_a_change_and_no_other(proxied_cluster: ProxiedCluster, h
         proxied_cluster.mkdirs(f"{hdfs_directory}/other")
         proxied_cluster.settle()
         assert not waiting.done()
-        proxied_cluster.must(
-            proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="711")
-        )
+        proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="711")
         reply = waiting.result(HANG_S)
     assert (reply.status, json.loads(reply.body)["FileStatus"]["permission"]) == (200, "711")
     assert reply.header("ETag") != known
@@ -95,7 +93,7 @@ def test_who_waits_goes_on_waiting_over_a_reload(
             "does not reload",
         )
         _are_held(proxied_cluster, 4)
-        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
         replies = [each.result(HANG_S) for each in waiting]
     assert [(reply.status, reply.header("Preference-Applied")) for reply in replies] == 4 * [(200, "wait=50")]
 
@@ -114,7 +112,7 @@ def test_who_waits_at_a_closed_gate_is_answered_at_the_end(
         _are_held(proxied_cluster, 1)
         proxied_cluster.publisher.process.pause()
         try:
-            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+            proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
             proxied_cluster.proxy.await_gate(is_open=False)
             reply = waiting.result(HANG_S)
         finally:

@@ -24,9 +24,7 @@ def homes(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[Pr
         for user, mode in (("alice", "711"), ("bob", "700")):
             proxied_cluster.mkdirs(f"{top}/{user}", user, mode)
         proxied_cluster.mkdirs(f"{top}/alice/workflow", "alice")
-        proxied_cluster.must(
-            proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", top, permission="755")
-        )
+        proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", top, permission="755")
         proxied_cluster.settle()
         yield proxied_cluster, top
 
@@ -48,9 +46,7 @@ def test_an_upload_into_a_private_directory_costs_others_nothing(homes: tuple[Pr
         assert proxied_cluster.ask(path, "bob").status == 200
 
 
-def test_redirects_without_a_right_cost_no_other_caller(
-    homes: tuple[ProxiedCluster, str],
-) -> None:
+def test_redirects_without_a_right_cost_no_other_caller(homes: tuple[ProxiedCluster, str]) -> None:
     """HitsKept: the NameNode redirects anybody; no window is opened, and it is asked next to nothing."""
     proxied_cluster, top = homes
     paths = _hits(proxied_cluster, top)
@@ -67,9 +63,7 @@ def test_redirects_without_a_right_cost_no_other_caller(
     assert written <= FLOOD  # below the root, which is everybody's here and not in any filter
 
 
-def test_own_writes_a_right_since_the_redirect_counts(
-    homes: tuple[ProxiedCluster, str],
-) -> None:
+def test_own_writes_a_right_since_the_redirect_counts(homes: tuple[ProxiedCluster, str]) -> None:
     """OwnWrites: the second step is made once its caller may write, and their next read sees it."""
     proxied_cluster, top = homes
     path = f"{top}/alice/workflow/shared"
@@ -77,16 +71,12 @@ def test_own_writes_a_right_since_the_redirect_counts(
 
     def let() -> None:
         place = f"{top}/alice/workflow"
-        proxied_cluster.must(
-            proxied_cluster.call(Where.PROXY, "PUT", "SETPERMISSION", place, "alice", permission="777")
-        )
+        proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", place, "alice", permission="777")
         proxied_cluster.settle()
         proxied_cluster.make_hit(f"{top}/alice/workflow/other", "carol")
 
     assert proxied_cluster.write(Where.PROXY, path, b"data", "carol", between=let).status == 201
     assert proxied_cluster.ask(path, "carol").status == 200
-    proxied_cluster.must(
-        proxied_cluster.call(
-            Where.NAMENODE, "PUT", "SETPERMISSION", f"{top}/alice/workflow", "alice", permission="755"
-        )
+    proxied_cluster.do(
+        Where.NAMENODE, "PUT", "SETPERMISSION", f"{top}/alice/workflow", "alice", permission="755"
     )

@@ -16,7 +16,7 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
 from tests.proxy.kept_hits import good, kept_hit
-from tests.proxy.wire import RawClient, limits_of_tests, serving
+from tests.proxy.wire import GET, RawClient, limits_of_tests, serving
 
 POST = b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: 4\r\n\r\n"
 SLOW = b"GET /slow HTTP/1.1\r\nHost: nn\r\n\r\n"
@@ -30,11 +30,17 @@ class House:
     slow_may_end: asyncio.Event = field(default_factory=asyncio.Event)
     handled: list[str] = field(default_factory=list)
     heads: list[bytes | None] = field(default_factory=list)
-    server: Server | None = None
+    _server: Server | None = None
     fast_path: FastPath = field(init=False)
 
     def __post_init__(self) -> None:
         self.fast_path = FastPath(good, self.store, boottime, LimitSettings())
+
+    @property
+    def server(self) -> Server:
+        """The one that runs."""
+        assert self._server is not None
+        return self._server
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer with the target; GETs are remembered."""
@@ -56,16 +62,24 @@ async def house(**limits: float) -> AsyncIterator[House]:
     """Run such a server."""
     made = House()
     async with serving(made.handle, limits=limits_of_tests(**limits), fast_path=made.fast_path) as server:
-        made.server = server
+        made._server = server  # noqa: SLF001 - it is made of the house's own handler
         yield made
 
 
 @asynccontextmanager
 async def client_of(made: House) -> AsyncIterator[RawClient]:
     """Connect."""
-    assert made.server is not None
     async with RawClient.connected(made.server.port) as client:
         yield client
+
+
+@asynccontextmanager
+async def knowing(**limits: float) -> AsyncIterator[tuple[House, RawClient]]:
+    """Run such a server, and connect a client that has asked for GET already."""
+    async with house(**limits) as made, client_of(made) as client:
+        client.send(GET)
+        await client.reply()
+        yield made, client
 
 
 async def body(client: RawClient) -> bytes:

@@ -90,24 +90,6 @@ async def test_a_look_accepts_a_few(listening: socket.socket) -> None:
             assert sorted(seen) == [0, AT_A_LOOK, 2 * AT_A_LOOK, 2 * AT_A_LOOK + 1]
 
 
-async def test_once_stopped_it_accepts_no_more(listening: socket.socket) -> None:
-    """And has let go of the socket, which is its owner's."""
-    catching_up = CatchingUp(Echo, [listening.fileno()])
-    async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(catching_up.run())
-        catching_up.stop()
-        with connect(listening):
-            await asyncio.sleep(2 * EVERY_S)
-            listening.settimeout(HANG_S)
-            accepted, _ = listening.accept()
-            accepted.close()
-        running.cancel()
-    where = listening.getsockname()
-    listening.close()
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(where, timeout=HANG_S)
-
-
 async def test_one_that_cannot_be_served_is_closed_and_harms_no_other(
     listening: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,3 +109,21 @@ async def test_one_that_cannot_be_served_is_closed_and_harms_no_other(
         with connect(listening), connect(listening):
             await until(lambda: any(each.transport is not None for each in made))
     assert refused[0].fileno() < 0
+
+
+async def test_once_stopped_it_accepts_no_more(listening: socket.socket) -> None:
+    """And has let go of the socket, which is its owner's."""
+    catching_up = CatchingUp(Echo, [listening.fileno()])
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(catching_up.run())
+        catching_up.stop()
+        with connect(listening):
+            await asyncio.sleep(2 * EVERY_S)
+            listening.settimeout(HANG_S)
+            accepted, _ = listening.accept()
+            accepted.close()
+        running.cancel()
+    where = listening.getsockname()
+    listening.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(where, timeout=HANG_S)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import socket
-from typing import cast
 
 import pytest
 from aiohttp import web
@@ -11,9 +10,9 @@ from aiohttp import web
 from nncache.clock import boottime
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.limits import MAX_TOLD, LimitSettings
+from nncache.proxy.limits import MAX_TOLD
 from tests.patience import HANG_S
-from tests.proxy.clients.house import POST, SLOW, body, client_of, house
+from tests.proxy.clients.house import POST, SLOW, body, client_of, house, knowing
 from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
 
 
@@ -32,7 +31,6 @@ async def test_a_repeated_head_is_answered_at_once() -> None:
 async def test_early_bytes_are_a_head_like_others() -> None:
     """They arrive before aiohttp has begun to wait for them: timed, whole, and answered at once all the same."""
     async with house(head_timeout_s=0.2) as h:
-        assert h.server is not None
         for _ in range(3):
             with socket.create_connection(("127.0.0.1", h.server.port)) as sock:  # blocks: the server sleeps
                 sock.sendall(GET)
@@ -47,9 +45,7 @@ async def test_early_bytes_are_a_head_like_others() -> None:
 
 async def test_a_head_in_pieces_is_not_answered_at_once() -> None:
     """Each way of cutting it gives one reply, from the ordinary path, and the next whole one is fast again."""
-    async with house() as h, client_of(h) as client:
-        client.send(GET)
-        await body(client)
+    async with knowing() as (h, client):
         for cut in range(1, len(GET), 7):
             client.send(GET[:cut])
             await asyncio.sleep(0.002)
@@ -63,9 +59,7 @@ async def test_a_head_in_pieces_is_not_answered_at_once() -> None:
 
 async def test_a_known_head_within_a_head_is_part_of_it() -> None:
     """The bytes of a known head behind a part of another are fields of the other, not a request."""
-    async with house() as h, client_of(h) as client:
-        client.send(GET)
-        await body(client)
+    async with knowing() as (h, client):
         client.send(b"GET /other HTTP/1.1\r\nHost: nn\r\nX-Odd")
         await asyncio.sleep(0.02)
         client.send(GET)
@@ -76,9 +70,7 @@ async def test_a_known_head_within_a_head_is_part_of_it() -> None:
 
 async def test_a_known_head_behind_a_pipelined_part_is_part_of_it() -> None:
     """A part of a head that came with the request before it is waiting in the parser."""
-    async with house() as h, client_of(h) as client:
-        client.send(GET)
-        await body(client)
+    async with knowing() as (h, client):
         client.send(GET + b"GET /other HTTP/1.1\r\nX-Odd: ")
         assert (await body(client)).startswith(b"slow ")
         client.send(GET)
@@ -88,9 +80,7 @@ async def test_a_known_head_behind_a_pipelined_part_is_part_of_it() -> None:
 
 async def test_a_known_head_within_a_body_is_part_of_it() -> None:
     """Its bytes are counted by Content-Length, whatever they look like."""
-    async with house() as h, client_of(h) as client:
-        client.send(GET)
-        await body(client)
+    async with knowing() as (_, client):
         client.send(b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: %d\r\n\r\n" % len(GET))
         await asyncio.sleep(0.02)
         client.send(GET)
@@ -101,9 +91,7 @@ async def test_a_known_head_within_a_body_is_part_of_it() -> None:
 
 async def test_no_request_in_progress_is_overtaken() -> None:
     """A known head behind a slow request waits for its turn."""
-    async with house() as h, client_of(h) as client:
-        client.send(GET)
-        await body(client)
+    async with knowing() as (h, client):
         client.send(SLOW)
         await until(lambda: "/slow" in h.handled)
         client.send(GET)
@@ -131,7 +119,6 @@ async def test_a_client_before_the_servers_task_is_answered() -> None:
                 loop.call_soon(ask)  # when the reply is out and the task has not had its turn
             return await h.handle(request)
 
-        assert h.server is not None
         h.server._handler = handle  # noqa: SLF001 - the moment cannot be met from outside
         client.send(GET)
         await body(client)
@@ -146,9 +133,7 @@ async def test_a_client_before_the_servers_task_is_answered() -> None:
 
 async def test_pipelined_heads_take_the_ordinary_path() -> None:
     """In order, each answered once; afterwards the fast path is open again."""
-    async with house() as h, client_of(h) as client:
-        client.send(GET)
-        await body(client)
+    async with knowing() as (h, client):
         client.send(GET + SLOW + GET)
         h.slow_may_end.set()
         bodies = [await body(client) for _ in range(3)]
@@ -200,9 +185,7 @@ async def test_an_idle_connection_is_closed_in_time() -> None:
 
 async def test_fast_answers_keep_a_connection_alive() -> None:
     """Idle time counts from the last answer, whoever gave it."""
-    async with house(idle_timeout_s=0.4) as h, client_of(h) as client:
-        client.send(GET)
-        await body(client)
+    async with knowing(idle_timeout_s=0.4) as (_, client):
         began = boottime()
         for _ in range(5):
             await asyncio.sleep(0.2)
@@ -304,7 +287,6 @@ async def test_too_many_connections_are_told_so() -> None:
                 assert await three.rest() == b""
             one.send(GET)
             assert (await body(one)).startswith(b"fast ")
-        assert h.server is not None
         server = h.server
         await until(lambda: server.stats().connections_open == 0)
         assert server.stats().connections_refused == 1
@@ -316,7 +298,6 @@ async def test_too_many_connections_are_told_so() -> None:
 async def test_connections_beyond_the_limit_take_few_files() -> None:
     """Those that say nothing would else hold one each for `head_timeout_s`, and the NameNode's would run out."""
     async with house(max_connections=1) as h, contextlib.AsyncExitStack() as stack:
-        assert h.server is not None
         server = h.server
         one = await stack.enter_async_context(client_of(h))
         await until(lambda: server.stats().connections_open == 1)
@@ -344,7 +325,7 @@ async def test_a_client_that_never_reads_its_replies_is_let_go(end: bytes) -> No
         serving(answer, limits=limits) as server,
         RawClient.connected(server.port, receive_buffer=2048) as client,
     ):
-        cast("asyncio.ReadTransport", client.writer.transport).pause_reading()
+        client.pause()
         while not transports or transports[0].get_write_buffer_size() == 0:  # until the kernel takes no more
             sent = len(transports)
             client.send(GET)
@@ -353,8 +334,3 @@ async def test_a_client_that_never_reads_its_replies_is_let_go(end: bytes) -> No
         if end:
             client.send(GET.removesuffix(b"\r\n") + end + b"\r\n")
         await until(lambda: server.stats().connections_open == 0)
-
-
-def test_the_default_idle_time_is_longer_than_the_namenodes() -> None:
-    """A client that knows Hadoop's 60 s finds its connection alive."""
-    assert LimitSettings().idle_timeout_s > 60

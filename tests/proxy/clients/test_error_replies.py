@@ -1,13 +1,11 @@
 """Every error of this room has a reply that a WebHDFS client can read."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 from aiohttp import web
 
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
-from nncache.proxy import errors
 from nncache.proxy.clients.error_replies import error_reply, raw_error_reply, remote_exception
 from nncache.proxy.errors import ProxyError, UpstreamError
 from tests.proxy.wire import GET, RawClient, serving
@@ -58,10 +56,3 @@ def test_what_may_have_had_its_effect_is_not_called_retriable(kind: type[ProxyEr
     remote = parse_remote_exception(remote_exception(kind("x")))
     assert remote is not None
     assert not (kind.outcome_unknown and remote.verdict is Verdict.RETRIABLE)
-
-
-def test_all_errors_are_named_as_such() -> None:
-    """And have a docstring that says what it means."""
-    assert all(kind.__name__.endswith("Error") and kind.__doc__ for kind in ALL)
-    assert {kind.__module__ for kind in ALL} == {errors.__name__}
-    assert json.loads(remote_exception(ProxyError("x")))

@@ -16,6 +16,7 @@ from nncache.proxy.clients.cached_reply import DateText, cached_reply
 from nncache.proxy.clients.fastpath import MAX_FRAMES, MAX_HEAD_BYTES, MAX_TEXTS, FastPath, is_harmless
 from nncache.proxy.headers import HIT
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.sampling import MAX_EVERY
 from nncache.proxy.traffic import Exchange, Result
 from tests.proxy.kept_hits import kept_hit
 from tests.proxy.wire import GET, RawClient, serving
@@ -147,6 +148,10 @@ def test_the_age_and_the_text_move_with_the_seconds() -> None:
     later = fixture.path.answer(HEAD)
     assert later is not None
     assert b"\r\nAge: 9\r\n" in later
+    fixture.now = -1.0
+    young = fixture.path.answer(HEAD)
+    assert young is not None
+    assert b"\r\nAge: 0\r\n" in young, "never negative (RFC 9111, section 5.1)"
     fixture.check()
 
 
@@ -269,6 +274,8 @@ async def test_both_paths_say_the_same(status: int) -> None:
 
 
 def _undated(text: bytes) -> list[bytes]:
+    fields = dict(line.partition(b": ")[::2] for line in text.split(b"\r\n"))
+    assert fields[b"Date"] == fields[b"Expires"]
     return [line for line in text.split(b"\r\n") if not line.startswith((b"Date", b"Expires"))]
 
 
@@ -389,7 +396,8 @@ def test_at_a_high_rate_one_hit_of_many_is_shown_to_observers() -> None:
 def test_at_a_low_rate_each_hit_is_shown() -> None:
     """Also after a high one; it says what was asked for and what was sent."""
     watched = _Watched()
-    watched.answer(times=50_000, apart_s=0.00002)
+    watched.answer(times=100_000, apart_s=0.0)
+    assert watched.path.sampler.every == MAX_EVERY, "the sample is bounded"
     watched.answer(times=30_000, apart_s=0.1)
     watched.seen.clear()
     assert watched.answer(times=50, apart_s=0.1) == list(range(50))

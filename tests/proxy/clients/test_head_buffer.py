@@ -76,7 +76,6 @@ def test_what_can_be_no_head_is_seen_early(data: bytes, is_hopeless: bool, has_l
 class Fixture:
     """A server with one client; its handler answers with the target, `/slow` when it may."""
 
-    port: int = 0
     may_end: asyncio.Event = field(default_factory=asyncio.Event)
     handled: list[str] = field(default_factory=list)
     connections: list[ClientConnection] = field(default_factory=list)
@@ -97,10 +96,11 @@ class Fixture:
 async def fixture(**limits: float) -> AsyncIterator[tuple[Fixture, RawClient]]:
     """Run the server and connect to it."""
     made = Fixture()
-    async with serving(made.handle, limits=limits_of_tests(**limits)) as server:
-        made.port = server.port
-        async with RawClient.connected(server.port) as client:
-            yield made, client
+    async with (
+        serving(made.handle, limits=limits_of_tests(**limits)) as server,
+        RawClient.connected(server.port) as client,
+    ):
+        yield made, client
 
 
 def get(target: str, *fields: str) -> bytes:

@@ -12,20 +12,18 @@ from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.quick_connection import MAX_TICKET_BYTES, QuickConnection
 from nncache.proxy.clients.server import Server
 from tests.hostile.fuzzing.transport import DeafTransport
-from tests.proxy.clients.house import POST, SLOW, House, body, client_of, house
+from tests.proxy.clients.house import POST, SLOW, House, body, client_of, house, knowing
 from tests.proxy.kept_hits import kept_hit
 from tests.proxy.wire import GET, RawClient, limits_of_tests, until
 
 
 def quick_of(made: House) -> set[QuickConnection]:
     """Return the connections that are served without aiohttp."""
-    assert made.server is not None
     return made.server._quick  # noqa: SLF001 - nothing outside shows which way a connection is served
 
 
 def ordinary_of(made: House) -> list[ClientConnection]:
     """Return the others."""
-    assert made.server is not None
     return cast("list[ClientConnection]", made.server._http.connections)  # noqa: SLF001 - as above
 
 
@@ -70,9 +68,7 @@ async def test_what_is_not_known_is_served_in_full_and_in_order() -> None:
 
 async def test_it_comes_back() -> None:
     """After some known requests in a row aiohttp's part of the connection goes, and the client notices nothing."""
-    async with house() as h, client_of(h) as client:
-        client.send(GET)
-        await body(client)
+    async with knowing() as (h, client):
         assert (len(quick_of(h)), len(ordinary_of(h))) == (0, 1)
         for number in range(40):
             client.send(GET)
@@ -83,10 +79,9 @@ async def test_it_comes_back() -> None:
                 client.send(POST + b"body")
                 assert await body(client) == b"slow /x"
                 assert (len(quick_of(h)), len(ordinary_of(h))) == (0, 1)
-        assert h.server is not None
         assert (h.server.stats().connections_accepted, h.server.stats().connections_open) == (1, 1)
         assert not [task for task in asyncio.all_tasks() if task.cancelling()]
-    await until(lambda: h.server is not None and h.server.stats().connections_open == 0)
+    await until(lambda: h.server.stats().connections_open == 0)
 
 
 async def test_a_client_that_asks_this_and_that_is_left_with_aiohttp() -> None:
@@ -107,13 +102,12 @@ async def test_a_client_that_reads_nothing_does_not_fill_the_memory(is_quick: bo
     async with house(body_timeout_s=0.2) as h:
         if is_quick:  # its first request is known already
             await learn(h)
-        assert h.server is not None
         server = h.server
         async with RawClient.connected(server.port, receive_buffer=4096) as client:
             if not is_quick:
                 client.send(GET)
                 await body(client)
-            cast(asyncio.Transport, client.writer.transport).pause_reading()
+            client.pause()
             while len(h.handled) == 1 and server.stats().connections_open:
                 client.send(GET)
                 await asyncio.sleep(0)
@@ -189,20 +183,19 @@ async def test_one_that_has_gone_is_counted_out_once() -> None:
     """Whichever way it was served, and also after it came back."""
     async with house() as h:
         await learn(h)
-        assert h.server is not None
         for requests in ([], [GET], [GET, SLOW], [SLOW] + [GET] * 6):
             h.slow_may_end.set()
             async with client_of(h) as client:
                 for request in requests:
                     client.send(request)
                     await body(client)
-            await until(lambda: h.server is not None and h.server.stats().connections_open == 0)
+            await until(lambda: h.server.stats().connections_open == 0)
         async with client_of(h) as client:
             client.send(GET)
             client.writer.write_eof()
             assert (await body(client)).startswith(b"fast ")
             assert await client.rest() == b""
-        await until(lambda: h.server is not None and h.server.stats().connections_open == 0)
+        await until(lambda: h.server.stats().connections_open == 0)
 
 
 async def test_stopping_ends_it() -> None:
@@ -212,7 +205,6 @@ async def test_stopping_ends_it() -> None:
         async with client_of(h) as client:
             client.send(GET)
             await body(client)
-            assert h.server is not None
             await h.server.stop()
             assert await client.rest() == b""
 
@@ -220,24 +212,22 @@ async def test_stopping_ends_it() -> None:
 # ---- crowds of which nothing is known ---------------------------------------------------------------
 
 
-class PausedTransport(DeafTransport):
+class _PausedTransport(DeafTransport):
     """One that knows whether it is read."""
 
     is_read = True
 
     def pause_reading(self) -> None:
-        """Take note."""
         self.is_read = False
 
     def resume_reading(self) -> None:
-        """Take note."""
         self.is_read = True
 
 
-async def crowd(h: House, size: int, *, is_aiohttps: bool = False) -> tuple[Server, list[PausedTransport]]:
+async def crowd(h: House, size: int, *, is_aiohttps: bool = False) -> tuple[Server, list[_PausedTransport]]:
     """Connect so many, all of which ask the same in one turn of the loop; `is_aiohttps`: without the quick way."""
     server = Server(h.handle, h.fast_path, limits_of_tests())
-    transports = [PausedTransport() for _ in range(size)]
+    transports = [_PausedTransport() for _ in range(size)]
     for transport in transports:
         transport.connect(server.connection())
     for transport in transports:
@@ -300,9 +290,7 @@ async def test_what_waits_is_served_whole_and_in_order() -> None:
     assert server.stats().connections_open == 0
 
 
-async def test_an_internal_error_ends_one_connection_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_internal_error_ends_one_connection_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when it happens at once."""
     h = House()
     server, transports = await crowd(h, 2 * AT_A_TURN)
@@ -327,7 +315,7 @@ async def test_a_close_is_seen_while_reading_is_paused() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
 
-        class WithSocket(PausedTransport):
+        class WithSocket(_PausedTransport):
             def get_extra_info(self, name: str, default: Any = None) -> Any:
                 return ours if name == "socket" else default
 
@@ -335,7 +323,7 @@ async def test_a_close_is_seen_while_reading_is_paused() -> None:
         server = Server(h.handle, h.fast_path, limits_of_tests())
         with_socket, without = server.connection(), server.connection()
         WithSocket().connect(with_socket)
-        PausedTransport().connect(without)
+        _PausedTransport().connect(without)
         theirs.send(b"more")
         assert not with_socket.has_closed()
         theirs.shutdown(socket.SHUT_WR)
@@ -355,7 +343,7 @@ async def test_what_waits_is_answered_before_the_server_ends() -> None:
             transport.get_protocol().connection_lost(None)
 
 
-class UnreadTransport(DeafTransport):
+class _UnreadTransport(DeafTransport):
     """One with so much that its client has not read; its handshake may be just over."""
 
     def __init__(self, unread: int, *, is_tls: bool) -> None:
@@ -364,7 +352,6 @@ class UnreadTransport(DeafTransport):
         self._context = object() if is_tls else None
 
     def get_write_buffer_size(self) -> int:
-        """What is unread."""
         return self._unread
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
@@ -387,7 +374,7 @@ async def test_a_first_request_need_not_wait_for_what_tls_has_to_say(
 ) -> None:
     """Q2: it comes with the end of the handshake; a later one waits until the reply before it is read."""
     for is_first in (True, False):
-        transport, tried = UnreadTransport(unread, is_tls=is_tls), list[bytes]()
+        transport, tried = _UnreadTransport(unread, is_tls=is_tls), list[bytes]()
         server = served(transport)
         monkeypatch.setattr(server, "forward", lambda _, head, tried=tried: tried.append(head))
         if not is_first:

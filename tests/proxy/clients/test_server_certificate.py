@@ -12,12 +12,6 @@ from nncache.proxy.settings import ProxySettings
 from nncache.testbed.certificates import Authority, Certificate
 
 
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    """An authority of this test's own."""
-    return Authority(tmp_path / "authority")
-
-
 def files_of(certificate: Certificate, client_ca: Path | None = None) -> CertificateFiles:
     """Return where it is."""
     return CertificateFiles(
@@ -34,6 +28,7 @@ def test_it_is_known_until_when_it_holds(authority: Authority) -> None:
     assert made.ends_at == ends.timestamp()
     assert made.context.minimum_version is ssl.TLSVersion.TLSv1_2
     assert made.context.verify_mode is ssl.CERT_NONE
+    assert made.context.options & ssl.OP_NO_RENEGOTIATION, "another handshake would be counted nowhere"
 
 
 def test_text_beside_a_certificate_is_passed_over(authority: Authority) -> None:
@@ -92,23 +87,19 @@ def test_the_key_of_another_is_refused(authority: Authority) -> None:
         ServerCertificate(CertificateFiles(certificate=str(one.chain), key=str(other.key)))
 
 
-def test_one_that_has_ended_is_refused(authority: Authority) -> None:
-    """No client would trust it."""
-    now = datetime.now(UTC)
-    ended = authority.issue("proxy", not_before=now - timedelta(days=2), not_after=now - timedelta(days=1))
-    day = (now - timedelta(days=1)).strftime("%Y GMT")
-    with pytest.raises(
-        StartError, match=rf"certificate has expired: it holds from .* to .*{day}: put a new one"
-    ):
-        ServerCertificate(files_of(ended))
-
-
-def test_one_that_does_not_hold_yet_is_refused(authority: Authority) -> None:
-    """Perhaps by a clock that is wrong."""
-    now = datetime.now(UTC)
-    early = authority.issue("proxy", not_before=now + timedelta(days=1), not_after=now + timedelta(days=2))
-    with pytest.raises(StartError, match=r"not yet valid: it holds from .*see whether the clock"):
-        ServerCertificate(files_of(early))
+@pytest.mark.parametrize(
+    ("from_day", "said"),
+    [
+        (-2, r"certificate has expired: it holds from .* to .* GMT: put a new one"),
+        (1, r"not yet valid: it holds from .*see whether the clock"),
+    ],
+)
+def test_one_that_does_not_hold_now_is_refused(authority: Authority, from_day: int, said: str) -> None:
+    """No client would trust one that has ended; one that does not hold yet may be a matter of a wrong clock."""
+    begins = datetime.now(UTC) + timedelta(days=from_day)
+    issued = authority.issue("proxy", not_before=begins, not_after=begins + timedelta(days=1))
+    with pytest.raises(StartError, match=said):
+        ServerCertificate(files_of(issued))
 
 
 def test_a_new_one_is_taken_up_and_a_bad_one_is_not(

@@ -15,7 +15,6 @@ from nncache.clock import boottime
 from nncache.daemons.supervision import keep_running
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
-from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.errors import StartError
 from nncache.proxy.limits import LimitSettings
@@ -26,15 +25,21 @@ from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, limits_of_tests, until
 
 
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    """An authority of this test's own."""
-    return Authority(tmp_path / "authority")
-
-
 async def hello(request: web.BaseRequest) -> web.StreamResponse:
     """Answer with what came."""
     return RawResponse(200, "OK", (), body=await request.read() or b"hello")
+
+
+def settings_of(authority: Authority, tls_port: int = 0, *, wants_clients: bool = False) -> ProxySettings:
+    """Return settings of a proxy with both ports."""
+    issued = authority.issue("proxy")
+    return ProxySettings(
+        listen="127.0.0.1:0",
+        tls_listen=f"127.0.0.1:{tls_port}",
+        tls_certificate=str(issued.chain),
+        tls_key=str(issued.key),
+        tls_client_ca=str(authority.ca) if wants_clients else "",
+    )
 
 
 @asynccontextmanager
@@ -42,16 +47,8 @@ async def listening(
     authority: Authority, limits: LimitSettings | None = None, *, wants_clients: bool = False
 ) -> AsyncIterator[tuple[Server, TlsListener]]:
     """A server on both ports."""
-    issued = authority.issue("proxy")
-    settings = ProxySettings(
-        listen="127.0.0.1:0",
-        tls_listen="127.0.0.1:0",
-        tls_certificate=str(issued.chain),
-        tls_key=str(issued.key),
-        tls_client_ca=str(authority.ca) if wants_clients else "",
-    )
     server = Server(hello, fast_path_alone(boottime), limits or limits_of_tests())
-    await server.listen(settings, boottime)
+    await server.listen(settings_of(authority, wants_clients=wants_clients), boottime)
     assert server.tls is not None
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(keep_running(*each)) for each in server.background]
@@ -158,13 +155,7 @@ async def test_a_stopped_server_accepts_nobody(authority: Authority) -> None:
 async def test_an_address_in_use_is_named(authority: Authority) -> None:
     """And the plain port is given back."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        issued = authority.issue("proxy")
-        settings = ProxySettings(
-            listen="127.0.0.1:0",
-            tls_listen=f"127.0.0.1:{taken.getsockname()[1]}",
-            tls_certificate=str(issued.chain),
-            tls_key=str(issued.key),
-        )
+        settings = settings_of(authority, taken.getsockname()[1])
         server = Server(hello, fast_path_alone(boottime), limits_of_tests())
         with pytest.raises(StartError, match=r"tls_listen: .*in use"):
             await server.listen(settings, boottime)
@@ -184,10 +175,3 @@ async def test_a_client_that_leaves_is_no_line_in_the_log(
         writer.close()
         await until(lambda: tls.stats().handshakes == 1 and server.stats().connections_open == 0)
     assert caplog.records == []
-
-
-async def test_a_session_is_not_negotiated_again(authority: Authority) -> None:
-    """Each would cost a handshake that is counted nowhere."""
-    issued = authority.issue("proxy")
-    files = CertificateFiles(certificate=str(issued.chain), key=str(issued.key), client_ca="")
-    assert ServerCertificate(files).context.options & ssl.OP_NO_RENEGOTIATION

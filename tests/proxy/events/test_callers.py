@@ -61,15 +61,6 @@ async def test_a_ticket_or_the_proxys_cookie_says_it() -> None:
         assert caller.lease.is_good()
 
 
-async def test_doas_is_judged() -> None:
-    """By the proxy-user rules, as for WebHDFS."""
-    callers = VerifiedCallers(Fixture().terminator)
-    refused = await asked(callers, "&doas=bob", cookie("alice"))
-    assert isinstance(refused, RawResponse)
-    assert refused.status == 403
-    assert b"alice is not allowed to impersonate bob" in (refused.whole_body or b"")
-
-
 async def test_who_shows_nothing_is_challenged() -> None:
     """As for WebHDFS; whoever they say they are."""
     refused = await asked(VerifiedCallers(Fixture().terminator), "&user.name=alice")

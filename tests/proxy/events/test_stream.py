@@ -2,35 +2,33 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
 
 from nncache.proxy.events.source import After
 from nncache.proxy.events.stream import HEARTBEAT_S, MAX_CATCHING_UP, RETRY_MS, StreamEnd
-from tests.invalidation import virtual_time
-from tests.invalidation.virtual_time import until
+from tests.invalidation.virtual_time import VirtualLoop, until
 from tests.proxy.events.doubles import FakeCluster, FakeSink, Streamed
-from tests.proxy.events.returning_client import ReturningClient
+
+LOOP = VirtualLoop
 
 
-def play(story: Callable[[FakeCluster], Awaitable[None]]) -> None:
-    """Play a story in virtual time."""
-
-    async def on_stage() -> None:
-        async with asyncio.TaskGroup() as tasks:
-            fake_cluster = FakeCluster(tasks)
-            await story(fake_cluster)
-            fake_cluster.running.cancel()
-
-    virtual_time.run(on_stage())
+@asynccontextmanager
+async def followed() -> AsyncIterator[FakeCluster]:
+    """Follow a filter's log, for streams of it."""
+    async with asyncio.TaskGroup() as tasks:
+        fake_cluster = FakeCluster(tasks)
+        yield fake_cluster
+        fake_cluster.running.cancel()
 
 
-def test_from_now_on() -> None:
+async def test_from_now_on() -> None:
     """It says where it begins, and what comes then; the position is in each message."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         fake_cluster.log.publish(11)
         client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
@@ -44,13 +42,10 @@ def test_from_now_on() -> None:
         client.stream.end(StreamEnd.STOPPED)
         assert await client.task is StreamEnd.STOPPED
 
-    play(story)
 
-
-def test_from_a_position() -> None:
+async def test_from_a_position() -> None:
     """What is behind it comes once and in order, whether the feed has it or not; then what comes new."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         for txid in range(11, 31):
             fake_cluster.log.publish(txid)
         first = fake_cluster.stream(after=15)
@@ -70,13 +65,10 @@ def test_from_a_position() -> None:
         for each in (first, second, ahead):
             each.stream.end(StreamEnd.STOPPED)
 
-    play(story)
 
-
-def test_a_gap_is_told_and_ends_it() -> None:
+async def test_a_gap_is_told_and_ends_it() -> None:
     """Behind a resumed position, and under a stream that is open; who comes back goes on behind it."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         live = fake_cluster.stream()
         await until(lambda: live.sink.words() == ["start"])
         fake_cluster.log.publish(20)
@@ -95,14 +87,12 @@ def test_a_gap_is_told_and_ends_it() -> None:
         other_chain = fake_cluster.stream(after=After(30, "c0"))
         assert await other_chain.task is StreamEnd.MISSING
 
-    play(story)
 
-
-def test_behind_a_gap_a_client_that_comes_back_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_behind_a_gap_a_client_that_comes_back_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though records come and go all the time, also while it is away: a gap is up to the present."""
     monkeypatch.setattr("nncache.proxy.events.feed.KEPT_BYTES", 400)  # as of a feed that has just begun
+    async with followed() as fake_cluster:
 
-    async def story(fake_cluster: FakeCluster) -> None:
         async def publish() -> None:
             for txid in range(11, 1_000):
                 fake_cluster.log.publish(txid)
@@ -127,13 +117,10 @@ def test_behind_a_gap_a_client_that_comes_back_goes_on(monkeypatch: pytest.Monke
             publishing.cancel()
         again.stream.end(StreamEnd.STOPPED)
 
-    play(story)
 
-
-def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
+async def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
     """Where the feed is says nothing then of what is behind the gap."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         for txid in range(11, 31):
             fake_cluster.log.publish(txid)
         await until(lambda: fake_cluster.feed.end == After(30, "c1"))
@@ -143,13 +130,10 @@ def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
         assert await client.task is StreamEnd.MISSING
         assert client.sink.messages()[-1][1]["lastTxid"] == 15
 
-    play(story)
 
-
-def test_a_modified_filter_is_told_where_it_was_modified() -> None:
+async def test_a_modified_filter_is_told_where_it_was_modified() -> None:
     """Right behind the events of the old glob, once to a stream that is open; also to one that catches up."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         live = fake_cluster.stream()
         await until(lambda: live.sink.words() == ["start"])
         fake_cluster.log.publish(12)
@@ -174,13 +158,10 @@ def test_a_modified_filter_is_told_where_it_was_modified() -> None:
         for each in (live, late, behind, catching_up):
             each.stream.end(StreamEnd.STOPPED)
 
-    play(story)
 
-
-def test_a_right_that_is_lost_ends_it() -> None:
+async def test_a_right_that_is_lost_ends_it() -> None:
     """Before anything else is written; and so does a filter that is removed."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         fake_cluster.log.subscribers = {"alice", "bob"}
         fake_cluster.log.tell()
         await until(lambda: fake_cluster.feed.readers == {"alice", "bob"})
@@ -195,13 +176,10 @@ def test_a_right_that_is_lost_ends_it() -> None:
         assert await other.task is StreamEnd.NOT_PERMITTED
         assert await fake_cluster.stream(after=3).task is StreamEnd.NOT_PERMITTED
 
-    play(story)
 
-
-def test_a_right_that_is_lost_while_it_catches_up() -> None:
+async def test_a_right_that_is_lost_while_it_catches_up() -> None:
     """No transaction more, though it was read already."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         for txid in range(11, 21):
             fake_cluster.log.publish(txid)
 
@@ -213,13 +191,10 @@ def test_a_right_that_is_lost_while_it_catches_up() -> None:
         assert await client.task is StreamEnd.NOT_PERMITTED
         assert client.sink.txids() == [11]
 
-    play(story)
 
-
-def test_an_outage_is_told_once_and_goes_over() -> None:
+async def test_an_outage_is_told_once_and_goes_over() -> None:
     """Nothing is missing: the stream goes on, and says so."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
         fake_cluster.log.away = "ZooKeeper is away"
@@ -236,13 +211,10 @@ def test_an_outage_is_told_once_and_goes_over() -> None:
         assert client.sink.messages()[1][1] == {"filter": "f", "outage": "ZooKeeper is away"}
         client.stream.end(StreamEnd.STOPPED)
 
-    play(story)
 
-
-def test_a_heartbeat_goes_through_a_quiet_stream() -> None:
+async def test_a_heartbeat_goes_through_a_quiet_stream() -> None:
     """Every 15 seconds without a message, also while it waits for its place to catch up, or for ZooKeeper."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         waiting = [fake_cluster.slots.take("peer") for _ in range(MAX_CATCHING_UP)]
         fake_cluster.log.publish(11)
         quiet, queued = fake_cluster.stream(), fake_cluster.stream(after=10)
@@ -261,13 +233,10 @@ def test_a_heartbeat_goes_through_a_quiet_stream() -> None:
         reading.stream.end(StreamEnd.LEFT)
         assert await reading.task is StreamEnd.LEFT
 
-    play(story)
 
-
-def test_a_client_that_takes_nothing_holds_nothing() -> None:
+async def test_a_client_that_takes_nothing_holds_nothing() -> None:
     """It is cut, and its place to catch up is free again; the reply's own patience counts too."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         for txid in range(11, 20):
             fake_cluster.log.publish(txid)
         slow = fake_cluster.stream(after=10)
@@ -282,13 +251,10 @@ def test_a_client_that_takes_nothing_holds_nothing() -> None:
         fake_cluster.log.publish(20)
         assert await impatient.task is StreamEnd.SLOW
 
-    play(story)
 
-
-def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
+async def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
     """Others do not wait for it, and it misses nothing."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         slow, fast = fake_cluster.stream(), fake_cluster.stream()
         await until(lambda: slow.sink.words() == fast.sink.words() == ["start"])
         slow.sink.stall()
@@ -304,28 +270,89 @@ def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
         for each in (slow, fast):
             each.stream.end(StreamEnd.STOPPED)
 
-    play(story)
 
-
-def test_an_internal_error_ends_the_streams() -> None:
+async def test_an_internal_error_ends_the_streams() -> None:
     """Those of this filter; it is said in the log."""
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
         fake_cluster.log.has_bug = True
         fake_cluster.log.tell()
         assert await client.task is StreamEnd.FAILED
 
-    play(story)
+
+class ReturningClient:
+    """Comes back with the last id that it was given."""
+
+    def __init__(self, fake_cluster: FakeCluster) -> None:
+        self._cluster = fake_cluster
+        self._streamed = fake_cluster.stream()
+        self.sink: FakeSink = self._streamed.sink
+        self._sinks: list[FakeSink] = []
+
+    @property
+    def _last_id(self) -> str:
+        for sink in reversed((*self._sinks, self.sink)):
+            if found := re.findall(rb"\nid: (\d+)\n", bytes(sink.sent)):
+                return str(found[-1], "ascii")
+        return ""
+
+    def come(self) -> None:
+        """Connect, unless it is."""
+        if self._streamed.task.done():
+            self._sinks.append(self.sink)
+            last_id = self._last_id
+            self._streamed = self._cluster.stream(int(last_id) if last_id else None)
+            self.sink = self._streamed.sink
+
+    def leave(self) -> None:
+        """Go."""
+        self._streamed.stream.end(StreamEnd.LEFT)
+        self.sink.take()
+
+    def stall(self) -> None:
+        """Take nothing for a while."""
+        self.sink.stall()
+        asyncio.get_running_loop().call_later(5, self.sink.take)
+
+    async def catch_up(self, txid: int) -> None:
+        """Come back until everything has come."""
+
+        def is_done() -> bool:
+            self.come()
+            return int(self._last_id or -1) >= txid
+
+        await until(is_done, within_s=600)
+
+    def check(self, published: list[int], floor: int) -> None:
+        """Compare with what was published, of which everything behind `floor` is still there."""
+        reported = [message for sink in (*self._sinks, self.sink) for message in sink.messages()]
+        begun = next(data["after"] for event, data, _ in reported if event == "start")
+        at, seen, holes = begun, list[int](), set[int]()
+        for event, data, _ in reported:
+            if event == "UNLINK":
+                assert data["txid"] >= at, "in order"
+                at = data["txid"]
+                if not seen or seen[-1] != at:
+                    seen.append(at)
+            elif event == "start":
+                assert data["after"] >= at or data["after"] in (at, begun)
+            elif event == "missing":
+                assert data["firstTxid"] <= floor, "nothing is missing there"
+                assert data["lastTxid"] == data["after"], "it goes on right behind what is missing"
+                assert data["lastTxid"] <= (published or [begun])[-1], "what is missing was published"
+                holes |= set(range(data["firstTxid"], data["lastTxid"] + 1))
+                at = max(at, data["after"])
+        expected = [txid for txid in published if txid > begun]
+        assert not set(seen) & holes
+        assert sorted((*seen, *(holes & set(expected)))) == expected
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_every_history_is_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_history_is_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients that come, go, stall and come back see each transaction once and in order, or are told of the hole."""
     monkeypatch.setattr("nncache.proxy.events.feed.KEPT_BYTES", 400)
-
-    async def story(fake_cluster: FakeCluster) -> None:
+    async with followed() as fake_cluster:
         chance = random.Random(seed)
         clients = [ReturningClient(fake_cluster) for _ in range(4)]
         for client in clients:
@@ -358,8 +385,6 @@ def test_every_history_is_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
             await client.catch_up(txid)
             client.check(published, fake_cluster.log.floor)
             client.leave()
-
-    play(story)
 
 
 def _has_sent(client: Streamed, events: int) -> bool:

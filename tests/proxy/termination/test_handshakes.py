@@ -11,11 +11,7 @@ from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.proxy.errors import NotJudgedError, TooManyHandshakesError
 from nncache.proxy.termination import handshakes as module
-from nncache.proxy.termination.handshakes import (
-    Accept,
-    Handshakes,
-    accept_with,
-)
+from nncache.proxy.termination.handshakes import Accept, Handshakes, accept_with
 from nncache.proxy.termination.stats import TicketOutcome
 from tests.patience import HANG_S
 

@@ -8,6 +8,7 @@ from nncache.clock import boottime
 from nncache.proxy.errors import ReplyTooLargeError
 from nncache.proxy.messages import NO_TERM, RequestHead
 from nncache.proxy.upstream.client import MAX_FETCHED_BYTES, Upstream
+from nncache.testbed.certificates import Authority
 from tests.proxy.wire import (
     CREATE,
     GET,
@@ -18,6 +19,7 @@ from tests.proxy.wire import (
     RawClient,
     RawNameNode,
     cuts,
+    forwarding,
     is_silent,
     limits_of_tests,
     proxy_to,
@@ -44,32 +46,29 @@ JSON_OK = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length:
 )
 async def test_a_target_arrives_byte_for_byte(target: bytes) -> None:
     """Nothing decodes, collapses, resolves or drops any part of it."""
-    async with RawNameNode() as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(b"GET " + target + b" HTTP/1.1\r\nHost: nn\r\n\r\n")
-            assert (await client.reply()).body == b"ok"
+    async with forwarding() as (client, _, namenode):
+        client.send(b"GET " + target + b" HTTP/1.1\r\nHost: nn\r\n\r\n")
+        assert (await client.reply()).body == b"ok"
         assert namenode.heads[0].split(b"\r\n")[0] == b"GET " + target + b" HTTP/1.1"
 
 
 async def test_raw_utf8_arrives_percent_encoded() -> None:
     """Aiohttp's parser takes no bytes above 0x7F, a NameNode takes them for UTF-8: the one exception."""
-    async with RawNameNode() as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(b"GET /webhdfs/v1/\xc3\xa9?a=\xc3\xa9 HTTP/1.1\r\nHost: nn\r\nX-B: \xc3\xa9\r\n\r\n")
-            assert (await client.reply()).status == 200
+    async with forwarding() as (client, _, namenode):
+        client.send(b"GET /webhdfs/v1/\xc3\xa9?a=\xc3\xa9 HTTP/1.1\r\nHost: nn\r\nX-B: \xc3\xa9\r\n\r\n")
+        assert (await client.reply()).status == 200
         assert namenode.heads[0].startswith(b"GET /webhdfs/v1/%C3%A9?a=%C3%A9 HTTP/1.1\r\n")
         assert b"X-B: \xc3\xa9\r\n" in namenode.heads[0]
 
 
 async def test_request_fields_keep_their_order_without_hop_fields() -> None:
     """Repeated fields, odd case and odd bytes survive; nothing is added but X-Forwarded-For."""
-    async with RawNameNode() as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port, local="127.0.0.7") as client:
-            client.send(
-                b"GET /webhdfs/v1/f HTTP/1.1\r\nhOST: nn:1\r\nX-Two: 1\r\nConnection: x-hop, keep-alive\r\n"
-                b"X-Hop: 1\r\nX-Two: 2\r\nX-Forwarded-For: 10.0.0.1\r\nCookie: a=b; a=c\r\nX-Odd: \xff\xe9\r\n\r\n"
-            )
-            await client.reply()
+    async with forwarding(local="127.0.0.7") as (client, _, namenode):
+        client.send(
+            b"GET /webhdfs/v1/f HTTP/1.1\r\nhOST: nn:1\r\nX-Two: 1\r\nConnection: x-hop, keep-alive\r\n"
+            b"X-Hop: 1\r\nX-Two: 2\r\nX-Forwarded-For: 10.0.0.1\r\nCookie: a=b; a=c\r\nX-Odd: \xff\xe9\r\n\r\n"
+        )
+        await client.reply()
         assert namenode.heads[0] == (
             b"GET /webhdfs/v1/f HTTP/1.1\r\nhOST: nn:1\r\nX-Two: 1\r\nX-Two: 2\r\nCookie: a=b; a=c\r\n"
             b"X-Odd: \xff\xe9\r\nX-Forwarded-For: 127.0.0.7\r\n\r\n"
@@ -82,11 +81,7 @@ async def test_a_reply_comes_back_as_it_was() -> None:
         b"HTTP/1.1 299 Very Odd\r\nDate: one\r\nExpires: one\r\nDate: two\r\nSet-Cookie: a=1\r\n"
         b"set-cookie: b=2\r\nContent-Encoding: gzip\r\nX-Odd: \xff\r\nKeep-Alive: 5\r\nContent-Length: 4\r\n\r\nno\x00z"
     )
-    async with (
-        RawNameNode(says(reply)) as namenode,
-        proxy_to(namenode.namenode) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(says(reply)) as (client, _, _):
         client.send(GET)
         got = await client.reply()
     assert (got.line, got.body) == (b"HTTP/1.1 299 Very Odd", b"no\x00z")
@@ -104,11 +99,10 @@ async def test_a_reply_comes_back_as_it_was() -> None:
 
 async def test_redirects_are_passed_on_not_followed() -> None:
     """The client goes to the DataNode by itself, with the very Location that it was given."""
-    async with RawNameNode(says(REDIRECT)) as namenode, proxy_to(namenode.namenode) as proxy:
+    async with forwarding(says(REDIRECT)) as (client, proxy, namenode):
         proxy.extra = ((b"Cache-Status", b"nncache; fwd=method"),)
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 0\r\n\r\n")
-            got = await client.reply()
+        client.send(CREATE + b"Content-Length: 0\r\n\r\n")
+        got = await client.reply()
         assert got.status == 307
         assert got.all(b"Location") == [b"http://dn:9864/webhdfs/v1/f?op=CREATE&overwrite=false"]
         assert got.all(b"Cache-Status") == [b"nncache; fwd=method"]
@@ -120,11 +114,7 @@ async def test_a_long_chunked_reply_streams_through(line: bytes) -> None:
     """An HTTP/1.1 client gets chunks, an HTTP/1.0 client a body that ends with the connection."""
     parts = [b"%x\r\n%b\r\n" % (40_000, bytes([65 + i]) * 40_000) for i in range(20)]
     act = says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *parts, b"0\r\n\r\n")
-    async with (
-        RawNameNode(act) as namenode,
-        proxy_to(namenode.namenode) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(act) as (client, _, _):
         client.send(GET.replace(b"HTTP/1.1", line))
         got = await client.reply()
         assert got.body == b"".join(bytes([65 + i]) * 40_000 for i in range(20))
@@ -137,16 +127,16 @@ async def test_a_long_chunked_reply_streams_through(line: bytes) -> None:
 async def test_a_head_request_keeps_the_length_and_has_no_body() -> None:
     """Hadoop 3.5.0 sends the length of the GET's body, 3.4.1 sends 0; both go through."""
     act = says(b"HTTP/1.1 200 OK\r\nContent-Length: 321\r\n\r\n")
-    async with RawNameNode(act) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            for _ in range(2):
-                client.send(GET.replace(b"GET", b"HEAD"))
-                got = await client.reply("HEAD")
-                assert got.all(b"Content-Length") == [b"321"]
+    async with forwarding(act) as (client, _, namenode):
+        for _ in range(2):
+            client.send(GET.replace(b"GET", b"HEAD"))
+            got = await client.reply("HEAD")
+            assert got.all(b"Content-Length") == [b"321"]
         assert namenode.connections == 1
 
 
-async def test_a_reply_that_ends_with_its_connection_is_whole() -> None:
+@pytest.mark.parametrize("is_tls", [False, True])
+async def test_a_reply_that_ends_with_its_connection_is_whole(authority: Authority, *, is_tls: bool) -> None:
     """Without a length the NameNode's closing is the end (HTML errors of Jetty)."""
 
     async def act(heard: Heard) -> None:
@@ -154,11 +144,7 @@ async def test_a_reply_that_ends_with_its_connection_is_whole() -> None:
         await heard.say(b"</html>")
         heard.writer.close()
 
-    async with (
-        RawNameNode(act) as namenode,
-        proxy_to(namenode.namenode) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(act, authority=authority if is_tls else None) as (client, _, _):
         client.send(GET)
         assert (await client.reply()).body == b"<html></html>"
         client.send(GET)
@@ -168,11 +154,7 @@ async def test_a_reply_that_ends_with_its_connection_is_whole() -> None:
 async def test_pipelined_requests_are_answered_in_order() -> None:
     """Three requests in one piece, three replies in their order."""
     acts = [says(OK.replace(b"ok", b"%d%d" % (i, i))) for i in range(3)]
-    async with (
-        RawNameNode(*acts) as namenode,
-        proxy_to(namenode.namenode) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(*acts) as (client, _, _):
         client.send(GET * 3)
         assert [(await client.reply()).body for _ in range(3)] == [b"00", b"11", b"22"]
 
@@ -180,15 +162,14 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
 async def test_settling_comes_before_the_first_byte() -> None:
     """OwnWrites rests on it: what a write makes stale is forgotten before its reply can be seen."""
     gate = asyncio.Event()
-    async with RawNameNode(says(JSON_OK)) as namenode, proxy_to(namenode.namenode) as proxy:
+    async with forwarding(says(JSON_OK)) as (client, proxy, _):
         proxy.before_settled = gate.wait
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 0\r\n\r\n")
-            reply = client.reader.read(1)
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(reply, 0.2)
-            gate.set()
-            assert (await client.reply()).body == b'{"boolean":true}'
+        client.send(CREATE + b"Content-Length: 0\r\n\r\n")
+        reply = client.reader.read(1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reply, 0.2)
+        gate.set()
+        assert (await client.reply()).body == b'{"boolean":true}'
         [settled] = proxy.settled
         assert settled is not None
         assert (settled.status, settled.body, settled.term) == (200, b'{"boolean":true}', 1)
@@ -236,30 +217,26 @@ async def test_a_large_json_reply_is_settled_without_its_body() -> None:
     """A listing is streamed, not held."""
     body = b"[" + b"1," * 100_000 + b"1]"
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-    async with RawNameNode(says(head, body)) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(GET)
-            assert (await client.reply()).body == body
+    async with forwarding(says(head, body)) as (client, proxy, _):
+        client.send(GET)
+        assert (await client.reply()).body == body
         [settled] = proxy.settled
         assert settled is not None
         assert settled.body is None
 
 
+@pytest.mark.parametrize("is_tls", [False, True])
 @pytest.mark.parametrize("line", [b"HTTP/1.1", b"HTTP/1.0"])
-async def test_a_broken_reply_never_looks_whole(line: bytes) -> None:
+async def test_a_broken_reply_never_looks_whole(authority: Authority, line: bytes, *, is_tls: bool) -> None:
     """What has begun can't be replaced by an error: the connection is cut, in every framing."""
     seen = asyncio.Event()
 
     async def act(heard: Heard) -> None:
         await heard.say(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n5\r\n")
         await seen.wait()
-        heard.writer.close()
+        heard.cut()
 
-    async with (
-        RawNameNode(act) as namenode,
-        proxy_to(namenode.namenode) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(act, authority=authority if is_tls else None) as (client, proxy, _):
         client.send(GET.replace(b"HTTP/1.1", line))
         await client.reader.readuntil(b"half")
         seen.set()
@@ -275,11 +252,7 @@ async def test_a_reply_that_broke_off_unseen_becomes_an_error() -> None:
         await heard.say(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         heard.writer.close()
 
-    async with (
-        RawNameNode(act) as namenode,
-        proxy_to(namenode.namenode) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(act) as (client, _, _):
         client.send(GET)
         assert (await client.reply()).status == 502
 
@@ -287,12 +260,11 @@ async def test_a_reply_that_broke_off_unseen_becomes_an_error() -> None:
 @pytest.mark.parametrize("method", [b"PUT", b"POST", b"DELETE"])
 async def test_a_write_is_never_sent_twice(method: bytes) -> None:
     """Sent, and then cut off: the outcome is unknown, is settled as unknown, and the client is told."""
-    async with RawNameNode(says(OK), cuts) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(GET)  # leaves a connection behind that could be reused
-            await client.reply()
-            client.send(method + b" /webhdfs/v1/f?op=X HTTP/1.1\r\nHost: nn\r\nContent-Length: 0\r\n\r\n")
-            got = await client.reply()
+    async with forwarding(says(OK), cuts) as (client, proxy, namenode):
+        client.send(GET)  # leaves a connection behind that could be reused
+        await client.reply()
+        client.send(method + b" /webhdfs/v1/f?op=X HTTP/1.1\r\nHost: nn\r\nContent-Length: 0\r\n\r\n")
+        got = await client.reply()
         assert got.status == 502
         assert b'"exception":"IOException"' in got.body  # one that Hadoop's client does not repeat
         assert len(namenode.heads) == 2
@@ -304,10 +276,9 @@ async def test_a_write_is_never_sent_twice(method: bytes) -> None:
 async def test_an_unanswered_write_has_an_unknown_outcome() -> None:
     """504, and not a second try."""
     limits = limits_of_tests(upstream_timeout_s=0.2)
-    async with RawNameNode(is_silent) as namenode, proxy_to(namenode.namenode, limits=limits) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 0\r\n\r\n")
-            assert (await client.reply()).status == 504
+    async with forwarding(is_silent, limits=limits) as (client, proxy, namenode):
+        client.send(CREATE + b"Content-Length: 0\r\n\r\n")
+        assert (await client.reply()).status == 504
         assert proxy.settled == [None]
         assert len(namenode.heads) == 1
 
@@ -320,10 +291,9 @@ async def test_a_write_cut_off_within_its_reply_is_unknown() -> None:
         await act(heard)
         heard.writer.close()
 
-    async with RawNameNode(acts) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 0\r\n\r\n")
-            assert (await client.reply()).status == 502
+    async with forwarding(acts) as (client, proxy, _):
+        client.send(CREATE + b"Content-Length: 0\r\n\r\n")
+        assert (await client.reply()).status == 502
         assert proxy.settled == [None]
 
 

@@ -20,6 +20,7 @@ from tests.proxy.wire import (
     Heard,
     RawClient,
     RawNameNode,
+    forwarding,
     is_silent,
     limits_of_tests,
     proxy_to,
@@ -123,14 +124,13 @@ async def reads_body(heard: Heard) -> None:
 
 async def test_a_request_body_streams_through() -> None:
     """Both framings; nothing waits for the whole body."""
-    async with RawNameNode(reads_body) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 300000\r\n\r\n" + b"a" * 100_000)
-            client.send(b"b" * 200_000)
-            assert (await client.reply()).body == b"a" * 100_000 + b"b" * 200_000
-            client.send(CREATE + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-            client.send(b"2\r\nde\r\n0\r\n\r\n")
-            body = (await client.reply()).body
+    async with forwarding(reads_body) as (client, _, _):
+        client.send(CREATE + b"Content-Length: 300000\r\n\r\n" + b"a" * 100_000)
+        client.send(b"b" * 200_000)
+        assert (await client.reply()).body == b"a" * 100_000 + b"b" * 200_000
+        client.send(CREATE + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+        client.send(b"2\r\nde\r\n0\r\n\r\n")
+        body = (await client.reply()).body
         joined = b"".join(body.split(b"\r\n")[1::2])
         assert joined == b"abcde"
 
@@ -144,12 +144,11 @@ async def test_an_early_reply_passes_while_the_body_is_sent() -> None:
         await heard.say(REDIRECT)
         heard.cut()  # with unread data it would be a reset
 
-    async with RawNameNode(act) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 50000000\r\n\r\n")
-            client.send(b"x" * 2_000_000)
-            got = await client.reply()
-            assert (got.status, got.all(b"Connection")) == (307, [b"close"])
+    async with forwarding(act) as (client, proxy, _):
+        client.send(CREATE + b"Content-Length: 50000000\r\n\r\n")
+        client.send(b"x" * 2_000_000)
+        got = await client.reply()
+        assert (got.status, got.all(b"Connection")) == (307, [b"close"])
         [settled] = proxy.settled
         assert settled is not None
         assert settled.status == 307
@@ -178,11 +177,7 @@ async def test_continue_is_for_the_namenode_to_say() -> None:
 
 async def test_an_unasked_continue_is_not_passed_on() -> None:
     """Hadoop's DataNode sends one unasked; a client that did not ask may not understand it."""
-    async with (
-        RawNameNode(says(b"HTTP/1.1 100 Continue\r\n\r\n", OK)) as namenode,
-        proxy_to(namenode.namenode) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(says(b"HTTP/1.1 100 Continue\r\n\r\n", OK)) as (client, _, _):
         client.send(GET)
         assert (await client.reply()).status == 200
 
@@ -208,18 +203,17 @@ async def test_a_truncated_body_leaves_no_half_call() -> None:
 async def test_a_dripped_body_is_given_up() -> None:
     """408 when the body is slower than allowed; the drips do not prolong it."""
     limits = limits_of_tests(body_timeout_s=0.3)
-    async with RawNameNode(is_silent) as namenode, proxy_to(namenode.namenode, limits=limits) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 1000\r\n\r\n")
-            reply = asyncio.get_running_loop().create_future()
+    async with forwarding(is_silent, limits=limits) as (client, _, _):
+        client.send(CREATE + b"Content-Length: 1000\r\n\r\n")
+        reply = asyncio.get_running_loop().create_future()
 
-            async def drip() -> None:
-                while not reply.done():
-                    client.send(b"x")
-                    await asyncio.sleep(0.05)
+        async def drip() -> None:
+            while not reply.done():
+                client.send(b"x")
+                await asyncio.sleep(0.05)
 
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(drip())
-                got = await client.reply()
-                reply.set_result(None)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(drip())
+            got = await client.reply()
+            reply.set_result(None)
         assert got.status == 408

@@ -34,6 +34,7 @@ from tests.proxy.wire import (
     cuts,
     is_silent,
     limits_of_tests,
+    pool_of,
     says,
 )
 
@@ -76,8 +77,7 @@ async def test_the_active_namenode_is_asked() -> None:
 async def test_any_call_goes_on_to_the_one_that_is_active(head: RequestHead, refusal: bytes) -> None:
     """A standby did nothing, so a write may be sent again; the reply has no term that the pool did not confirm."""
     async with RawNameNode(says(refusal)) as one, RawNameNode() as two:
-        pool = FakePool((one.namenode, two.namenode))
-        pool.make_active(one.namenode)
+        pool = pool_of(one, two)
         async with asking(pool) as a:
             answer = await ask(a, head)
             assert (answer.namenode, answer.term) == (two.namenode, NO_TERM)
@@ -101,13 +101,11 @@ async def test_any_call_goes_on_when_it_could_not_be_sent(head: RequestHead) -> 
 async def test_a_read_goes_on_after_a_cut_and_after_one_timeout() -> None:
     """FailoverClient again has no effect but the answer."""
     async with RawNameNode(cuts) as one, RawNameNode() as two:
-        pool = FakePool((one.namenode, two.namenode))
-        pool.make_active(one.namenode)
+        pool = pool_of(one, two)
         async with asking(pool) as a:
             assert (await ask(a, READ)).namenode == two.namenode
     async with RawNameNode(is_silent) as one, RawNameNode() as two:
-        pool = FakePool((one.namenode, two.namenode))
-        pool.make_active(one.namenode)
+        pool = pool_of(one, two)
         async with asking(pool, limits_of_tests(upstream_timeout_s=0.1)) as a:
             assert (await ask(a, READ)).namenode == two.namenode
 
@@ -126,8 +124,7 @@ async def test_a_silent_namenode_costs_504_once(head: RequestHead) -> None:
 async def test_a_standby_does_not_answer_for_a_silent_namenode() -> None:
     """It is asked until the call has waited long enough; then the caller learns of the silence, not of the standby."""
     async with RawNameNode(is_silent) as frozen, RawNameNode(says(STANDBY_REPLY)) as standby:
-        pool = FakePool((frozen.namenode, standby.namenode))
-        pool.make_active(frozen.namenode)
+        pool = pool_of(frozen, standby)
         async with asking(pool, limits_of_tests(upstream_timeout_s=0.1, failover_wait_s=0.5)) as a:
             with pytest.raises(UpstreamTimeoutError):
                 await ask(a, READ)
@@ -138,8 +135,7 @@ async def test_a_standby_does_not_answer_for_a_silent_namenode() -> None:
 async def test_the_failover_from_a_silent_namenode_answers_a_read() -> None:
     """Within `failover_wait_s`."""
     async with RawNameNode(is_silent) as frozen, RawNameNode(says(STANDBY_REPLY)) as standby:
-        pool = FakePool((frozen.namenode, standby.namenode))
-        pool.make_active(frozen.namenode)
+        pool = pool_of(frozen, standby)
 
         def promote(_: object) -> None:
             if len(standby.heads) == 3:
@@ -157,8 +153,7 @@ async def test_a_write_does_not_go_on_after_a_cut_or_a_timeout() -> None:
     """Its outcome is unknown, and stays known to be so."""
     for act, error in ((cuts, UpstreamCutError), (is_silent, UpstreamTimeoutError)):
         async with RawNameNode(act) as one, RawNameNode() as two:
-            pool = FakePool((one.namenode, two.namenode))
-            pool.make_active(one.namenode)
+            pool = pool_of(one, two)
             async with asking(pool, limits_of_tests(upstream_timeout_s=0.1)) as a:
                 call = UpstreamCall(WRITE, wanted_bytes=65536)
                 try:
@@ -174,8 +169,7 @@ async def test_a_write_does_not_go_on_after_a_cut_or_a_timeout() -> None:
 async def test_a_read_that_is_always_cut_ends() -> None:
     """It is not asked for ever."""
     async with RawNameNode(cuts) as one:
-        pool = FakePool((one.namenode,))
-        pool.make_active(one.namenode)
+        pool = pool_of(one)
         async with asking(pool) as a:
             with pytest.raises(UpstreamCutError):
                 await ask(a, READ)
@@ -205,8 +199,7 @@ async def test_a_kept_connection_that_died_costs_a_read_nothing() -> None:
 async def test_a_ticket_is_sent_to_each_namenode_once(acts: Act) -> None:
     """To the same one it would be a replay, and refused as such (403 GSSException); another one may take it."""
     async with RawNameNode(acts) as one, RawNameNode() as two:
-        pool = FakePool((one.namenode, two.namenode))
-        pool.make_active(one.namenode)
+        pool = pool_of(one, two)
         async with asking(pool) as a:
             assert (await ask(a, NEGOTIATE)).namenode == two.namenode
         assert (len(one.heads), len(two.heads)) == (1, 1)
@@ -256,8 +249,7 @@ async def test_a_call_waits_for_a_failover() -> None:
 async def test_in_the_end_a_refusal_is_passed_on_as_it_is() -> None:
     """The NameNode's own words say best what is wrong."""
     async with RawNameNode(says(STANDBY_REPLY)) as one:
-        pool = FakePool((one.namenode,))
-        pool.make_active(one.namenode)
+        pool = pool_of(one)
         async with asking(pool, limits_of_tests(failover_wait_s=0.2)) as a:
             answer = await ask(a, READ)
             assert (answer.exchange.status, answer.exchange.start) == (403, STANDBY)
@@ -366,8 +358,7 @@ RENEWED = OK.replace(b"\r\n", b"\r\nSet-Cookie: hadoop.auth=own\r\nWWW-Authentic
 async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead) -> None:
     """With a 401 nothing was done, also of a write; what is the service's own goes to no client."""
     async with RawNameNode(says(UNAUTHORIZED), says(RENEWED)) as one:
-        pool = FakePool((one.namenode,))
-        pool.make_active(one.namenode)
+        pool = pool_of(one)
         async with asking_as_service(pool, Login()) as a:
             answer = await ask(a, replace(head, acts_for="alice"))
         assert answer.exchange.status == 200
@@ -380,8 +371,7 @@ async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead) -> N
 async def test_a_refused_login_is_no_challenge_to_the_client() -> None:
     """It is told that the service is not available."""
     async with RawNameNode(says(UNAUTHORIZED), says(UNAUTHORIZED)) as one:
-        pool = FakePool((one.namenode,))
-        pool.make_active(one.namenode)
+        pool = pool_of(one)
         async with asking_as_service(pool, Login()) as a:
             with pytest.raises(ServiceLoginError) as failed:
                 await ask(a, replace(READ, acts_for="alice"))

@@ -1,10 +1,11 @@
 """One timer for all that wait tells each that is late, and no other."""
 
 import asyncio
-from collections.abc import Coroutine
 
 from nncache.proxy.upstream.late_replies import LateReplies
 from tests.invalidation.virtual_time import VirtualLoop
+
+LOOP = VirtualLoop
 
 
 class Call:
@@ -22,62 +23,44 @@ class Call:
             self.late.forget(other)
 
 
-def run_virtually(story: Coroutine[None, None, None]) -> None:
-    """Run it in virtual time."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(story)
-
-
-def test_each_is_told_at_its_own_time() -> None:
+async def test_each_is_told_at_its_own_time() -> None:
     """In their order; one whose reply has come is not, nor is any a second time."""
-
-    async def story() -> None:
-        late, loop = LateReplies(), asyncio.get_running_loop()
-        begun, calls = loop.time(), [Call(late) for _ in range(4)]
-        for call in calls:
-            late.expect(call, loop, 1.0)
-            await asyncio.sleep(0.3)
-        late.forget(calls[2])
-        late.forget(calls[2])
-        await asyncio.sleep(5.0)
-        reported = [[round(at - begun, 2) for at in call.told_at] for call in calls]
-        assert reported == [[1.0], [1.3], [], [1.9]]
-        assert len(late) == 0
-        again = Call(late)
-        late.expect(again, loop, 1.0)
-        await asyncio.sleep(0.9)
-        assert again.told_at == []
-        await asyncio.sleep(0.2)
-        assert len(again.told_at) == 1, "the timer runs again after none had waited"
-
-    run_virtually(story())
-
-
-def test_one_that_ends_another_spares_it_the_word() -> None:
-    """Both were late at the same time."""
-
-    async def story() -> None:
-        late, loop = LateReplies(), asyncio.get_running_loop()
-        first, second = Call(late), Call(late)
-        first.ends_with = [second]
-        for call in (first, second):
-            late.expect(call, loop, 1.0)
-        await asyncio.sleep(2.0)
-        assert (len(first.told_at), second.told_at) == (1, [])
-
-    run_virtually(story())
-
-
-def test_nothing_is_told_after_the_end() -> None:
-    """The timer is stopped; to stop it again does nothing."""
-
-    async def story() -> None:
-        late, loop = LateReplies(), asyncio.get_running_loop()
-        call = Call(late)
+    late, loop = LateReplies(), asyncio.get_running_loop()
+    begun, calls = loop.time(), [Call(late) for _ in range(4)]
+    for call in calls:
         late.expect(call, loop, 1.0)
-        late.close()
-        late.close()
-        await asyncio.sleep(2.0)
-        assert call.told_at == []
+        await asyncio.sleep(0.3)
+    late.forget(calls[2])
+    late.forget(calls[2])
+    await asyncio.sleep(5.0)
+    reported = [[round(at - begun, 2) for at in call.told_at] for call in calls]
+    assert reported == [[1.0], [1.3], [], [1.9]]
+    assert len(late) == 0
+    again = Call(late)
+    late.expect(again, loop, 1.0)
+    await asyncio.sleep(0.9)
+    assert again.told_at == []
+    await asyncio.sleep(0.2)
+    assert len(again.told_at) == 1, "the timer runs again after none had waited"
 
-    run_virtually(story())
+
+async def test_one_that_ends_another_spares_it_the_word() -> None:
+    """Both were late at the same time."""
+    late, loop = LateReplies(), asyncio.get_running_loop()
+    first, second = Call(late), Call(late)
+    first.ends_with = [second]
+    for call in (first, second):
+        late.expect(call, loop, 1.0)
+    await asyncio.sleep(2.0)
+    assert (len(first.told_at), second.told_at) == (1, [])
+
+
+async def test_nothing_is_told_after_the_end() -> None:
+    """The timer is stopped; to stop it again does nothing."""
+    late, loop = LateReplies(), asyncio.get_running_loop()
+    call = Call(late)
+    late.expect(call, loop, 1.0)
+    late.close()
+    late.close()
+    await asyncio.sleep(2.0)
+    assert call.told_at == []

@@ -8,12 +8,10 @@ import pytest
 
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.errors import NotSentError
-from nncache.proxy.upstream.plain_exchange import PlainExchange
 from nncache.proxy.upstream.pool import Connections
 from nncache.testbed.certificates import Authority
 from tests.proxy.doubles import FakeClock
-from tests.proxy.upstream.test_plain_exchange import REQUEST, Reader
-from tests.proxy.upstream.test_plain_reply import BODY, CHUNKED
+from tests.proxy.plain_fixture import BODY, LISTED, plain
 from tests.proxy.wire import (
     CREATE,
     DEADLINE_S,
@@ -23,6 +21,7 @@ from tests.proxy.wire import (
     Heard,
     RawClient,
     RawNameNode,
+    forwarding,
     limits_of_tests,
     proxy_to,
     says,
@@ -32,12 +31,6 @@ from tests.tls import server_context, web_of
 
 MIB = 1 << 20
 PIECE = b"x" * 65_536
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """An authority for this file."""
-    return Authority(tmp_path_factory.mktemp("authority"))
 
 
 class PlainPort(RawNameNode):
@@ -51,11 +44,7 @@ class PlainPort(RawNameNode):
 
 async def test_reads_share_a_connection_and_a_write_has_its_own(authority: Authority) -> None:
     """As in the clear; a Location is the NameNode's own."""
-    async with (
-        RawNameNode(says(OK), says(OK), says(REDIRECT), tls=server_context(authority)) as namenode,
-        proxy_to(namenode.namenode, how=web_of(authority)) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
+    async with forwarding(says(OK), says(OK), says(REDIRECT), authority=authority) as (client, _, namenode):
         for _ in range(2):
             client.send(GET)
             assert (await client.reply()).body == b"ok"
@@ -70,34 +59,10 @@ async def test_reads_share_a_connection_and_a_write_has_its_own(authority: Autho
 
 async def test_a_plain_call_goes_over_a_kept_connection(authority: Authority) -> None:
     """However the records cut the reply."""
-    connections = Connections(limits_of_tests(), FakeClock(), web_of(authority))
-    async with RawNameNode(says(CHUNKED[:30], CHUNKED[30:]), tls=server_context(authority)) as server:
-        connections.release(await connections.acquire(server.namenode, fresh=True), reusable=True)
-        kept, reader = connections.acquire_kept(server.namenode, "me"), Reader()
-        assert kept is not None
-        PlainExchange(kept, connections, reader, 7).send(REQUEST)
-        await until(lambda: bool(reader.replies))
-        assert [reply.body for reply in reader.replies] == [BODY]
-        assert connections.counts().idle == 1
-        connections.close()
-
-
-async def test_a_connection_that_the_namenode_closed_is_not_lent(authority: Authority) -> None:
-    """Its close_notify is seen as soon as it arrives."""
-
-    async def once(heard: Heard) -> None:
-        await heard.say(OK)
-        heard.writer.close()
-
-    connections = Connections(limits_of_tests(), FakeClock(), web_of(authority))
-    async with RawNameNode(once, tls=server_context(authority)) as namenode:
-        one = await connections.acquire(namenode.namenode, fresh=False)
-        one.expect_reply("GET")
-        one.send_head(GET)
-        await one.protocol.read()
-        connections.release(one, reusable=True)
-        await until(lambda: not one.is_usable)
-        assert connections.acquire_kept(namenode.namenode, "me") is None
+    async with plain(says(LISTED), says(LISTED[:30], LISTED[30:]), authority=authority) as (s, namenode):
+        assert (await s.ask()).body == BODY
+        assert (s.calls.requests, namenode.connections) == (1, 1)
+        assert s.is_quiet
 
 
 async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authority) -> None:
@@ -111,12 +76,8 @@ async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authori
             await heard.say(PIECE)
             sent += len(PIECE)
 
-    async with (
-        RawNameNode(listing, tls=server_context(authority)) as namenode,
-        proxy_to(namenode.namenode, how=web_of(authority)) as proxy,
-        RawClient.connected(proxy.port, receive_buffer=65_536) as client,
-    ):
-        client.writer.transport.pause_reading()  # type: ignore[attr-defined] # of each transport that reads
+    async with forwarding(listing, authority=authority, receive_buffer=65_536) as (client, _, _):
+        client.pause()
         client.send(GET)
         await until(lambda: sent > 0)
         seen = -1
@@ -124,7 +85,7 @@ async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authori
             seen = sent
             await asyncio.sleep(0.3)
         assert sent < size // 2
-        client.writer.transport.resume_reading()  # type: ignore[attr-defined] # as above
+        client.writer.transport.resume_reading()  # type: ignore[attr-defined] # of each transport that reads
         assert len((await client.reply()).body) == size
 
 
@@ -165,41 +126,6 @@ async def test_a_namenode_that_does_not_read_stops_the_client(authority: Authori
         go_on.set()
         assert (await client.reply()).status == 200
         assert received == size
-
-
-async def test_a_reply_without_a_length_ends_with_the_namenodes_half(authority: Authority) -> None:
-    """The NameNode closes; what came is whole."""
-
-    async def until_closed(heard: Heard) -> None:
-        await heard.say(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it")
-        heard.writer.close()
-
-    async with (
-        RawNameNode(until_closed, tls=server_context(authority)) as namenode,
-        proxy_to(namenode.namenode, how=web_of(authority)) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
-        client.send(GET)
-        assert (await client.reply()).body == b"all of it"
-
-
-async def test_a_reply_that_is_cut_is_cut_for_the_client(authority: Authority) -> None:
-    """It can tell it from a whole one."""
-
-    async def half(heard: Heard) -> None:
-        await heard.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nhalf")
-        await asyncio.sleep(0)
-        heard.cut()
-
-    async with (
-        RawNameNode(half, tls=server_context(authority)) as namenode,
-        proxy_to(namenode.namenode, how=web_of(authority)) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
-        client.send(GET)
-        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
-            await client.reply()
-        assert proxy.upstream.stats().broken_replies == 1
 
 
 async def test_a_namenode_that_is_not_believed_is_not_asked(

@@ -1,7 +1,6 @@
 """Permits go round among those who wait."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -147,16 +146,11 @@ async def lists_or_answers(heard: Heard) -> None:
 async def slow_readers(proxy: Proxy, addresses: Sequence[str]) -> AsyncIterator[None]:
     """Ask for the listing from each address, and read none of it."""
     async with AsyncExitStack() as clients:
-        socks = []
         for address in addresses:
-            sock = socket.socket()
-            sock.setblocking(False)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            sock.bind((address, 0))
-            clients.callback(sock.close)
-            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", proxy.port))
-            await asyncio.get_running_loop().sock_sendall(sock, LONG)
-            socks.append(sock)
+            connecting = RawClient.connected(proxy.port, address, receive_buffer=4096)
+            client = await clients.enter_async_context(connecting)
+            client.pause()
+            client.send(LONG)
         yield
 
 
@@ -175,9 +169,7 @@ async def test_slow_readers_of_one_address_leave_connections_to_others() -> None
         assert proxy.upstream.stats().connections_in_use == 7
 
 
-async def test_slow_readers_are_cut_while_others_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_slow_readers_are_cut_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody holds a connection that waits for its reader while a call waits for a connection."""
     monkeypatch.setattr(pool, "CLIENT_PATIENCE_S", 0.05)
     limits = limits_of_tests(upstream_connections=4)

@@ -7,26 +7,13 @@ import functools
 import pytest
 
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.namenode_web import PLAIN
 from nncache.proxy.errors import NotSentError, OverloadedError
 from nncache.proxy.upstream.pool import Connection, Connections
+from nncache.testbed.certificates import Authority
 from tests.proxy.doubles import FakeClock
-from tests.proxy.wire import RawNameNode, limits_of_tests, until
-
-
-async def test_a_connection_that_came_back_is_lent_again() -> None:
-    """Unless a fresh one is asked for, or it was not left clean."""
-    async with RawNameNode() as namenode:
-        connections = Connections(limits_of_tests(), FakeClock())
-        one = await connections.acquire(namenode.namenode, fresh=False)
-        connections.release(one, reusable=True)
-        fresh = await connections.acquire(namenode.namenode, fresh=True)
-        assert fresh is not one
-        again = await connections.acquire(namenode.namenode, fresh=False)
-        assert again is one
-        connections.release(again, reusable=False)
-        connections.release(fresh, reusable=False)
-        counts = connections.counts()
-        assert (counts.in_use, counts.idle, counts.opened) == (0, 0, 2)
+from tests.proxy.wire import GET, OK, Heard, RawNameNode, limits_of_tests, until
+from tests.tls import server_context, web_of
 
 
 async def test_an_idle_connection_is_closed_before_the_namenode() -> None:
@@ -44,16 +31,26 @@ async def test_an_idle_connection_is_closed_before_the_namenode() -> None:
         assert connections.counts().idle == 0
 
 
-async def test_a_connection_that_the_namenode_closed_is_not_lent() -> None:
-    """Its end is seen as soon as it arrives."""
-    async with RawNameNode() as namenode:
-        connections = Connections(limits_of_tests(), FakeClock())
+@pytest.mark.parametrize("is_tls", [False, True])
+async def test_a_connection_that_the_namenode_closed_is_not_lent(
+    authority: Authority, *, is_tls: bool
+) -> None:
+    """Its end, or its close_notify, is seen as soon as it arrives."""
+
+    async def once(heard: Heard) -> None:
+        await heard.say(OK)
+        heard.writer.close()
+
+    tls, how = (server_context(authority), web_of(authority)) if is_tls else (None, PLAIN)
+    connections = Connections(limits_of_tests(), FakeClock(), how)
+    async with RawNameNode(once, tls=tls) as namenode:
         one = await connections.acquire(namenode.namenode, fresh=False)
+        one.expect_reply("GET")
+        one.send_head(GET)
+        await one.protocol.read()
         connections.release(one, reusable=True)
-    await until(lambda: not one.is_usable)
-    async with RawNameNode() as other:
-        two = await connections.acquire(other.namenode, fresh=False)
-        connections.release(two, reusable=False)
+        await until(lambda: not one.is_usable)
+        assert connections.acquire_kept(namenode.namenode, "me") is None
     with pytest.raises(NotSentError):
         await connections.acquire(one.namenode, fresh=False)
     assert connections.counts().in_use == 0

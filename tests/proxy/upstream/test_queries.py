@@ -44,7 +44,7 @@ def remote_error(exception: str) -> RemoteCallError:
 DENIED = remote_error("AccessControlException")
 
 
-class Pool:
+class _Pool:
     """Two NameNodes, one of which may be active, that say who asked them what."""
 
     def __init__(self, active: NameNode | None = FIRST) -> None:
@@ -62,42 +62,32 @@ class Pool:
         return Active(namenode=self._active, started_ms=0, transition_ms=0, term=1)
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Note the question."""
         self.asked.append(("txid over JMX", namenode, ""))
         return 43
 
-    def rpc(self, namenode: NameNode) -> "Rpc":
-        """Return this NameNode."""
-        return Rpc(self, namenode, SERVICE)
+    def rpc(self, namenode: NameNode) -> "_Rpc":
+        return _Rpc(self, namenode, SERVICE)
 
     @asynccontextmanager
-    async def rpc_as(self, namenode: NameNode, user: RpcUser) -> AsyncIterator["Rpc"]:
-        """Return this NameNode."""
-        yield Rpc(self, namenode, user)
+    async def rpc_as(self, namenode: NameNode, user: RpcUser) -> AsyncIterator["_Rpc"]:
+        yield _Rpc(self, namenode, user)
 
 
-class Rpc:
+class _Rpc:
     """One NameNode of a pool, asked as one user."""
 
-    def __init__(self, pool: Pool, namenode: NameNode, user: RpcUser) -> None:
+    def __init__(self, pool: _Pool, namenode: NameNode, user: RpcUser) -> None:
         self._pool = pool
         self._namenode = namenode
         self._user = user
 
     async def is_file_closed(self, path: str) -> bool:
-        """Note the question."""
-        self._pool.asked.append(("closed", self._namenode, path))
-        self._pool.asked_as.append(self._user)
-        if (fault := self._pool.faults.get(self._user)) is not None:
-            raise fault
-        return True
+        return bool(self._answer("closed", path, answer=True))
 
     async def exists(self, path: str) -> bool:
-        """Note the question."""
         return bool(self._answer("exists", path, answer=False))
 
     async def may_write(self, path: str) -> bool | None:
-        """Note the question."""
         return self._answer("write", path, answer=self._pool.may_write)
 
     def _answer(self, question: str, path: str, *, answer: bool | None) -> bool | None:
@@ -108,13 +98,17 @@ class Rpc:
         return answer
 
     async def is_directory(self, path: str) -> bool:
-        """Note the question."""
         return bool(self._answer("directory", path, answer=True))
 
     async def get_current_edit_log_txid(self) -> int:
-        """Note the question."""
         self._pool.asked.append(("txid", self._namenode, ""))
         return 42
+
+
+def asked(active: NameNode | None = FIRST, *, asks_txid_over_jmx: bool = False) -> tuple[_Pool, PoolQueries]:
+    """Return a pool, and queries over it."""
+    pool = _Pool(active)
+    return pool, PoolQueries(pool, timeout_s=1.0, asks_txid_over_jmx=asks_txid_over_jmx, clock=boottime)
 
 
 class Fixture:
@@ -122,7 +116,7 @@ class Fixture:
 
     def __init__(self, **faults: RpcError) -> None:
         self.now = 0.0
-        self.pool = Pool()
+        self.pool = _Pool()
         self.pool.faults = {RpcUser(name): fault for name, fault in faults.items()}
         self._queries = PoolQueries(self.pool, timeout_s=1.0, clock=lambda: self.now)
 
@@ -139,8 +133,7 @@ class Fixture:
 
 async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
     """Whether a file is closed, and how far the log is, is that NameNode's knowledge."""
-    pool = Pool(active=FIRST)
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked()
     assert await queries.is_file_closed(SECOND, "/f", ALICE)
     assert await queries.last_txid(SECOND) == 42
     assert pool.asked == [("closed", SECOND, "/f"), ("txid", SECOND, "")]
@@ -148,18 +141,14 @@ async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
 
 async def test_who_is_no_superuser_asks_over_jmx_how_far_the_log_is() -> None:
     """Over RPC getCurrentEditLogTxid is refused to others."""
-    pool = Pool()
-    assert (
-        await PoolQueries(pool, timeout_s=1.0, asks_txid_over_jmx=True, clock=boottime).last_txid(SECOND)
-        == 43
-    )
+    pool, queries = asked(asks_txid_over_jmx=True)
+    assert await queries.last_txid(SECOND) == 43
     assert pool.asked == [("txid over JMX", SECOND, "")]
 
 
 async def test_what_exists_is_the_actives_to_say() -> None:
     """Ancestors are looked for where the write will go."""
-    pool = Pool(active=SECOND)
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked(SECOND)
     assert not await queries.exists("/d")
     assert await queries.is_directory("/d")
     assert pool.asked == [("exists", SECOND, "/d"), ("directory", SECOND, "/d")]
@@ -167,8 +156,7 @@ async def test_what_exists_is_the_actives_to_say() -> None:
 
 async def test_what_a_caller_can_make_they_are_asked_as() -> None:
     """What the service may see says nothing of what its caller can do, and the other way round."""
-    pool = Pool()
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked()
     for may_write, right in (
         (True, WriteRight.GRANTED),
         (False, WriteRight.DENIED),
@@ -184,8 +172,7 @@ async def test_what_a_caller_can_make_they_are_asked_as() -> None:
 
 async def test_a_refusal_of_the_callers_is_an_answer() -> None:
     """What they may not see they cannot make; any other exception is none."""
-    pool = Pool()
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked()
     pool.faults = {ALICE: DENIED, DAVE: remote_error("RetriableException")}
     with pytest.raises(CallerRefusedError):
         await queries.is_directory("/d", ALICE) or await queries.exists("/d", ALICE)
@@ -195,8 +182,7 @@ async def test_a_refusal_of_the_callers_is_an_answer() -> None:
 
 async def test_who_is_not_let_in_is_not_asked_as() -> None:
     """The service says what is there, and of their right nothing is known."""
-    pool = Pool()
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool, queries = asked()
     pool.faults = {ALICE: RpcAuthenticationError("nn:2", "no")}
     assert await queries.may_write("/d", ALICE) is WriteRight.UNKNOWN
     assert await queries.may_write("/d", ALICE) is WriteRight.UNKNOWN
@@ -207,7 +193,7 @@ async def test_who_is_not_let_in_is_not_asked_as() -> None:
 async def test_without_an_active_there_is_no_answer() -> None:
     """The caller treats it as not proven."""
     with pytest.raises(NoActiveNameNodeError):
-        await PoolQueries(Pool(active=None), timeout_s=1.0, clock=boottime).exists("/d")
+        await asked(None)[1].exists("/d")
 
 
 async def test_a_superuser_needs_no_caller() -> None:
@@ -258,7 +244,7 @@ async def test_a_caller_who_is_refused_leaves_it_to_the_service() -> None:
 
 async def test_a_caller_waits_while_all_connections_are_in_use() -> None:
     """HitsKept: what is not asked would be taken for not known, and cost others what is kept."""
-    pool = Pool()
+    pool = _Pool()
     pool.faults = {ALICE: TooManyCallersError("all in use")}
     queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
