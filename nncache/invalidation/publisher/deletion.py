@@ -116,6 +116,8 @@ class LeftZnodes:
                 await self._empty(path, commit)
         news = sorted(set(paths) - self._logged)
         if news:
+            if len(self._logged) >= MAX_LOGGED:
+                self._logged.clear()
             self._logged.update(news)
             _log.warning(
                 "ZooKeeper's ACLs do not let this publisher delete what is below %s: it stays, and a filter of that "
