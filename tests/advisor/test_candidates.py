@@ -64,7 +64,7 @@ def test_what_is_read_once_is_no_candidate() -> None:
     assert find(once(f"/spark/{V}"), polled("/a/b", reads=20), Seen("/a/c", 1000, 400, 600)) == []
 
 
-def test_a_glob_that_no_filter_may_have_is_refused_with_the_reason() -> None:
+def test_a_glob_no_filter_may_have_is_refused_with_the_reason() -> None:
     """Too general, or none that Hadoop takes."""
     finder = Finder([polled(f"/{V}/x"), polled("/a/\0")], FilterSettings(), 10)
     assert finder.find(10) == []

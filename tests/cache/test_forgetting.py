@@ -202,7 +202,7 @@ def test_own_writes_what_may_give_a_right_has_it_asked_about(
     assert bool(cache.windows.take_recheck_queue()) is is_asked
 
 
-def test_own_writes_a_stream_that_ends_and_begins_may_give_a_right(cache: MetadataCache) -> None:
+def test_own_writes_a_stream_that_begins_again_may_give_a_right(cache: MetadataCache) -> None:
     """OwnWrites, GapFlush: a change that was missed; it may have come just after the end was noticed."""
     cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
     cache.close_stream("test")

@@ -406,7 +406,7 @@ def test_a_file_is_applied_once_and_comes_back(command: Command) -> None:
     assert target.read_text() == exported
 
 
-def test_a_glob_of_a_file_that_matches_less_than_it_seems_to_is_told(command: Command) -> None:
+def test_a_glob_that_matches_less_than_it_seems_is_reported(command: Command) -> None:
     """It is refused, with the whole file, unless that is meant; then it is told once."""
     command.file.write_text(FILE.replace("/user/ann/*", "/user/**"))
     file, trouble = str(command.file), "/user/**: ** stays within one level"

@@ -126,7 +126,7 @@ def _published_filter(path: str, data: bytes) -> PublishedFilter:
 
 
 def read_terms(found: TermsJson) -> FilterTerms:
-    """Return them as they are meant. Raises ValueError: the glob is none."""
+    """Return them as they are meant. Raises ValueError: the glob is malformed."""
     _see_glob(found.path_glob)
     return FilterTerms(found.path_glob, found.owner)
 

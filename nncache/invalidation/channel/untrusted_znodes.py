@@ -68,7 +68,7 @@ class BadZnodes:
 
     @property
     def foreign_znodes(self) -> int:
-        """How many there were whose name is none of the channel's."""
+        """How many there were whose name the channel does not use."""
         return len(self._foreign)
 
     def corrupt(self, path: str, why: str) -> None:

@@ -72,7 +72,7 @@ class FilterReader:
     """
 
     def __init__(self, hdfs: Hdfs, path: str, ahead: ReadAhead | None = None, *, own_user: str = "") -> None:
-        """Take the place; `own_user`: as whom the publisher reads, whose filters are believed as well."""
+        """Take the place; `own_user`: the publisher's own user, whose filters are believed as well."""
         self._hdfs = hdfs
         self._path = path
         self._ahead = ahead

@@ -84,7 +84,7 @@ class FilterStore:
         return await self._reader.names()
 
     async def read_all(self, progress: Progress | None = None) -> StoredFilters:
-        """Return all filters, and why each of the others is none.
+        """Return all filters, and what is wrong with each that cannot be used.
 
         Raises:
             FilterStoreError: HDFS could not be read: nothing is known about any filter.
@@ -104,7 +104,7 @@ class FilterStore:
 
         Raises:
             NoSuchFilterError: there is none; the message names the nearest.
-            BrokenFilterError: what is there is none; the message says why.
+            BrokenFilterError: what is there is not a valid filter; the message says why.
         """
         check_name(name)
         match found := await self._reader.read_one(name):

@@ -16,7 +16,7 @@ class FilterSettings:
     The publisher refuses what is beyond these limits; the commands that write filters refuse it before.
 
     Raises:
-        SettingError: no event would name what changes there, or it is no path at all; or a limit is none.
+        SettingError: no event would name what changes there, or it is not a path; or a limit is not valid.
     """
 
     filters_path: str = field(

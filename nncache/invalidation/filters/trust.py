@@ -3,7 +3,7 @@
 Pure. A filter opens its events to its subscribers, whatever HDFS's permissions say of the paths that it matches. So it
 is believed only if administrators alone can make it: each directory from the root to the filter's own belongs to an
 administrator, and no one else may write it. Administrators are the owner of the root directory, who may replace all
-below it, and the user as whom the publisher reads the edits, which takes a superuser. Where a directory has ACLs the
+below it, and the user that the publisher reads the edits as, which takes a superuser. Where a directory has ACLs the
 bits of its group are their mask, the most that any entry for a named user or a group allows.
 """
 

@@ -56,7 +56,7 @@ class Estimator:
         """Begin; `limit_per_s` is how many events a second a filter may have, 0 for any number.
 
         Raises:
-            GlobError: the glob is none.
+            GlobError: the glob is malformed.
         """
         self._globs = GlobSet({"": glob})
         self._limit_per_s = limit_per_s

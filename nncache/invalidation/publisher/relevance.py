@@ -54,7 +54,7 @@ def concerns(change: Change, globs: GlobSet) -> bool:
 def matched(batch: EventBatch, globs: GlobSet) -> Mapping[str, EventBatch]:
     """Give to each filter, by name, the events whose path matches its glob; of a rename either path will do.
 
-    An event whose path is none that HDFS has matches nothing.
+    An event whose path HDFS cannot have matches nothing.
     """
     found: dict[str, list[Event]] = {}
     for event in batch.events:

@@ -78,7 +78,7 @@ class Chunks:
         if line is None:
             if len(data) - at < MAX_LINE_BYTES and _PART_OF_SIZE.fullmatch(data, at):
                 return at
-            raise ChunksError("the size of a chunk is none")
+            raise ChunksError("the size of a chunk is malformed")
         self._bytes_left = int(line[1], 16)
         self._is_in_trailers = not self._bytes_left
         return line.end()
@@ -90,7 +90,7 @@ class Chunks:
         if line is None:
             if len(data) - at < room and _PART_OF_FIELD.fullmatch(data, at):
                 return at
-            raise ChunksError("a trailer field is none, or there are too many")
+            raise ChunksError("a trailer field is malformed, or there are too many")
         self._trailer_bytes += line.end() - at
         self.is_over = line.end() - at == len(b"\r\n")
         return line.end()

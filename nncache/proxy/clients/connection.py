@@ -270,9 +270,7 @@ class ClientConnection(OneTaskHandler):
                 piece = for_the_parser(head)
             else:
                 if self._incoming.is_hopeless:
-                    self._refuse_in_turn(
-                        MalformedRequestError("a line ends without CRLF, or is none of HTTP")
-                    )
+                    self._refuse_in_turn(MalformedRequestError("a line ends without CRLF, or is not HTTP"))
                 return
             self._parse(piece)
 

@@ -208,7 +208,10 @@ class FastPath:
         return self._known_otherwise(head, is_tried=is_tried)
 
     def _known_otherwise(self, head: bytes, *, is_tried: bool) -> _Answer | None:
-        """Find the answer to a head without the fields that differ each time; `is_tried`: its own digest is none."""
+        """Find the answer to a head without the fields that differ each time.
+
+        `is_tried`: the whole head's digest was not found.
+        """
         kept = without_per_request_fields(head, max_fields=self._max_fields)
         if kept is head:
             return None if is_tried else self._table.get(self._digest(head))
@@ -291,7 +294,7 @@ class FastPath:
         frame = self._frames.get(kind)
         if frame is None:
             if len(self._frames) >= MAX_FRAMES:
-                self._frames.clear()  # those of before a restart of the NameNode; answers in use keep theirs
+                self._frames.clear()  # those from before a restart of the NameNode; answers in use keep theirs
             frame = self._frames[kind] = HitFrame(reply)
         return frame
 

@@ -52,7 +52,7 @@ class ServerCertificate:
         """Load it.
 
         Raises:
-            StartError: a file is missing, is none of its kind, or others may read the key; names it and what to do.
+            StartError: a file is missing or of another kind, or others may read the key; names it and what to do.
         """
         self.files = files
         self._states = files.states
