@@ -2,13 +2,14 @@
 
 import http.client
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
+
+from nncache.testbed.ports import PortLease
 
 Running: TypeAlias = AbstractContextManager[subprocess.Popen[bytes]]
 """A process for as long as it is entered."""
@@ -17,9 +18,9 @@ NNCACHE = (sys.executable, "-m", "nncache.cli")
 
 
 def free_address() -> str:
-    """Return an address that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return f"127.0.0.1:{taken.getsockname()[1]}"
+    """Return an address that nothing listens on; no outgoing connection is given its port, either."""
+    with PortLease() as ports:
+        return f"127.0.0.1:{ports.take()}"
 
 
 @contextmanager

@@ -79,7 +79,8 @@ class Attack:
     trouble: Trouble | None = None
     setting: Setting = field(default_factory=Setting)
     expected: Expected = field(default_factory=Expected)
-    connections: int = 0  # that the attackers hold open, where they are thousands
+    connections: int = 0  # that the attackers hold open, where they are hundreds
+    head_bytes: int = 0  # of the largest head that each of these has under way, where heads are large
     needs_large: bool = False  # `places.LARGE`
     seconds: float = 12.0
     quick_seconds: float = 5.0

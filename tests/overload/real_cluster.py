@@ -85,9 +85,13 @@ class RealCluster:
         assert pid is not None, "the proxy has ended"
         return pid
 
-    def bound_bytes(self, connections: int = 0) -> int:
-        """Return how much memory it may take: as when idle, its table, and what works on so many connections."""
-        return self.idle_bytes + self.setting.table_bytes + WORKING_BYTES + connections * CONNECTION_BYTES
+    def bound_bytes(self, connections: int = 0, head_bytes: int = 0) -> int:
+        """Return how much memory it may take: as when idle, its table, and what works on so many connections.
+
+        A connection with a call under way also keeps the call's head, which has at most so many bytes.
+        """
+        under_way = connections * (CONNECTION_BYTES + head_bytes)
+        return self.idle_bytes + self.setting.table_bytes + WORKING_BYTES + under_way
 
     def is_alive(self) -> bool:
         """Whether the proxy's process runs."""

@@ -100,7 +100,7 @@ def run_attack(site: Site, attack: Attack, *, seconds: float, recovery_s: float)
             wrong=sum(sample.outcome is SampleResult.WRONG for sample in samples),
             idle_bytes=real_cluster.idle_bytes,
             peak_bytes=memory.peak_bytes,
-            bound_bytes=real_cluster.bound_bytes(attack.connections),
+            bound_bytes=real_cluster.bound_bytes(attack.connections, attack.head_bytes),
             cpu_share=cpu_share,
             quiet_calls_s=at_rest.rate_until(at_start),
             calls_s=at_start.rate_until(at_end),

@@ -13,7 +13,7 @@ from tests.overload.requests import request, webhdfs
 
 _CONNECTIONS: Final = 8
 _MAX_CALLS: Final = 20_000
-HELD: Final = 300
+HELD: Final = 600
 _AGAIN_S: Final = 6.0
 _WAITS: Final = ("Prefer: wait=50", "If-None-Match: *")
 _POLLED: Final = f"/webhdfs/v1{places.PRESENT[0]}?op=GETFILESTATUS&user.name=carol"

@@ -184,10 +184,11 @@ ATTACKS: Final = (
     Attack(
         name="held",
         finding="item 3",
-        what="300 clients wait (`Prefer: wait`), with 64 KB of entity tags, with fields of 60 KB and of 4 KB",
+        what="600 clients wait (`Prefer: wait`), with 64 KB of entity tags, with fields of 60 KB and of 4 KB",
         body=filling.held,
         setting=SMALL,
         connections=filling.HELD,
+        head_bytes=64 * 1024,
         quick_seconds=9.0,
     ),
     Attack(
