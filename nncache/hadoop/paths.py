@@ -25,7 +25,7 @@ is below it beyond them."""
 
 _SLASH = re.compile("/")
 _SLASHES = re.compile("/{2,}")
-_ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
+_ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f][0-9A-Fa-f])++")
 _BYTES = {
     f"%{high}{low}".encode(): bytes.fromhex(high + low)
     for high, low in product("0123456789abcdefABCDEF", repeat=2)
