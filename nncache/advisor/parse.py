@@ -45,6 +45,8 @@ _IS_USUAL: Final = " and ".join(
     )
 )
 
+_ALLOWED: Final = "endswith(get(f, 0), 'true')"
+
 _OF_EVENTS: Final = ("ugi", "cmd", "src", "dst", "proto", "callerContext")
 """The fields of which an event is made."""
 
@@ -78,9 +80,6 @@ _COMBINED: Final = (
 )
 
 
-_ALLOWED: Final = "endswith(get(f, 0), 'true')"
-
-
 def read_lines(spark: SparkSession, inputs: Sequence[str]) -> DataFrame:
     """Return the lines of files, directories and wildcards, compressed or not, as the column `value`."""
     reader = spark.read.option("lineSep", "\n").option("recursiveFileLookup", "true")
@@ -91,17 +90,23 @@ def write_events(lines: DataFrame, place: str) -> None:
     """Write the events of lines as Parquet, by day.
 
     Nearly all lines are usual audit lines. For these there is a look that is short enough for Java to compile; it
-    writes the others as they are, from where a second look, `events`, takes them.
+    writes the others as they are, from where a second look takes them. A blank line, which is no event, is added to
+    these: where it is missing, the second look did not come to its end.
     """
+    spark = lines.sparkSession
     usual_events(lines).write.mode("overwrite").partitionBy("day").parquet(place)
-    others = lines.sparkSession.read.parquet(place).where("raw is not null").selectExpr("raw as value")
-    if not others.isEmpty():
-        events(others).write.mode("append").partitionBy("day").parquet(place)
+    others = spark.read.parquet(place).where("raw is not null").selectExpr("raw as value")
+    others = others.union(spark.range(1).selectExpr("'' as value"))
+    _events_and_blanks(others).write.mode("append").partitionBy("day").parquet(place)
 
 
 def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
-    """Return what `write_events` has written."""
-    return spark.read.parquet(*places).where("raw is null").drop("raw")
+    """Return what `write_events` has written. Raises ValueError: it was interrupted; names the place."""
+    for place in places:
+        if spark.read.parquet(place).where(F.col("form") == BLANK).isEmpty():
+            raise ValueError(f"{place}: the run that wrote it was interrupted; give the logs again")
+    written = spark.read.parquet(*places).where("raw is null").drop("raw")
+    return written.where(F.col("form") != BLANK)
 
 
 def usual_events(lines: DataFrame) -> DataFrame:
@@ -168,9 +173,8 @@ def fields(lines: DataFrame) -> DataFrame:
 def _clean(lines: DataFrame) -> DataFrame:
     """Return the column `line`: valid UTF-8, and without the end that Windows gives a line."""
     valid = lines.selectExpr("make_valid_utf8(value) as line")
-    return valid.selectExpr(
-        r"if(endswith(line, '\r'), rtrim('\r\n', line), line) as line"
-    )  # rtrim costs 2 µs
+    # Spark's rtrim of named characters walks the whole line: 2 µs.
+    return valid.selectExpr(r"if(endswith(line, '\r'), rtrim('\r\n', line), line) as line")
 
 
 def _with_places(lines: DataFrame, message: str) -> DataFrame:
@@ -219,11 +223,15 @@ def _moment(text: Column) -> Column:
 
 
 def events(lines: DataFrame) -> DataFrame:
-    """Return an event a line, with what the other stages need of it.
+    """Return an event a line, with what the other stages need of it; of a blank line none.
 
     Paths are kept of what asks for a status and of what changes one; of all others the counts alone matter.
     `form` is one of `AUDIT`, `ACCESS`, `RANGER` and `UNKNOWN`; of the last one `detail` is the line, masked.
     """
+    return _events_and_blanks(lines).where(F.col("form") != BLANK)
+
+
+def _events_and_blanks(lines: DataFrame) -> DataFrame:
     found = fields(lines)
     found = found.withColumn("target", _access_target())
     form = (
@@ -233,7 +241,7 @@ def events(lines: DataFrame) -> DataFrame:
         .when(F.trim("line") == "", BLANK)
         .otherwise(UNKNOWN)
     )
-    found = found.withColumn("form", form).where(F.col("form") != BLANK)
+    found = found.withColumn("form", form)
     access = {name: _of_access(number, key) for name, (number, key) in _ACCESS_FIELDS.items()}
     target_path = F.regexp_extract("target", r"^/webhdfs/v1([^?]*)", 1)
     target_path = F.try_url_decode(F.replace(target_path, F.lit("+"), F.lit("%2B")))

@@ -176,7 +176,10 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
     if not ready:
         lines = parse.read_lines(spark, question.inputs)
         parse.write_events(lines, question.events)
-    events = parse.read_events(spark, ready or [question.events])
+    try:
+        events = parse.read_events(spark, ready or [question.events])
+    except ValueError as error:
+        raise AdvisorError(str(error)) from error
     at = F.col("at")
     if question.since is not None:
         events = events.where(at.isNull() | (at >= question.since))

@@ -164,7 +164,7 @@ def _web(values: Values, suffix: _Suffix, rpc: str, *, is_tls: bool) -> str:
 
 
 def _with_port(key: str, address: str, port: int) -> str:
-    """Return host:port, with this port if there is none. Raises SettingError: it is no address."""
+    """Return host:port, with this port where the text names none. Raises SettingError: it is not an address."""
     if port and ":" not in address.rpartition("]")[2]:
         address = f"{address}:{port}"
     try:

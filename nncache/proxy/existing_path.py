@@ -41,7 +41,9 @@ class _Shared:
 
     def __init__(self) -> None:
         self.asked = 0  # how often it was sent
-        self.answer: tuple[WriteRight, str | None] | None = None  # to the last; None: there is none
+        self.answer: tuple[WriteRight, str | None] | None = (
+            None  # to the last question; None: not answered yet
+        )
         self.lock = asyncio.Lock()
 
 

@@ -123,7 +123,7 @@ class Daemon(Program):
 
     @abstractmethod
     def is_up(self, readiness: dict[str, Any]) -> bool:
-        """Judge its page /ready; empty while there is none."""
+        """Judge its page /ready; empty while it does not answer."""
 
     @property
     def admin(self) -> str:

@@ -89,6 +89,18 @@ def test_the_short_look_and_the_long_one_agree(spark: SparkSession, tmp_path: Pa
     assert parse.usual_events(lines).where("raw is null").count() > 2_000
 
 
+def test_events_of_an_interrupted_run_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """The usual lines are there, and the others are not."""
+    file, place = tmp_path / "lines.log", str(tmp_path / "events.parquet")
+    file.write_text(f"{REAL[0][1]}\nnot understood\n", encoding="utf-8")
+    lines = parse.read_lines(spark, [str(file)])
+    parse.write_events(lines, place)
+    assert parse.read_events(spark, [place]).count() == 2
+    parse.usual_events(lines).write.mode("overwrite").partitionBy("day").parquet(place)
+    with pytest.raises(ValueError, match=r"events.parquet: the run that wrote it was interrupted"):
+        parse.read_events(spark, [place])
+
+
 def test_a_line_may_be_as_long_as_it_likes(spark: SparkSession, tmp_path: Path) -> None:
     """Escapes of a whole path, a megabyte of tabs or of quotes: Java's regular expressions need no stack for them."""
     usual = REAL[-1][1].rstrip("\r")

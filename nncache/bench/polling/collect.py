@@ -50,9 +50,8 @@ def prepare(spark: SparkSession, tasks: int) -> None:
         )  # executors fetch it from here when they like
         own = list(sys.path)
         context.addPyFile(str(zip_code(directory)))
-        sys.path[:] = (
-            own  # Spark puts the zip before it; this process, and those that it starts, have all of nncache
-        )
+        # Spark puts the zip first. This process, and those that it starts, have all of nncache without it.
+        sys.path[:] = own
         lacks = _lacks(spark, tasks)
         if lacks:
             raise ExecutorError(f"Spark's Python workers can't poll: {lacks}")

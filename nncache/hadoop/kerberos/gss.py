@@ -57,7 +57,7 @@ def see_installed() -> None:
 def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> KerberosTicket:
     """Get a ticket with the key in a keytab, and keep it in this credential cache. Asks the KDC.
 
-    Raises KerberosError: there is none; says what to do.
+    Raises KerberosError: no ticket can be had; says what to do.
     """
     try:
         return _ticket(principal, {"client_keytab": keytab, "ccache": cache})
@@ -69,7 +69,7 @@ def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> Kerbero
 
 
 def ticket_from_cache(principal: Principal | None, cache: str) -> KerberosTicket:
-    """Return the ticket that lies in a credential cache. Raises KerberosError: there is none; says what to do."""
+    """Return the ticket that lies in a credential cache. Raises KerberosError: no ticket is in it; says what to do."""
     return _ticket(principal, {"ccache": cache})
 
 

@@ -36,7 +36,7 @@ def _library() -> Iterator[tuple[ctypes.CDLL, ctypes.c_void_p]]:
 def default_realm() -> str:
     """Return the default realm of krb5.conf (krb5_get_default_realm).
 
-    Raises KerberosError: there is none, or no libkrb5.
+    Raises KerberosError: krb5.conf names no realm, or libkrb5 is missing.
     """
     realm = ctypes.c_char_p()
     with _library() as (library, context):

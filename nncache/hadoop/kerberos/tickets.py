@@ -124,7 +124,7 @@ class KeytabTickets:
         self._is_recheck_due = True
 
     async def get(self, timeout_s: float) -> KerberosTicket:
-        """Return a valid ticket. Raises KerberosError: there is none in that time; says why and what to do."""
+        """Return a valid ticket. Raises KerberosError: no ticket came in that time; says why and what to do."""
         held = self._valid()
         if held is not None and not self._is_recheck_due:
             if self._is_due(held):
