@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from nncache.clock import boottime
-from nncache.portal import entered
+from nncache.portal import Entered
 from nncache.registering import OpenRegistry, open_registry
 from nncache.registry.daemon_record import PLACE, WEBHDFS_API
 from nncache.registry.errors import RegistryError, RegistryIOError
@@ -48,7 +48,7 @@ class Proxies:
         self._failed_at: dict[str, float] = {}  # by URL
 
     def __enter__(self) -> Self:
-        portal, registry = self._blocks.enter_context(entered("nncache-proxies", self._open))
+        portal, registry = self._blocks.enter_context(Entered("nncache-proxies", self._open))
         following = portal.start(self._follow(registry))
         self._blocks.callback(following.cancel)
         following.add_done_callback(lambda _: self._is_read.set())

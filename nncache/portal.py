@@ -2,11 +2,11 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
@@ -80,18 +80,28 @@ class Portal:
         self._loop.close()
 
 
-@contextmanager
-def entered(name: str, context: AbstractAsyncContextManager[_T]) -> Iterator[tuple[Portal, _T]]:
-    """Keep an asynchronous context entered for a caller that blocks; yields its portal, and what entering returned."""
-    portal = Portal(name)
-    try:
-        value = portal.wait_for(_begun(context))
+class Entered(Generic[_T]):
+    """Keeps an asynchronous context entered for a caller that blocks; gives its portal, and what entering returned.
+
+    It is no generator: one that a program never leaves would wait, when it is collected, for a thread that may be gone.
+    """
+
+    def __init__(self, name: str, context: AbstractAsyncContextManager[_T]) -> None:
+        self._portal = Portal(name)
+        self._context = context
+
+    def __enter__(self) -> tuple[Portal, _T]:
         try:
-            yield portal, value
+            return self._portal, self._portal.wait_for(_begun(self._context))
+        except BaseException:
+            self._portal.close()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._portal.wait_for(_left(self._context))
         finally:
-            portal.wait_for(_left(context))
-    finally:
-        portal.close()
+            self._portal.close()
 
 
 async def _begun(context: AbstractAsyncContextManager[_T]) -> _T:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nncache.clock import boottime
 from nncache.coordination.errors import ConnectionLostError
-from nncache.portal import Portal, entered, session_of, settings_of
+from nncache.portal import Entered, Portal, session_of, settings_of
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import RegistryIOError
 from nncache.registry.operations import Registry
@@ -69,7 +69,7 @@ class OpenRegistry:
         await self._close.aclose()
 
     def __enter__(self) -> "BlockingRegistry":
-        portal, registry = self._blocks.enter_context(entered("nncache-registry", self))
+        portal, registry = self._blocks.enter_context(Entered("nncache-registry", self))
         return BlockingRegistry(registry, portal)
 
     def __exit__(

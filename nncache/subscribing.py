@@ -14,7 +14,7 @@ from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
 from nncache.invalidation.subscriber.events import FilterModified, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
-from nncache.portal import Portal, entered, session_of, settings_of
+from nncache.portal import Entered, Portal, session_of, settings_of
 from nncache.settings.commands import WATCH, SettingsOfWatch
 
 _OUTSIDE: Final = "events are read inside of a block: with nncache.subscribe(...) as events"
@@ -173,7 +173,7 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
     # ---- for those who block ---------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        self._portal, _ = self._blocks.enter_context(entered("nncache-events", self))
+        self._portal, _ = self._blocks.enter_context(Entered("nncache-events", self))
         return self
 
     def __exit__(

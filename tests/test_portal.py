@@ -1,14 +1,16 @@
 """An event loop for callers that have none."""
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from nncache.clock import boottime
-from nncache.portal import Portal
+from nncache.portal import Entered, Portal
 
 
 def test_results_and_errors_come_back() -> None:
@@ -81,3 +83,23 @@ def test_the_clock_counts_suspended_time() -> None:
     before = time.clock_gettime(time.CLOCK_MONOTONIC)
     assert boottime() >= before
     assert boottime() <= time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def test_a_context_that_is_never_left_stays_open() -> None:
+    """Also when nothing refers to it any more: at a program's end its thread may be gone, and nothing waits for it."""
+    left = list[str]()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[str]:
+        yield "value"
+        left.append("left")
+
+    async def answer() -> int:
+        return 42
+
+    entered = Entered("a-portal", opened())
+    portal, value = entered.__enter__()
+    del entered
+    gc.collect()
+    assert (value, portal.wait_for(answer()), left) == ("value", 42, [])
+    portal.close()

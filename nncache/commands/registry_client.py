@@ -8,7 +8,7 @@ from typing import Any
 import click
 import uvloop
 
-from nncache.coordination.errors import CoordinationError
+from nncache.coordination.errors import ConnectionLostError, CoordinationError
 from nncache.errors import RegistryCommandError
 from nncache.logs import LogSettings, set_up_logs
 from nncache.registering import OpenRegistry
@@ -40,10 +40,14 @@ async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
         except RegistryIOError as error:
             raise RegistryCommandError(error.what) from error
         try:
-            await work(registry)
-        except PathNotFoundError as error:
-            await see_root(registry, error)
-            raise RegistryCommandError(str(error)) from error
+            try:
+                await work(registry)
+            except PathNotFoundError as error:
+                await see_root(registry, error)
+                raise
+        except ConnectionLostError as error:
+            servers = ", ".join(settings.zookeeper.zookeeper)
+            raise RegistryCommandError(f"ZooKeeper {servers} does not answer: {error}") from error
         except (RegistryError, CoordinationError) as error:
             raise RegistryCommandError(str(error)) from error
 

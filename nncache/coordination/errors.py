@@ -21,7 +21,8 @@ class UnknownCallError(ConnectionLostError):
 class ZnodeError(CoordinationError):
     """The tree is not as the call supposed it; nothing was changed. `path` names the znode."""
 
-    what: ClassVar[str]  # of a kind that always says the same
+    what: ClassVar[str] = "ZooKeeper refuses the call"
+    """What a kind says that always says the same."""
 
     def __init__(self, path: str, what: str | None = None) -> None:
         super().__init__(f"{path}: {self.what if what is None else what}")

@@ -291,7 +291,7 @@ class DnsSystem:
             is_loaded=state.is_loaded,
             is_current=state.is_current,
             names=self._zone.names,
-            responses=self._answers.rcodes,
+            responses=dict(self._answers.rcodes),
             dropped={
                 "rate": server.over_rate,
                 "malformed": self._answers.unanswered,

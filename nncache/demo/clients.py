@@ -174,7 +174,7 @@ class Clients:
         Raises:
             DemoError: it does not happen in time.
         """
-        if not self.until(expected, _REMEMBER_S, from_memory=True):
+        if not self.until(expected, _REMEMBER_S, since=time.monotonic(), from_memory=True):
             seen = [str(last.view) for last in map(self._last, expected) if last is not None]
             raise DemoError(f"not answered from memory after {_REMEMBER_S:.0f} s; last answers: {seen}")
 

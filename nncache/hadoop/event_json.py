@@ -14,6 +14,12 @@ from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.events import Event
 
 
+class _Holder(msgspec.Struct):
+    """msgspec keeps the description of a Struct's type, and makes that of a union again for each value."""
+
+    event: Event
+
+
 class EventJsonError(HadoopError, ValueError):
     """The value is no event, or of a kind that is not known here; says where and why."""
 
@@ -30,7 +36,6 @@ def decode_event(value: Mapping[str, object]) -> Event:
     Raises EventJsonError: see the class.
     """
     try:
-        event: Event = msgspec.convert(value, Event)
+        return msgspec.convert({"event": value}, _Holder).event
     except (msgspec.ValidationError, UnicodeEncodeError) as exc:  # the second: of a key that is no UTF-8
-        raise EventJsonError(f"not an event: {exc}") from exc
-    return event
+        raise EventJsonError(f"not an event: {str(exc).replace('$.event', '$', 1)}") from exc

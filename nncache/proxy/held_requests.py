@@ -66,7 +66,16 @@ class HeldRequest:
         H1  It is counted once: when it is answered or abandoned.
     """
 
-    __slots__ = ("_answers", "_client", "_exchange", "_lets_go", "_reading", "_traffic", "_wait", "_wish")
+    __slots__ = (
+        "_answers",
+        "_client",
+        "_conditions",
+        "_exchange",
+        "_lets_go",
+        "_reading",
+        "_traffic",
+        "_wait",
+    )
 
     def __init__(
         self,
@@ -81,7 +90,7 @@ class HeldRequest:
         self._traffic = traffic
         self._exchange = exchange
         self._reading = reading
-        self._wish = conditions
+        self._conditions = conditions
         self._lets_go: LetsGo | None = lets_go
         self._client: Holder | None = None  # holds it
         self._wait: KeptWait | None = None
@@ -136,7 +145,7 @@ class HeldRequest:
         exchange.started += waited.held_s  # what is timed is the work
         try:
             response = self._answers.with_conditions(
-                exchange, self._reading, waited, self._wish, is_secure=client.is_over_tls
+                exchange, self._reading, waited, self._conditions, is_secure=client.is_over_tls
             )
         except Exception:  # noqa: BLE001 - the last line of defence: logged, counted, answered
             _log.exception("internal error while answering a request that was held")

@@ -81,8 +81,9 @@ class _Group:
     """All who wait for one answer.
 
     Attributes:
-        needs: counts up with each touch, when changes are no longer reported, and with each member whose time is over.
-        invalidations: counts up with each touch.
+        needs: counts up with each change that may concern it, when changes are no longer reported, and with each member
+            whose time is over.
+        invalidations: counts up with each change that may concern it.
         asked: `needs` when the registry was last read for them.
         said: what was found then.
         holder: who began a group about a subtree.
@@ -126,10 +127,11 @@ class RegistryWaits:
     """All requests that are held. `invalidated` has to be called for each change, from when `is_wanted` is set on.
 
     Invariants:
-        R1  Each change that is reported after a member came touches its group if it can concern it.
-        R2  What a member takes was read after the touch that woke it, or after its time was over.
+        R1  Each change that is reported after a member came invalidates its group if it can concern it.
+        R2  What a member takes was read after the change that woke it, or after its time was over.
         R3  Of subtrees one is read at a time for those who wait, and a rest follows.
-        R4  A change costs as much as its path has elements and as groups are touched, however many others there are.
+        R4  A change costs as much as its path has elements and as groups are invalidated, however many others there
+            are.
     """
 
     def __init__(self, first: ReadFor, again: Read) -> None:

@@ -31,7 +31,7 @@ OTHER = etag_of(b"other")
         (((b"If-None-Match", TAG[:-2] + b'A", ' + TAG + b"x"),), Conditions(frozenset[bytes](), 0)),
     ],
 )
-def test_a_wish_is_read_from_the_fields(fields: Headers, conditions: Conditions | None) -> None:
+def test_conditions_are_read_from_the_fields(fields: Headers, conditions: Conditions | None) -> None:
     """RFC 7240, section 2: the first wait counts; RFC 9110, section 13.1.2: tags compare weakly."""
     assert conditions_of(fields, max_wait_s=60) == conditions
 
@@ -51,7 +51,7 @@ def test_a_wish_is_read_from_the_fields(fields: Headers, conditions: Conditions 
         (frozenset[bytes](), 200, True, False),
     ],
 )
-def test_an_answer_meets_a_wish_or_is_known(
+def test_an_answer_meets_the_conditions_or_is_known(
     known: frozenset[bytes] | None, status: int, *, is_met: bool, is_304: bool
 ) -> None:
     """Without a tag the end of a 404 is waited for; a 404 is never a 304, and only a tag of ours makes one."""

@@ -227,7 +227,7 @@ async def test_no_more_wait_than_the_settings_allow() -> None:
         await first
 
 
-async def test_a_long_wish_is_cut_and_none_is_held_where_that_is_off() -> None:
+async def test_a_long_wait_is_cut_and_none_is_held_where_off() -> None:
     """`Preference-Applied` says what was applied."""
     async with fixture(proxy=ProxySettings(max_wait_s=1)) as s:
         assert (await s.status("/w/none", LONG))["Preference-Applied"] == "wait=1"

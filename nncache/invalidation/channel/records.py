@@ -150,11 +150,13 @@ _WORDS: Final = {made: word for word, made in _SINGLE.items()}
 def encode_filter_record(record: FilterRecord) -> bytes:
     """Give what a record of a filter's stream holds."""
     link, content, modified = record.link, record.content, None
-    batches = None
+    batches, dropped = None, None
     if isinstance(content, Events):
         batches = [
             _Batch(batch.txid, [encode_event(event) for event in batch.events]) for batch in content.batches
         ]
+    else:
+        dropped = _spelled_dropped(content)
     if record.modified is not None:
         old, new = record.modified.before, record.modified.after
         modified = _Modified(
@@ -170,7 +172,7 @@ def encode_filter_record(record: FilterRecord) -> bytes:
             txid=link.txid,
             modified=modified,
             batches=batches,
-            dropped=_spelled_dropped(content),
+            dropped=dropped,
         )
     )
 
@@ -212,9 +214,11 @@ def _modified(found: _Modified, link: Link) -> Modified:
 def encode_cache_record(record: CacheRecord) -> bytes:
     """Give what a record of the stream for caches holds."""
     link, content = record.link, record.content
-    changes = None
+    changes, dropped = None, None
     if isinstance(content, Stale):
         changes = [_spell(txid, change) for txid, change in content.changes]
+    else:
+        dropped = _spelled_dropped(content)
     return ENCODER.encode(
         _CacheRecord(
             version=VERSION,
@@ -223,7 +227,7 @@ def encode_cache_record(record: CacheRecord) -> bytes:
             txid=link.txid,
             generation=record.generation,
             changes=changes,
-            dropped=_spelled_dropped(content),
+            dropped=dropped,
         )
     )
 
@@ -283,9 +287,7 @@ def _link(path: str, record: _Record) -> Link:
     return Link(record.chain, record.previous, record.txid)
 
 
-def _spelled_dropped(content: Events | Stale | Dropped) -> _Dropped | None:
-    if not isinstance(content, Dropped):
-        return None
+def _spelled_dropped(content: Dropped) -> _Dropped:
     return _Dropped(content.first_txid, content.last_txid, content.reason)
 
 

@@ -187,8 +187,9 @@ class FilterReader:
         try:
             check_name(name)
             with self.answered():
+                path = f"{self._path}/{name}"
+                directory = directory or await status_if_there(self._hdfs, path)
                 for _ in range(TRIES):
-                    directory = directory or await status_if_there(self._hdfs, f"{self._path}/{name}")
                     if directory is None:
                         return None
                     try:
@@ -196,7 +197,9 @@ class FilterReader:
                     except RemoteExceptionError as exc:
                         if not is_missing(exc):
                             raise
-                    directory = None
+                    directory = await status_if_there(self._hdfs, path)
+                if directory is None:
+                    return None
         except (FilterError, FilterAccessError) as exc:
             return BrokenDefinition(str(exc))
         return BrokenDefinition("it was another one each time it was read")

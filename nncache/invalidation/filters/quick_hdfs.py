@@ -29,8 +29,6 @@ class QuickHdfs:
     """`nncache.invalidation.filters.hdfs_calls.Hdfs`: the same answers and the same errors as those of WebHDFS."""
 
     def __init__(self, hdfs: Hdfs, edits: NamespaceCalls) -> None:
-        self._hdfs = hdfs
-        self._edits = edits
         self.status = hdfs.status
         self.list = hdfs.list
         self.read = hdfs.read

@@ -90,7 +90,8 @@ class ZnodeAccess:
         self.common: Acl = OPEN if rules is None else merged((*OF_ITS_MAKER, *rules.others))
         """Of znodes that belong to no filter."""
         self._filters: dict[str, Acl] = {}  # by name
-        self.is_known = rules is None  # the common ACL names our own identities
+        self.is_known = rules is None
+        """Whether `learn` has named our own identities; until then they are `auth`, which no ACL that is read has."""
 
     @property
     def is_open(self) -> bool:

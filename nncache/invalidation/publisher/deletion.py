@@ -116,9 +116,9 @@ class LeftZnodes:
                 await self._empty(path, commit)
         news = sorted(set(paths) - self._logged)
         if news:
-            if len(self._logged) >= MAX_LOGGED:
+            if len(self._logged) + len(news) > MAX_LOGGED:
                 self._logged.clear()
-            self._logged.update(news)
+            self._logged.update(paths)  # what this call left before is not logged again by the next one
             _log.warning(
                 "ZooKeeper's ACLs do not let this publisher delete what is below %s: it stays, and a filter of that "
                 "name is not published until a client with the right to delete it does so",

@@ -117,9 +117,12 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         self._is_begun = False
         self._is_due = True  # a read is to be made, or to be made again: it failed, or was cancelled
         self.chain = chain
-        """What `position` is a position in: another id, another run of the filter."""
+        """What `position` is a position in: another id, another run of the filter. None before anything is known."""
         self.position = from_txid
-        """The transaction behind which another stream may go on; behind what is missing, once that was raised."""
+        """The transaction behind which another stream may go on; behind what is missing, once that was raised.
+
+        None before anything is known.
+        """
         self._items: deque[SubscriptionItem] = deque()  # read, but not yielded yet
         self._failure: MissingEventsError | None = None  # comes after the items
         self._resumes_after: int | None = None  # the position behind the failure, if it is another

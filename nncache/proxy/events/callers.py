@@ -89,6 +89,6 @@ class VerifiedCallers:
 class UnverifiedCallers:
     """Knows no caller: the cluster has Kerberos, and its NameNodes authenticate."""
 
-    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:  # noqa: ARG002 - whoever it is
+    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the same for all
         """Refuse."""
         raise CallerNotVerifiedError(_NOT_HERE)

@@ -47,7 +47,7 @@ def test_which_targets_it_has(target: str, expected: bool) -> None:
         ("filter=f&from=9223372036854775807", (), EventsRequest("f", After((1 << 63) - 1), None, "")),
     ],
 )
-def test_a_wish(query: str, headers: tuple[Header, ...], expected: EventsRequest) -> None:
+def test_a_request_for_events(query: str, headers: tuple[Header, ...], expected: EventsRequest) -> None:
     """`Last-Event-ID` goes before `from`, also where that is older."""
     assert read_events_request(f"/v1/events?{query}", headers) == expected
 
