@@ -2,11 +2,7 @@
 
 import asyncio
 import gc
-from functools import _lru_cache_wrapper
-from types import ModuleType
-from typing import Any, Protocol
-
-from yarl import _url
+from typing import Protocol
 
 SLICE_ITEMS = 500
 """Items taken apart at once: well under a millisecond, so that no request notices."""
@@ -63,32 +59,3 @@ async def reclaim_in_slices(cache: Reclaimable) -> None:
     while True:
         is_more_left = cache.reclaim(SLICE_ITEMS)
         await asyncio.sleep(0 if is_more_left else IDLE_S)
-
-
-FORGET_S = 1.0
-"""For so long a target may be remembered: parsing one again costs some microseconds, and hits parse none."""
-
-
-class UnknownYarlError(RuntimeError):
-    """This release of yarl keeps its caches elsewhere, so that nothing is known of what they hold."""
-
-
-def caches_of_targets(module: ModuleType = _url) -> "tuple[_lru_cache_wrapper[Any], ...]":
-    """Return the caches of a module of yarl's.
-
-    Raises:
-        UnknownYarlError: this yarl has no such cache.
-    """
-    found = tuple(each for each in vars(module).values() if isinstance(each, _lru_cache_wrapper))
-    if not found:
-        raise UnknownYarlError(f"{module.__name__} has no caches: is yarl a release that nncache allows?")
-    return found
-
-
-async def forget_targets() -> None:
-    """Empty them, forever."""
-    caches = caches_of_targets()
-    while True:
-        await asyncio.sleep(FORGET_S)
-        for each in caches:
-            each.cache_clear()

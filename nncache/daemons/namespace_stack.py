@@ -36,7 +36,6 @@ from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.proxy.auditor import Auditor
 from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.clients.hit_memory import FastPathMemory
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.hottest import HottestStats
 from nncache.proxy.plain_calls import PlainCalls
@@ -136,7 +135,7 @@ class NamespaceStack:
             sampler = self.fast_path.sampler
             sampler.max_every = min(sampler.max_every, settings.request_logs.access_log_sample)
         traffic.hits_of_fast_path = lambda: self.fast_path.hits
-        self.front_end.hit_memory = FastPathMemory(self.fast_path)
+        self.front_end.hit_memory = self.fast_path
         self.plain_calls: PlainCalls | None = None
         if own is None:
             self.plain_calls = PlainCalls(self.front_end, self.cache, self.upstream, clock, settings.limits)

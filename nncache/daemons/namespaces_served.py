@@ -18,7 +18,8 @@ from nncache.daemons.state_log import LOOK_EVERY_S
 from nncache.daemons.watchdog import LoopStats
 from nncache.metrics.federated_page import FederatedCollector
 from nncache.metrics.page import Figures, StatsCollector
-from nncache.proxy.clients.server import Handler, Server
+from nncache.proxy.clients.request import Handler
+from nncache.proxy.clients.server import Server
 from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
 from nncache.proxy.hottest import HottestStats
 from nncache.proxy.traffic import Observer, Traffic

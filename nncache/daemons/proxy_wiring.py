@@ -17,7 +17,7 @@ from nncache.admin.proxy_pages import proxy_pages, purge_action
 from nncache.admin.server import AdminServer, Page, Readiness, ready_page
 from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
-from nncache.daemons.housekeeping import calm_collector, forget_targets, tend_collector
+from nncache.daemons.housekeeping import calm_collector, tend_collector
 from nncache.daemons.namespace_stack import NO_SECURITY, Security
 from nncache.daemons.namespaces_served import OneNamespace, SeveralNamespaces
 from nncache.daemons.proxy_status import HOTTEST_SHOWN
@@ -208,7 +208,6 @@ class ProxySystem:
             *(() if self._registration is None else (("the service registry", self._registration.run),)),
             *(() if self._registry is None else (("changes of the registry", self._registry.endpoint.run),)),
             ("the garbage collector", tend_collector),
-            ("forgetting request targets", forget_targets),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
         )

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 from nncache.daemons.registration import Registration, url_of
 from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
-from nncache.proxy.clients.server import Handler, Server
+from nncache.proxy.clients.request import Handler
+from nncache.proxy.clients.server import Server
 from nncache.proxy.registry_endpoint import RegistryEndpoint
 from nncache.proxy.traffic import Traffic
 from nncache.registry.daemon_record import PROXY, PUBLISHER, RegisteredDaemon

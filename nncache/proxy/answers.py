@@ -4,8 +4,6 @@ from collections import Counter
 from http import HTTPStatus
 from typing import Final, Protocol, assert_never
 
-from aiohttp import web
-
 from nncache.cache.entries import Hit
 from nncache.cache.replies import Reply
 from nncache.hadoop.calls import StatusRequest
@@ -20,6 +18,7 @@ from nncache.proxy.cache_status import (
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
 from nncache.proxy.clients.conditional_reply import with_conditions
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
@@ -40,7 +39,7 @@ _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 class HitMemory(Protocol):
     """`nncache.proxy.clients.fastpath`: answers the same request head again while the hit is good."""
 
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
+    def remember(self, head: bytes, hit: Hit, body: bytes, *, until: float, is_last: bool) -> None:
         """Take note that this very request was a hit, answered with this body; `until`: the local time."""
 
 
@@ -69,7 +68,7 @@ class Answers:
 
     def plain(
         self,
-        request: web.BaseRequest,
+        request: Request,
         exchange: Exchange,
         reading: Reading,
         answer: FromMemory | Collapsed | FromNameNode | Unanswered | NotAdmitted,
@@ -79,9 +78,10 @@ class Answers:
         """Make the reply to a request without conditions; a hit may be remembered along with its head."""
         response = self._reply(exchange, reading, Waited(answer=answer), HIT, is_secure=is_secure)
         if isinstance(answer, FromMemory) and self.hit_memory is not None:
-            body, until = response.whole_body, reading.repeatable_until
-            if body is not None and until is not None:
-                self.hit_memory.remember(request, answer.hit, body, until=until)
+            head, body, until = request.whole, response.whole_body, reading.repeatable_until
+            if head is not None and body is not None and until is not None:
+                is_last = request.repeatable is None
+                self.hit_memory.remember(head, answer.hit, body, until=until, is_last=is_last)
         return response
 
     def with_conditions(

@@ -2,26 +2,26 @@
 
 from collections.abc import Awaitable, Callable
 
-from aiohttp import web
-
 from nncache.proxy.clients.error_replies import error_reply
+from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import MethodNotAllowedError, ProxyError
 from nncache.proxy.traffic import Exchange, Result, Traffic, result_of
 
 
 async def counted_answer(
     traffic: Traffic,
-    request: web.BaseRequest,
-    answer: Callable[[web.BaseRequest, Exchange], Awaitable[web.StreamResponse]],
+    request: Request,
+    answer: Callable[[Request, Exchange], Awaitable[RawResponse]],
     *,
     allow: bytes,
-) -> web.StreamResponse:
+) -> RawResponse:
     """Return what `answer` returns, or the reply to the ProxyError that it raises; `allow`: the methods for a 405.
 
     `answer` says in the exchange what became of the request; until it does, it counts as refused.
     """
-    exchange = Exchange(request.method, request.raw_path, request.remote or "", traffic.clock())
-    exchange.request_id = request.headers.get("X-Request-Id", "")
+    exchange = Exchange(request.method, request.target, request.peer, traffic.clock())
+    exchange.request_id = request.first(b"x-request-id")
     exchange.result = Result.REFUSED
     try:
         response = await answer(request, exchange)

@@ -5,14 +5,14 @@ them, which `nncache.proxy.routing` makes from the request's target alone. The m
 proxy runs, so a head that a namespace has answered is always that namespace's.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from aiohttp import web
-
 from nncache.hadoop.mounts import MountTable
+from nncache.proxy.clients.connection import KnownHeads
 from nncache.proxy.clients.error_replies import error_reply
-from nncache.proxy.clients.quick_connection import KnownHeads
+from nncache.proxy.clients.request import Handler, Request
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ClientError
 from nncache.proxy.messages import Header
 from nncache.proxy.plain_calls import PlainPath, QuickCall
@@ -31,7 +31,7 @@ class Member:
         plain: forwards plain calls at once; None: nothing does.
     """
 
-    handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+    handle: Handler
     known: KnownHeads
     plain: PlainPath | None
 
@@ -45,17 +45,17 @@ class FederatedFrontEnd:
         self._members = members
         self._traffic = traffic
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse | None:
         """Answer one request."""
         try:
-            namespace = namespace_of(self._mounts, request.method, request.raw_path)
+            namespace = namespace_of(self._mounts, request.method, request.target)
         except ClientError as error:
             return self._refused(request, error)
         return await self._members[namespace].handle(request)
 
-    def _refused(self, request: web.BaseRequest, error: ClientError) -> web.StreamResponse:
-        exchange = Exchange(request.method, request.raw_path, request.remote or "", self._traffic.clock())
-        exchange.request_id = request.headers.get("X-Request-Id", "")
+    def _refused(self, request: Request, error: ClientError) -> RawResponse:
+        exchange = Exchange(request.method, request.target, request.peer, self._traffic.clock())
+        exchange.request_id = request.first(b"x-request-id")
         reply = error_reply(error)
         exchange.result, exchange.status, exchange.body_bytes = (
             result_of(error),
@@ -67,7 +67,7 @@ class FederatedFrontEnd:
 
 
 class FederatedHeads:
-    """`nncache.proxy.clients.quick_connection.KnownHeads` of all namespaces."""
+    """`nncache.proxy.clients.connection.KnownHeads` of all namespaces."""
 
     def __init__(self, mounts: MountTable, members: Mapping[str, Member]) -> None:
         self._mounts = mounts

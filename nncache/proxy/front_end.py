@@ -10,8 +10,6 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import Final, Protocol, Self, assert_never
 
-from aiohttp import web
-
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import Call, parse_call
 from nncache.proxy.answers import Answers, HitMemory
@@ -26,30 +24,30 @@ from nncache.proxy.cache_status import (
 )
 from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.error_replies import error_reply
-from nncache.proxy.clients.one_task import OneTaskHandler
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Conditions, conditions_of
 from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
-from nncache.proxy.held_requests import HeldRequest, LetGo
+from nncache.proxy.held_requests import HeldRequest
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
 from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
 from nncache.proxy.reading import Reading, read_admitted, read_request
 from nncache.proxy.reads import (
-    ASKED,
+    Asked,
     PassOn,
     Read,
     ReadAnswer,
     Reads,
 )
-from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
+from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
 from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
-from nncache.proxy.upstream.plain_exchange import BEGUN
+from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.wait_groups import Waited, WaitEnd
 from nncache.proxy.waiting import Waits
 from nncache.proxy.writes import Writes
@@ -180,16 +178,17 @@ class FrontEnd:
     def issued(self, issued: IssuedTokens) -> None:
         self.answers.issued = issued
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
-        exchange = Exchange(request.method, request.raw_path, request.remote or "", self._clock())
-        exchange.request_id = request.headers.get("X-Request-Id", "")
+    async def handle(self, request: Request) -> RawResponse | None:
+        """Answer one request; None: it is held, and answered later."""
+        exchange = Exchange(request.method, request.target, request.peer, self._clock())
+        exchange.request_id = request.first(b"x-request-id")
         is_held = False
         try:
             response = await self._handle(request, exchange)
-            if is_held := isinstance(response, LetGo):
-                return response  # it is counted when it is answered
-            exchange.status, exchange.body_bytes = response.status, _known_length(response)
+            if response is None:
+                is_held = True  # it is counted when it is answered
+                return None
+            exchange.status, exchange.body_bytes = response.status, response.known_length
             if request.transport is None:
                 exchange.result = Result.ABANDONED
         except Exception as error:
@@ -201,13 +200,13 @@ class FrontEnd:
             if not is_held:
                 self.traffic.ended(exchange)
 
-    async def _handle(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+    async def _handle(self, request: Request, exchange: Exchange) -> RawResponse | None:
         target, peer = exchange.target, exchange.peer
         if not is_webhdfs(target):
             exchange.result = Result.REFUSED
             return error_reply(UnknownAddressError(WHAT_IS_SERVED), (NOT_WEBHDFS,))
         if self.terminator is None:
-            reading = read_request(request.method, target, request.raw_headers, peer)
+            reading = read_request(request.method, target, request.fields, peer)
         else:
             admission = await self.terminator.admit(request)
             match admission:
@@ -223,9 +222,7 @@ class FrontEnd:
                     assert_never(admission)
         return await self._read(request, exchange, reading)
 
-    async def _read(
-        self, request: web.BaseRequest, exchange: Exchange, reading: Reading
-    ) -> web.StreamResponse:
+    async def _read(self, request: Request, exchange: Exchange, reading: Reading) -> RawResponse | None:
         head, plain, adds = reading.head, reading.plain, reading.adds
         if plain is None:
             call = parse_call(request.method, head.target)
@@ -237,22 +234,22 @@ class FrontEnd:
             head=head,
             credential=reading.credential,
             refresh=reading.refresh,
-            asked=request.get(ASKED),
+            asked=request.begun if isinstance(request.begun, Asked) else None,
             lease=reading.lease,
         )
         conditions, is_secure = (
-            conditions_of(request.raw_headers, max_wait_s=self._max_wait_s),
-            is_over_tls(request),
+            conditions_of(request.fields, max_wait_s=self._max_wait_s),
+            request.connection.is_over_tls,
         )
         if conditions is None:
             answer = await self._answer(read)
             if not isinstance(answer, PassOn):
                 return self.answers.plain(request, exchange, reading, answer, is_secure=is_secure)
         else:
-            held = HeldRequest.of(request, self.answers, self.traffic, exchange, reading, conditions)
+            held = HeldRequest(request, self.answers, self.traffic, exchange, reading, conditions)
             waited = await self._wait(read, conditions, request, held)
             if waited is None:
-                return LetGo()
+                return None
             exchange.started += waited.held_s  # what is timed is the work
             answer = waited.answer
             if not isinstance(answer, PassOn):
@@ -263,12 +260,10 @@ class FrontEnd:
         return await self._pass_on(request, exchange, head, call, answer.why, adds)
 
     async def _wait(
-        self, read: Read, conditions: Conditions, request: web.BaseRequest, held: HeldRequest | None
+        self, read: Read, conditions: Conditions, request: Request, held: HeldRequest
     ) -> Waited | None:
-        client = getattr(request, "protocol", None)
         try:
-            client = client if isinstance(client, OneTaskHandler) else None
-            return await self.waits.answer(read, conditions, client, held)
+            return await self.waits.answer(read, conditions, request.connection, held)
         except ClientGoneError:
             raise
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
@@ -287,13 +282,13 @@ class FrontEnd:
 
     async def _pass_on(
         self,
-        request: web.BaseRequest,
+        request: Request,
         exchange: Exchange,
         head: RequestHead,
         call: Call,
         why: ForwardReason,
         adds: Headers,
-    ) -> web.StreamResponse:
+    ) -> RawResponse:
         exchange.operation, exchange.caller = operation_name(call), head.caller
         self.answers.note_forwarded(exchange, why)
         self.issued.sent(call)
@@ -303,7 +298,7 @@ class FrontEnd:
             return (*adds, forwarded(why, is_shown=shows_path(reply.status, reply.body)))
 
         try:
-            with self.call_limits.admitted(head, is_charged=BEGUN in request):
+            with self.call_limits.admitted(head, is_charged=isinstance(request.begun, Begun)):
                 response = await self._writes.pass_through(request, head, call, how)
         except ProxyError as error:
             return self.answers.failed(exchange, error, why, adds)
@@ -336,8 +331,3 @@ class FrontEnd:
             waits=dict(self.waits.ended),
             waits_not_admitted=self.waits.not_admitted,
         )
-
-
-def _known_length(response: web.StreamResponse) -> int:
-    """Return the bytes of the reply's body; -1 if that is not known."""
-    return response.known_length if isinstance(response, RawResponse) else -1

@@ -1,17 +1,11 @@
-"""A request that is held, as its connection sees it when aiohttp has gone.
-
-Of a request that waits nothing of aiohttp is needed: no task, no parser, no request. Its connection goes back to what
-serves known requests (`nncache.proxy.clients.quick_connection`), and this has what its answer is made of.
-"""
+"""A request that is held without a task: what its answer is made of, until its connection sends it."""
 
 import logging
-from typing import NoReturn, Protocol, runtime_checkable
-
-from aiohttp import HttpVersion11, web
 
 from nncache.proxy.answers import Answers
+from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.error_replies import error_reply
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.request import Request
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.reading import Reading
@@ -19,44 +13,6 @@ from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.wait_groups import KeptWait, Waited
 
 _log = logging.getLogger(__name__)
-
-
-class Holder(Protocol):
-    """`nncache.proxy.clients.quick_connection.QuickConnection`, as far as it is needed here."""
-
-    @property
-    def is_over_tls(self) -> bool:
-        """Whether the client is connected over TLS."""
-
-    def answered(self, response: RawResponse) -> None:
-        """Send the answer to what is held, and go on."""
-
-    def end(self) -> None:
-        """End the connection at once."""
-
-
-@runtime_checkable
-class LetsGo(Protocol):
-    """`nncache.proxy.clients.connection.ClientConnection`, as far as it is needed here."""
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether the request in progress came alone, and its connection goes on."""
-
-    def give_back(self, *, held: "HeldRequest") -> None:
-        """Give the transport to a connection that holds the request; this one ends."""
-
-
-class LetGo(web.StreamResponse):
-    """In place of the response to a request that is held elsewhere: nothing is written."""
-
-    async def prepare(self, _: web.BaseRequest) -> NoReturn:
-        """End the connection's task, as if the client were gone.
-
-        Raises:
-            ConnectionResetError: always.
-        """
-        raise ConnectionResetError("the request is held without its task")
 
 
 class HeldRequest:
@@ -71,58 +27,37 @@ class HeldRequest:
         "_client",
         "_conditions",
         "_exchange",
-        "_lets_go",
         "_reading",
+        "_request",
         "_traffic",
         "_wait",
     )
 
     def __init__(
         self,
+        request: Request,
         answers: Answers,
         traffic: Traffic,
         exchange: Exchange,
         reading: Reading,
         conditions: Conditions,
-        lets_go: LetsGo,
     ) -> None:
+        self._request: Request | None = request  # until it is held
         self._answers = answers
         self._traffic = traffic
         self._exchange = exchange
         self._reading = reading
         self._conditions = conditions
-        self._lets_go: LetsGo | None = lets_go
-        self._client: Holder | None = None  # holds it
+        self._client: ClientConnection | None = None  # holds it
         self._wait: KeptWait | None = None
 
-    @classmethod
-    def of(
-        cls,
-        request: web.BaseRequest,
-        answers: Answers,
-        traffic: Traffic,
-        exchange: Exchange,
-        reading: Reading,
-        conditions: Conditions,
-    ) -> "HeldRequest | None":
-        """Return one, unless the request is served on a connection that cannot let go of it."""
-        connection = getattr(request, "protocol", None)
-        if not isinstance(connection, LetsGo) or request.version != HttpVersion11 or not request.keep_alive:
-            return None
-        return cls(answers, traffic, exchange, reading, conditions, connection)
-
     def keep(self, wait: KeptWait) -> bool:
-        """Have it held, if its connection can let go of it still."""
-        lets_go, self._lets_go = self._lets_go, None
-        if lets_go is None or not lets_go.is_alone:
+        """Have it held, if its connection can."""
+        request, self._request = self._request, None
+        if request is None or not request.connection.hold(request, self):
             return False
-        self._wait = wait
-        lets_go.give_back(held=self)
+        self._wait, self._client = wait, request.connection
         return True
-
-    def held_by(self, client: Holder) -> None:
-        """Take note of what holds it from here on."""
-        self._client = client
 
     def leave(self) -> None:
         """Have it answered soon: the client has closed its half."""

@@ -13,11 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
-from aiohttp import web
-
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.proxy.cache_directives import CacheDirective
 from nncache.proxy.cache_status import ForwardReason, forwarded, shows_path
+from nncache.proxy.clients.request import InFlight
 from nncache.proxy.identity import claim_of
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header
@@ -37,16 +36,6 @@ MAX_HEAD_BYTES: Final = 8_192
 _LINE: Final = re.compile(rb"GET (/webhdfs/v1/[A-Za-z0-9._~/?&=:@%,+*!$();-]*) HTTP/1\.1\r\n")
 
 
-class CallUnderWay(Protocol):
-    """A call that was sent, or the question behind it, for the request that it belongs to."""
-
-    def attach(self, request: web.BaseRequest) -> None:
-        """Let those who answer the request know."""
-
-    def abandon(self) -> None:
-        """End what nothing has gone on with."""
-
-
 class QuickCall(Protocol):
     """A call that a connection has begun.
 
@@ -58,7 +47,7 @@ class QuickCall(Protocol):
     def head(self) -> bytes:
         """The request."""
 
-    def hand_over(self) -> CallUnderWay:
+    def hand_over(self) -> "InFlight":
         """Return the call in its present state; those who continue it count it again."""
 
     def abandon(self) -> None:

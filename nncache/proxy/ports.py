@@ -8,11 +8,11 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
-from aiohttp import web
-
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
 from nncache.proxy.upstream.plain_exchange import Begun
 
@@ -36,8 +36,8 @@ class Streamer(Protocol):
     """Passes a call and its reply through, both bodies as they come."""
 
     async def stream(
-        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> web.StreamResponse:
+        self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> RawResponse:
         """Pass the call through; `settle` runs to its end before the first byte goes to the client.
 
         It is not called when nothing was sent.

@@ -4,9 +4,7 @@ The cache decides, this carries out.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, assert_never
-
-from aiohttp import web
+from typing import TypeAlias, assert_never
 
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Conclusion, Fetch, Forward, Join, Known, Serve, Wait
@@ -80,16 +78,8 @@ class Asked:
     flight: Flight
     why: ForwardReason
 
-    def attach(self, request: web.BaseRequest) -> None:
-        """Let those who answer the request know."""
-        request[ASKED] = self
-
     def abandon(self) -> None:
         """Do nothing: the question goes on without the client."""
-
-
-ASKED: Final = web.RequestKey("asked", Asked)
-"""Under which a request has its question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

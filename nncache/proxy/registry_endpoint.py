@@ -13,15 +13,13 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Final, NoReturn, Protocol
 
-from aiohttp import web
 from cachetools import LRUCache
 
 from nncache.coordination.task_group import run_all
 from nncache.net.shares import holder_of
 from nncache.net.token_bucket import TokenBucket
-from nncache.proxy.clients.one_task import OneTaskHandler
+from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.clients.server import Handler
 from nncache.proxy.conditional import Conditions, conditions_of, etag_of
 from nncache.proxy.counted_answer import counted_answer
 from nncache.proxy.errors import (
@@ -160,8 +158,8 @@ class RegistryEndpoint:
     def before(self, others: Handler) -> Handler:
         """Return what answers all requests; those for other targets `others` does."""
 
-        def handle(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
-            return self.handle(request) if is_registry(request.raw_path) else others(request)
+        def handle(request: Request) -> Awaitable[RawResponse | None]:
+            return self.handle(request) if is_registry(request.target) else others(request)
 
         return handle
 
@@ -200,11 +198,11 @@ class RegistryEndpoint:
             gaps=self._source.gaps,
         )
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse:
         """Answer one request."""
         return await counted_answer(self._traffic, request, self._counted, allow=_ALLOW)
 
-    async def _counted(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+    async def _counted(self, request: Request, exchange: Exchange) -> RawResponse:
         try:
             response = await self._answer(request, exchange)
         except ClientGoneError:
@@ -215,16 +213,15 @@ class RegistryEndpoint:
         self._answers[_kind_of(response.status)] += 1
         return response
 
-    async def _answer(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+    async def _answer(self, request: Request, exchange: Exchange) -> RawResponse:
         if request.method not in _METHODS:
             raise MethodNotAllowedError("the registry is read with GET; it is written with nncache registry")
-        headers = tuple(request.raw_headers)
-        registry_request = read_registry_request(request.raw_path, headers)
+        headers = request.fields
+        registry_request = read_registry_request(request.target, headers)
         want = conditions_of(headers, max_wait_s=self._max_wait_s) or _NO_CONDITIONS
         holder = holder_of(exchange.peer)
         self._admit(holder, MANY if registry_request.reads_many else 1.0)
-        client = request.protocol if isinstance(request.protocol, OneTaskHandler) else None
-        waited = await self._waits.answer(registry_request, want, holder, client)
+        waited = await self._waits.answer(registry_request, want, holder, request.connection)
         exchange.started += waited.held_s  # what is timed is the work
         if isinstance(waited.said, ProxyError):
             raise waited.said

@@ -8,8 +8,6 @@ section 5.7), so that nothing is lost but what an eavesdropper could take.
 import logging
 from dataclasses import replace
 
-from aiohttp import web
-
 from nncache.proxy.headers import encode_fields
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.upstream.plain_reply import PlainReply
@@ -49,12 +47,6 @@ class SecureCookies:
                 "negotiate each time; they get one at tls_listen"
             )
         self.removed += removed
-
-
-def is_over_tls(request: web.BaseRequest) -> bool:
-    """Whether a request came over TLS."""
-    transport = request.transport
-    return transport is not None and transport.get_extra_info("sslcontext") is not None
 
 
 def _is_secure_cookie(field: Header) -> bool:

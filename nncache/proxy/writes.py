@@ -22,8 +22,6 @@ import logging
 from dataclasses import replace
 from typing import Final
 
-from aiohttp import web
-
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.deferred_writes import TwoStepWrite, Writer
 from nncache.cache.metadata_cache import MetadataCache
@@ -44,6 +42,8 @@ from nncache.hadoop.paths import ROOT
 from nncache.hadoop.redirects import second_step_paths
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.net.shares import holder_of
+from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.credentials import cancelled_by
 from nncache.proxy.errors import OverloadedError, UpstreamError
 from nncache.proxy.existing_path import PathProbe
@@ -108,8 +108,8 @@ class Writes:
         return self._txid_failures + self._path_probe.query_failures
 
     async def pass_through(
-        self, request: web.BaseRequest, head: RequestHead, call: Call, decorate: Decorate
-    ) -> web.StreamResponse:
+        self, request: Request, head: RequestHead, call: Call, decorate: Decorate
+    ) -> RawResponse:
         """Pass one call and its reply through.
 
         Raises:

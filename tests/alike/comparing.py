@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from nncache.cache.decisions import Conclusion
 from nncache.hadoop.change import AccessChanged, EverythingUnknown, Touched, Vanished
-from nncache.proxy.clients.quick_connection import QuickConnection
+from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.plain_calls import PlainCall
 from nncache.proxy.upstream import plain_exchange
 from tests.alike.line import End, Line
@@ -207,7 +207,7 @@ class _Talk:
 
     def _lose(self, client: _Client) -> None:
         protocol = client.lines[0].get_protocol()
-        call = protocol._call if isinstance(protocol, QuickConnection) else None  # noqa: SLF001 - shows nowhere else
+        call = protocol._call if isinstance(protocol, ClientConnection) else None  # noqa: SLF001 - shows nowhere else
         if isinstance(call, PlainCall):
             self._left[_request_line(call.head)] += 1
         for line in client.lines:

@@ -20,9 +20,8 @@ _PATIENCE_S: Final = 300
 
 
 def _fault(name: str, rule: str, module: str, old: str, new: str) -> Variant:
-    return Variant(
-        name=name, guarantee=Guarantee.VERBATIM, rule=rule, module=f"proxy/{module}.py", old=old, new=new
-    )
+    path = f"{module}.py" if module.startswith("net/") else f"proxy/{module}.py"
+    return Variant(name=name, guarantee=Guarantee.VERBATIM, rule=rule, module=path, old=old, new=new)
 
 
 FAULTS: Final = {
@@ -108,65 +107,58 @@ FAULTS: Final = {
         _fault(
             "old-version",
             "A request of HTTP/1.0 is not remembered.",
-            "clients/hit_memory",
-            "request.version != HttpVersion11 or not request.keep_alive",
-            "not request.keep_alive",
+            "net/http1/head",
+            'minor == 1 and b"close" not in options',
+            'b"close" not in options',
         ),
         _fault(
             "part-of-a-head-held",
             "Nothing is answered at once behind a part of a head.",
             "clients/connection",
-            "if self.is_idle and self._at_boundary and not self._paused:",
-            "if self.is_idle and not self._paused:",
+            "if self._is_busy or self._incoming:",
+            "if self._is_busy:",
         ),
         _fault(
             "request-in-progress",
             "Nothing is answered at once while a request is in progress.",
             "clients/connection",
-            "if self.is_idle and self._at_boundary and not self._paused:",
-            "if self._at_boundary and not self._paused:",
+            "if self._is_busy or self._incoming:",
+            "if self._incoming:",
         ),
         _fault(
             "last-piece-as-head",
             "What is remembered is the whole head, not the piece that ends it.",
             "clients/connection",
-            "data if is_alone and queued == 1 and is_whole and is_bare else None",
-            "data if queued == 1 and self._at_boundary else None",
+            "self._begin(head, whole=alone if is_alone else None)",
+            "self._begin(head, whole=alone)",
         ),
         _fault(
             "answered-behind-a-refusal",
             "Nothing is answered on a connection that is closing.",
             "clients/connection",
-            "        if self._close or self._is_ending:\n            return  #",
-            "        if self._is_ending:\n            return  #",
-        ),
-        _fault(
-            "given-back-while-paused",
-            "No connection is given back while its client does not read.",
-            "clients/connection",
-            "if self._known_in_a_row >= _KNOWN_IN_A_ROW and not self._paused:",
-            "if self._known_in_a_row >= _KNOWN_IN_A_ROW:",
+            "        if self._is_ending:\n            return\n        if self._is_busy",
+            "        if self._is_busy",
         ),
         _fault(
             "answered-while-paused",
             "Nothing is answered at once while the client does not read.",
-            "clients/quick_connection",
-            "reply = None if self.is_paused else self._fast_path.answer(data)",
-            "reply = self._fast_path.answer(data)",
+            "clients/connection",
+            "        if not self.is_paused:\n            reply",
+            "        if not self._is_ending:\n            reply",
         ),
         _fault(
             "use-not-noted",
             "A known request counts against the idle timeout.",
-            "clients/quick_connection",
-            "            self._used_at = self._loop.time()\n            transport.write(reply)",
-            "            transport.write(reply)",
+            "clients/connection",
+            "                self._used_at = self._loop.time()\n                transport.write(reply)",
+            "                transport.write(reply)",
         ),
         _fault(
-            "handed-over-in-part",
-            "All bytes that are not known are handed over.",
-            "clients/quick_connection",
-            "may_enter(is_there=False):\n                self._owner.take_over(self, data)",
-            "may_enter(is_there=False):\n                self._owner.take_over(self, data[:200])",
+            "begun-in-part",
+            "All bytes that are not known are read.",
+            "clients/connection",
+            "        self._incoming.add(data)\n        if self._owner",
+            "        self._incoming.add(data[:200])\n        if self._owner",
         ),
         _fault(
             "field-not-forwarded",
@@ -311,23 +303,23 @@ FAULTS: Final = {
         _fault(
             "asked-twice",
             "A call that was sent is not sent again when it is handed over.",
-            "clients/server",
-            "begun.attach(request)",
-            "begun.abandon()",
+            "clients/connection",
+            "call.head, call.hand_over())",
+            "call.head, call.hand_over().abandon())",
         ),
         _fault(
             "next-request-lost",
             "What comes while a call is under way is served after it.",
-            "clients/server",
-            "                ordinary.data_received(data)",
-            "                ordinary.data_received(b'')",
+            "clients/connection",
+            "        if self._incoming:\n            self._begin_next()",
+            "        if self._incoming.take():\n            self._begin_next()",
         ),
         _fault(
             "half-closed-without-a-reply",
             "A call under way is answered also if the client says that it sends nothing more.",
-            "clients/quick_connection",
-            "        elif self.is_busy:\n            return",
-            "        elif self._held:\n            return",
+            "clients/connection",
+            "        if not self._is_busy:\n            self._owner.end_soon",
+            "        if self._request is None:\n            self._owner.end_soon",
         ),
     )
 }

@@ -15,7 +15,7 @@ from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.ports import WriteRight
-from nncache.proxy.upstream.pool import NameNodeProtocol
+from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from tests.alike.replies import CUT_BEFORE, DELAYS_S, HttpReply, manner_of
 from tests.alike.wire import Wire
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, NAMENODE, OTHER_NAMENODE, TERM

@@ -9,9 +9,8 @@ from nncache.cache import CacheSettings, MetadataCache
 from nncache.hadoop.change import Footprint
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.clients.cached_reply import DateText
+from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.clients.hit_memory import FastPathMemory
-from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
@@ -20,9 +19,10 @@ from nncache.proxy.plain_fills import PlainFill
 from nncache.proxy.ports import Clock
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from nncache.proxy.upstream.plain_exchange import PlainExchange, PlainReader
 from nncache.proxy.upstream.plain_reply import PlainReply
-from nncache.proxy.upstream.pool import Connection, Connections, NameNodeProtocol
+from nncache.proxy.upstream.pool import Connection, Connections
 from tests.alike.line import Line
 from tests.alike.namenode import Asked, ScriptedNameNodes, ScriptedPool
 from tests.proxy.doubles import DIRECTORY, FILE, TERM
@@ -151,7 +151,7 @@ class Side:
         self.fast_path = make(self.cache.is_good, self.cache.store, self.now, LIMITS, traffic.sampled)
         traffic.hits_of_fast_path = lambda: self.fast_path.hits
         self.front_end.answers._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
-        self.front_end.hit_memory = FastPathMemory(self.fast_path)
+        self.front_end.hit_memory = self.fast_path
         front, upstream = self.front_end, self.upstream
         plain = PlainCalls(front, self.cache, upstream, self.now, LIMITS)
         if is_quick:
@@ -180,17 +180,14 @@ class Side:
         """Return how much of the second has passed."""
         return self._time() % 1.0
 
-    def protocol(self) -> QuickConnection:
+    def protocol(self) -> ClientConnection:
         """Return what serves another connection."""
         return self.server.connection()
 
     def connect(self, high_bytes: int) -> Line:
         """Begin a connection of a client."""
         line = Line(high_bytes)
-        quick = self.protocol()
-        line.connect(quick)
-        if not self._is_quick:
-            self.server.take_over(quick, b"")
+        line.connect(self.protocol())
         return line
 
     def cover(self) -> None:

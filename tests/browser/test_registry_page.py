@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from nncache.clock import boottime
 from nncache.coordination.zookeeper import Create
 from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
@@ -95,7 +95,7 @@ async def fixture() -> AsyncIterator[Fixture]:
     made = (("/hostile", encode_record(hostile())), (f"/hostile/{NAME}", encode_record(hostile())))
     await registry.zookeeper.commit([Create(registry.znode(path), data) for path, data in made])
 
-    async def others(request: web.BaseRequest) -> web.StreamResponse:
+    async def others(_: Request) -> RawResponse:
         return RawResponse(404, "Not Found", (), body=b"")
 
     traffic, limits = Traffic(boottime), LimitSettings()

@@ -65,7 +65,7 @@ async def test_a_renamed_directory_takes_what_is_in_it_beyond_them(cluster: Clus
 
 @pytest.mark.parametrize("fields", ["Host: a\r\nHost: a", "Host: a\r\nX: 1\r\nhost:a"])
 async def test_equal_hosts_are_answered(cluster: Cluster, fields: str) -> None:
-    """Verbatim: `nncache.proxy.clients.vetting.one_host` leaves one of them."""
+    """Verbatim: `nncache.net.http1.head.read_head` leaves one of them."""
     host, _, port = cluster.namenodes[0].http.rpartition(":")
     async with asyncio.timeout(DEADLINE_S):
         reader, writer = await asyncio.open_connection(host, int(port))

@@ -6,23 +6,16 @@ import socket
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 import pytest
 import uvloop
-from aiohttp import web
-from yarl import URL
 
 from nncache.clock import boottime
-from nncache.daemons import housekeeping as module
 from nncache.daemons.housekeeping import (
     SLICE_ITEMS,
     THRESHOLDS,
-    UnknownYarlError,
-    caches_of_targets,
     calm_collector,
-    forget_targets,
     reclaim_in_slices,
     tend_collector,
 )
@@ -43,6 +36,7 @@ from nncache.hadoop.rpc.connection import RpcConnection
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from nncache.hadoop.rpc.sasl import SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
@@ -154,7 +148,7 @@ def test_what_the_cache_forgets_leaves_no_cycle() -> None:
 def test_a_connection_leaves_no_cycle_on_uvloop() -> None:
     """The loop that the daemons run on; asyncio's own leaves six objects for each."""
 
-    async def handle(_: web.BaseRequest) -> web.StreamResponse:
+    async def handle(_: Request) -> RawResponse:
         return RawResponse(200, "OK", (), body=b"ok")
 
     async def exchange(port: int) -> None:
@@ -301,25 +295,3 @@ def test_a_call_to_the_kdc_that_fails_leaves_no_cycle_on_uvloop() -> None:
     garbage: list[object] = []
     uvloop.run(story())
     assert [each for each in garbage if isinstance(each, asyncio.Future | HadoopError)] == []
-
-
-def _remembered() -> int:
-    return sum(each.cache_info().currsize for each in caches_of_targets())
-
-
-async def test_what_was_parsed_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As aiohttp parses a target."""
-    monkeypatch.setattr(module, "FORGET_S", 0.0)
-    URL.build(path="/webhdfs/v1/d", query_string="op=GETFILESTATUS&delegation=secret", encoded=True)
-    assert _remembered()
-    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
-        work = tasks.create_task(forget_targets())
-        while _remembered():  # noqa: ASYNC110 - it forgets after sleeps of its own, and tells nobody
-            await asyncio.sleep(0)
-        work.cancel()
-
-
-def test_a_library_that_keeps_them_elsewhere_is_noticed() -> None:
-    """Rather than believed to keep nothing."""
-    with pytest.raises(UnknownYarlError, match="elsewhere has no caches"):
-        caches_of_targets(ModuleType("elsewhere"))

@@ -273,9 +273,9 @@ MODULES: Final = (
     "nncache.cache.metadata_cache",
     "nncache.cache.explanation",
     "nncache.invalidation.publisher.relevance",
-    "nncache.proxy.clients.head_buffer",
+    "nncache.net.http1.head_buffer",
     "nncache.proxy.targets",
-    "nncache.proxy.clients.vetting",
+    "nncache.net.http1.head",
     "nncache.proxy.cache_directives",
 )
 """Where what a request says is read."""

@@ -9,14 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
-from aiohttp import web
-
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.request import InFlight, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
 from nncache.proxy.messages import Header, Headers
-from nncache.proxy.plain_calls import CallUnderWay
 from nncache.proxy.plain_fills import PlainClient
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.invalidation.virtual_time import clock
@@ -50,7 +48,7 @@ class _Passed:
     head: bytes
     front_end: Handles
 
-    def hand_over(self) -> CallUnderWay:
+    def hand_over(self) -> "InFlight":
         """Nothing is under way."""
         raise NotImplementedError
 
@@ -89,15 +87,15 @@ class _OwnFrontEnd:
     oracle: MountOracle
     arrived: set[ClientRequest]  # where it is noted that a request has come to some namespace
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse | None:
         """Judge where a request has come to, and answer it."""
         client = cast("ClientRequest", request)
-        verdict = self.oracle.verdict(client.method, client.raw_path)
+        verdict = self.oracle.verdict(client.method, client.target)
         if verdict != self.name:
-            said = f"{client.method} {client.raw_path} has come to {self.name}: it is for {verdict}"
+            said = f"{client.method} {client.target} has come to {self.name}: it is for {verdict}"
             self.stack.judge.say(Guarantee.OWN_NAMESPACE, said)
         self.arrived.add(client)
-        return cast("web.StreamResponse", await self.stack.front_end.handle(request))
+        return cast("RawResponse | None", await self.stack.front_end.handle(request))
 
 
 class FederatedDoor:
@@ -139,24 +137,20 @@ class FederatedDoor:
 
     def answer(self, request: ClientRequest) -> tuple[Headers, NameNodeReply] | None:
         """Return the reply to a known head: the one that its own namespace gives."""
-        head, verdict = head_of(request), self._oracle.verdict(request.method, request.raw_path)
+        head, verdict = request.whole, self._oracle.verdict(request.method, request.target)
         own = None if isinstance(verdict, Refusal) else self._stacks[verdict]
         before = 0 if own is None else own.heads.hits
         reply = self._heads.answer(head)
         if own is None:
             if reply is not None:
-                self._judge.say(Guarantee.OWN_NAMESPACE, f"{request.raw_path} is answered, of which none is")
+                self._judge.say(Guarantee.OWN_NAMESPACE, f"{request.target} is answered, of which none is")
             return None
         if reply is None:
             if own.heads.answer(head) is not None:
-                own.judge.say(
-                    Guarantee.OWN_NAMESPACE, f"{request.raw_path}: {verdict} would have answered it"
-                )
+                own.judge.say(Guarantee.OWN_NAMESPACE, f"{request.target}: {verdict} would have answered it")
             return None
         if own.heads.hits == before:
-            own.judge.say(
-                Guarantee.OWN_NAMESPACE, f"{request.raw_path} is answered by another than {verdict}"
-            )
+            own.judge.say(Guarantee.OWN_NAMESPACE, f"{request.target} is answered by another than {verdict}")
         self._observe(own, head)
         return _taken_apart(reply)
 
@@ -170,22 +164,23 @@ class FederatedDoor:
 
     # -- all others ----------------------------------------------------------------------------------------------------
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse | None:
         """Answer a request, every other read as a plain call, and judge what the proxy itself says of it."""
         client = cast("ClientRequest", request)
-        verdict = self._oracle.verdict(client.method, client.raw_path)
+        verdict = self._oracle.verdict(client.method, client.target)
         self._turn += client.method == "GET"
         call = None
         if client.method == "GET" and self._turn % 2:
-            call = self._calls.begin(head_of(client), _PEER, _PEER, cast("PlainClient", client))
+            call = self._calls.begin(client.whole, _PEER, _PEER, cast("PlainClient", client))
         way: Handles = self._front_end if call is None else cast("_Passed", call).front_end
         try:
             response = await way.handle(request)
             if isinstance(verdict, Refusal):
+                assert response is not None, "a refusal is not held"
                 self.refused += 1
                 self._see_refusal(client, verdict, response)
             elif client not in self._arrived:
-                raise _RefusedWronglyError(f"{response.status}, but it is for {verdict}")
+                raise _RefusedWronglyError(f"{response}, but it is for {verdict}")
         finally:
             self._arrived.discard(client)
         return response
@@ -198,21 +193,12 @@ class FederatedDoor:
                 Guarantee.OWN_NAMESPACE, f"{self.refused} were to be refused, {counted} are counted"
             )
 
-    def _see_refusal(self, client: ClientRequest, verdict: Refusal, response: web.StreamResponse) -> None:
-        status, body = response.status, b""
-        if isinstance(response, RawResponse):
-            body = parts(response)[1].body
+    def _see_refusal(self, client: ClientRequest, verdict: Refusal, response: RawResponse) -> None:
+        status, body = response.status, parts(response)[1].body
         said = json.loads(body)["RemoteException"]["javaClassName"] if body.startswith(b"{") else ""
         if (status, said) != (verdict.status, verdict.java_class) or client.is_sent:
-            what = f"{client.method} {client.raw_path}: {status} {said} instead of {verdict}"
+            what = f"{client.method} {client.target}: {status} {said} instead of {verdict}"
             self._judge.say(Guarantee.OWN_NAMESPACE, what)
-
-
-def head_of(request: ClientRequest) -> bytes:
-    """Return what a client sends."""
-    fields = b"".join(b"%b: %b\r\n" % each for each in request.raw_headers)
-    line = f"{request.method} {request.raw_path} HTTP/1.1\r\n".encode()
-    return b"".join((line, b"Host: nn\r\n", fields, b"\r\n"))
 
 
 def _taken_apart(reply: bytes) -> tuple[Headers, NameNodeReply]:

@@ -8,19 +8,15 @@ judges the answer.
 import random
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
-from aiohttp import web
-
-from nncache.cache import Hit
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import Exchange
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import GLOBS, ChannelName
-from tests.model.federated_door import FederatedDoor, head_of
+from tests.model.federated_door import FederatedDoor
 from tests.model.judge import Violation
 from tests.model.mount_oracle import LAKE, MAIN, MountOracle, Refusal
 from tests.model.system import LAYOUT, System
@@ -40,17 +36,6 @@ _LAYOUTS: Final = {
 """What each has in the beginning: also below the mount points of the other one, where it must never show."""
 
 _GLOBS: Final = (*GLOBS, "/*", "/d/*", "/d/e/*", "/cf/*")
-
-
-@dataclass(frozen=True, slots=True)
-class _HeadMemory:
-    """`HitMemory` over the product's own table of heads."""
-
-    heads: FastPath
-
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
-        """Keep a hit."""
-        self.heads.remember(head_of(cast("ClientRequest", request)), hit, body, until=until)
 
 
 class NamespaceSystem(System):
@@ -78,7 +63,7 @@ class NamespaceSystem(System):
         self.heads = FastPath(
             self.cache.is_good, self.cache.store, clock, LimitSettings(), self.observed.append
         )
-        self.front_end.hit_memory = _HeadMemory(self.heads)
+        self.front_end.hit_memory = self.heads
 
     def of(self, path: str) -> "NamespaceSystem":
         """Return the namespace that holds a path; itself where there is none."""
@@ -86,7 +71,7 @@ class NamespaceSystem(System):
 
     async def call(self, request: ClientRequest, path: str) -> RawResponse | None:
         """Send a request; None for a failure, and for what the proxy must refuse: the door judges that."""
-        if isinstance(self._oracle.verdict(request.method, request.raw_path), Refusal):
+        if isinstance(self._oracle.verdict(request.method, request.target), Refusal):
             try:
                 await self.door.front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
             except Exception as error:  # noqa: BLE001 - that is what is judged

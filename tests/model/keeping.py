@@ -1,25 +1,30 @@
-"""A connection of a client of the model that lets go of its request while that is held."""
+"""A connection of a client of the model, as far as those who answer a request look at it."""
 
 import asyncio
+from collections.abc import Callable
 
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.held_requests import HeldRequest
 
 
-class KeepingConnection:
-    """A connection that lets go of its request while that is held (`nncache.proxy.held_requests`)."""
+class ModelConnection:
+    """A connection that is there, in plain HTTP; with `may_hold` it holds a request without its task."""
 
-    is_alone = True
     is_over_tls = False
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_hold: bool = False) -> None:
+        self.transport = object()  # it is not lost
+        self.on_lost: Callable[[], None] | None = None
+        self._may_hold = may_hold
         self._answer: asyncio.Future[RawResponse] = asyncio.get_running_loop().create_future()
         self._held: HeldRequest | None = None
 
-    def give_back(self, *, held: HeldRequest) -> None:
+    def hold(self, _: Request, held: HeldRequest) -> bool:
         """Hold it."""
-        self._held = held
-        held.held_by(self)
+        if self._may_hold:
+            self._held = held
+        return self._may_hold
 
     def answered(self, response: RawResponse) -> None:
         """Take the answer; a client that leaves in this very turn of the event loop takes none."""

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from aiohttp import web
-
 from nncache.cache import Hit
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.response import RawResponse
@@ -20,17 +18,17 @@ class Remembered:
     """The fast path, as far as it decides: hits by request, served while `is_good`, the cache's, says so."""
 
     is_good: Callable[[Hit, float], bool]
-    hits: dict[tuple[str, Headers], tuple[Hit, bytes]] = field(default_factory=dict)
+    hits: dict[bytes, tuple[Hit, bytes]] = field(default_factory=dict)
 
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
+    def remember(self, head: bytes, hit: Hit, body: bytes, *, until: float, is_last: bool) -> None:
         """Keep a hit."""
         expires_at = min(hit.expires_at, until)
         kept = Hit(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at)
-        self.hits[request.raw_path, tuple(request.raw_headers)] = kept, body
+        self.hits[head] = kept, body
 
     def answer(self, request: ClientRequest) -> tuple[Headers, NameNodeReply] | None:
         """Return the reply to a request that is remembered, if it is still good."""
-        remembered = self.hits.get((request.raw_path, request.raw_headers))
+        remembered = self.hits.get(request.whole)
         if remembered is None or not self.is_good(remembered[0], clock()):
             return None
         hit, body = remembered

@@ -17,7 +17,6 @@ from nncache.hadoop.change import EverythingUnknown, Footprint
 from nncache.invalidation.consumer import Consumer
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.front_end import FrontEnd
-from nncache.proxy.held_requests import LetGo
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.settings import ProxySettings
 from tests.invalidation.fakes import FakePool
@@ -338,9 +337,8 @@ class System:
         try:
             front_end = (request.door or self.door).front_end
             response = await front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
-            if isinstance(response, LetGo):
-                assert request.protocol is not None
-                response = await request.protocol.answer()
+            if response is None:
+                response = await request.connection.answer()
         except Exception as error:  # noqa: BLE001 - that is what is judged
             self.judge.failed(path, f"raised {error!r}")
             return None

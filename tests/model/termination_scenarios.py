@@ -20,7 +20,7 @@ from tests.model.acts import Simulation
 from tests.model.draws import Draw
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Reported
-from tests.model.keeping import KeepingConnection
+from tests.model.keeping import ModelConnection
 from tests.model.known_credentials import INVALID_TOKEN
 from tests.model.namespace import NameNodeReply
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
@@ -83,8 +83,8 @@ class Setting:
         inode = self.system.cluster.present.namespace.get(PATH)
         known: Headers = () if inode is None else ((b"If-None-Match", b"*"),)
         extra_fields = (*fields, (b"Prefer", b"wait=%d" % wait_s), *known)
-        keeping = KeepingConnection() if self.is_kept else None
-        request = ClientRequest("GET", target, extra_fields, door=self.door, protocol=keeping)
+        connection = ModelConnection(may_hold=self.is_kept)
+        request = ClientRequest("GET", target, extra_fields, door=self.door, connection=connection)
         return await self.system.told_to(request, PATH, "alice", PATH)
 
     async def end_a_wait(

@@ -10,13 +10,12 @@ from http import HTTPStatus
 from typing import Any, Final, Protocol
 from urllib.parse import quote, unquote
 
-from aiohttp import HttpVersion, HttpVersion11, web
-
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import CallerRefusedError
 from nncache.hadoop.paths import canonical
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
 from nncache.proxy.messages import (
@@ -34,7 +33,7 @@ from nncache.proxy.upstream.service_login import without_service_fields
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Writing
-from tests.model.keeping import KeepingConnection
+from tests.model.keeping import ModelConnection
 from tests.model.known_credentials import Asker, KnownCredentials
 from tests.model.namespace import SUPERUSER, NameNodeReply, RefusedError, allows, missing, remote_exception
 from tests.model.operations import Operation
@@ -82,17 +81,10 @@ def redirect(target: str) -> tuple[NameNodeReply, Headers]:
     return REDIRECT, ((b"Location", location.encode()),)
 
 
-class PlainTransport:
-    """A connection that is there, in plain HTTP."""
-
-    def get_extra_info(self, _: str) -> None:
-        """Know nothing of TLS."""
-
-
 class Handles(Protocol):
     """The front end, or several (`nncache.proxy.federated`)."""
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse | None:
         """Answer one request."""
 
 
@@ -117,43 +109,50 @@ class Door(Protocol):
 
 @dataclass(eq=False)
 class ClientRequest:
-    """As much of an aiohttp request as the front end looks at.
+    """As much of a `Request` as the front end looks at.
 
     Attributes:
         operation: what a write does when it arrives; None for a redirect, whose second step comes later.
         writing: what it did, once it has.
         answer: what a call is told that does nothing; by default that of a redirect.
         door: where it comes in; None: the ordinary one.
-        protocol: its connection, if that can let go of it.
+        connection: its own.
     """
 
     method: str
-    raw_path: str
-    raw_headers: Headers = ()
-    remote: str = "127.0.0.1"
+    target: str
+    fields: Headers = ()
+    peer: str = "127.0.0.1"
     operation: Operation | None = None
     writing: Writing | None = None
     answer: NameNodeReply = REDIRECT
     is_sent: bool = False
     door: Door | None = None
-    protocol: KeepingConnection | None = None
-    version: HttpVersion = HttpVersion11
-    keep_alive: bool = True
-    transport: Any = field(default_factory=PlainTransport)
-    headers: Any = field(default_factory=dict)  # by name; of what is looked up so, none is sent
+    connection: ModelConnection = field(default_factory=ModelConnection)
+    begun: None = None
+    transport: object = None
 
     def __post_init__(self) -> None:
         """Escape what every client does: all that is not ASCII."""
-        if not self.raw_path.isascii():
-            self.raw_path = quote(self.raw_path, safe=_ASCII)
+        if not self.target.isascii():
+            self.target = quote(self.target, safe=_ASCII)
+        self.transport = self.connection.transport
 
-    def get(self, _: Any, default: Any = None) -> Any:
-        """Nothing was sent for it before."""
-        return default
+    @property
+    def whole(self) -> bytes:
+        """What a client sends."""
+        fields = b"".join(b"%b: %b\r\n" % each for each in self.fields)
+        line = f"{self.method} {self.target} HTTP/1.1\r\n".encode()
+        return b"".join((line, b"Host: nn\r\n", fields, b"\r\n"))
 
-    def __contains__(self, _: object) -> bool:
-        """Nothing was found out of it before."""
-        return False
+    @property
+    def repeatable(self) -> bytes:
+        """It is one of HTTP/1.1, and its connection goes on."""
+        return self.whole
+
+    def first(self, _: bytes) -> str:
+        """Nothing that is looked up so is sent."""
+        return ""
 
 
 class ModelUpstream:
@@ -217,8 +216,8 @@ class ModelUpstream:
             await asyncio.sleep(_PAUSE_S)
 
     async def stream(
-        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> web.StreamResponse:
+        self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> RawResponse:
         """Carry a call out that is no plain read, or one that leaves no trace."""
         client: Any = request
         assert isinstance(client, ClientRequest)
@@ -253,7 +252,7 @@ class ModelUpstream:
         answer = client.answer
         location: Headers = ()
         if client.operation is None and answer is REDIRECT:
-            answer, location = redirect(client.raw_path)
+            answer, location = redirect(client.target)
         if client.operation is not None:
             try:
                 client.writing = self._cluster.write(client.operation)
@@ -261,7 +260,7 @@ class ModelUpstream:
                 answer = refusal.answer
             else:
                 await ended(client.writing)
-                op = client.raw_path.partition("op=")[2].partition("&")[0]
+                op = client.target.partition("op=")[2].partition("&")[0]
                 answer = operations.reply(op, client.writing.made)
         self.failures += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         await asyncio.sleep(self._takes_s())

@@ -6,7 +6,7 @@ from nncache.hadoop.calls import PREFIX
 from nncache.proxy.messages import Headers
 from tests.invalidation.virtual_time import clock
 from tests.model.judge import Reported
-from tests.model.keeping import KeepingConnection
+from tests.model.keeping import ModelConnection
 from tests.model.namespace import NameNodeReply
 from tests.model.replies import made, parts
 from tests.model.system import System
@@ -29,8 +29,8 @@ async def wait(
             ((b"If-None-Match", tag[0][1] if tag else b'"none"'),) if for_another or not fields else ()
         )
         target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name={user}"
-        keeping = KeepingConnection() if is_kept else None
-        request = ClientRequest("GET", target, (*fields, *extra_fields), protocol=keeping)
+        connection = ModelConnection(may_hold=is_kept)
+        request = ClientRequest("GET", target, (*fields, *extra_fields), connection=connection)
         response = await system.call(request, path)
         if response is None:
             return

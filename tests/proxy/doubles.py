@@ -4,15 +4,16 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
-
-from aiohttp import web
+from typing import Any, NoReturn, TypeVar, cast
 
 from nncache.cache import CacheSettings, Caller, MetadataCache
 from nncache.hadoop.calls import StatusRequest, parse_plain
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.net.http1.head import Head
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.identity import caller_of
@@ -93,6 +94,26 @@ def make_cache(clock: FakeClock, **settings: Any) -> MetadataCache:
     cache.open_stream(TERM)
     cache.cover(clock.now, 100)
     return cache
+
+
+class StubConnection:
+    """As much of a connection as those who answer a request look at."""
+
+    def __init__(self, peer: str = "127.0.0.1", *, is_over_tls: bool = False) -> None:
+        self.peer = peer
+        self.is_over_tls = is_over_tls
+        self.transport = object()
+        self.on_lost: Callable[[], None] | None = None
+
+    def hold(self, *_: object) -> bool:
+        """Hold none."""
+        return False
+
+
+def request_of(target: str, *fields: tuple[bytes, bytes], method: str = "GET", **connection: Any) -> Request:
+    """A request without a body."""
+    head = Head(method, target, 1, fields, keep_alive=True, length=0)
+    return Request(head, None, cast("ClientConnection", StubConnection(**connection)))
 
 
 def plain_read(path: str, user: str = "alice") -> StatusRequest:
@@ -269,8 +290,8 @@ class ScriptedStreamer:
         self.fields: Headers = ()  # added to the last reply
 
     async def stream(
-        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> web.StreamResponse:
+        self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> RawResponse:
         """Run the script."""
         self.heads.append(head)
         await self.script(settle)

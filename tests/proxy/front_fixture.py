@@ -6,8 +6,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from aiohttp import web
-
 from nncache.cache import Hit, MetadataCache
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.change import Appeared
@@ -15,6 +13,7 @@ from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import ProxyError
@@ -77,8 +76,8 @@ class DictNameNode:
         return said
 
     async def stream(
-        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> web.StreamResponse:
+        self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> RawResponse:
         """Answer anything else."""
         self.streamed.append(head)
         if self.error is not None:
@@ -133,7 +132,7 @@ class Remembered:
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
 
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
+    def remember(self, head: bytes, hit: Hit, body: bytes, *, until: float, is_last: bool) -> None:
         """Keep it."""
         self.bodies.append(body)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nncache.cache import MetadataCache
 from nncache.clock import boottime
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.proxy.clients.quick_connection import QuickConnection
+from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
@@ -160,7 +160,7 @@ async def under_way(s: PlainScene, held: Held, client: RawClient, request: bytes
     assert s.server.stats().requests_in_progress == 1
 
 
-def quick_of(s: PlainScene) -> QuickConnection:
-    """Return the one connection that is served without aiohttp."""
-    (quick,) = s.server._quick  # noqa: SLF001 - nothing outside shows which way a connection is served
-    return quick
+def connection_of(s: PlainScene) -> ClientConnection:
+    """Return the one connection."""
+    (connection,) = s.server._open  # noqa: SLF001 - nothing outside names it
+    return connection

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import make_mocked_request
 
 from nncache.hadoop.mounts import MountTable
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
 from nncache.proxy.messages import Header
 from nncache.proxy.plain_calls import QuickCall
 from nncache.proxy.plain_fills import PlainClient
 from nncache.proxy.traffic import Exchange, Result, Traffic
+from tests.proxy.doubles import request_of
 
 MOUNTS = MountTable({"/a": "one", "/b": "two"})
 
@@ -34,9 +34,9 @@ class Namespace:
     under_way: int = 2
     errors: int = 3
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse:
         """Answer with its name and the request's path."""
-        return RawResponse(200, "OK", (), body=f"{self.name} {request.path}".encode())
+        return RawResponse(200, "OK", (), body=f"{self.name} {request.target.partition('?')[0]}".encode())
 
     def answer(self, head: bytes) -> bytes | None:
         """Answer any head."""
@@ -91,14 +91,15 @@ def head(path: str, method: str = "GET") -> bytes:
     return f"{method} /webhdfs/v1{path}?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n\r\n".encode()
 
 
-def request(path: str) -> web.BaseRequest:
+def request(path: str) -> Request:
     """Return a request."""
-    return make_mocked_request("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS", {"X-Request-Id": "7b"})
+    return request_of(f"/webhdfs/v1{path}?op=GETFILESTATUS", (b"X-Request-Id", b"7b"))
 
 
 async def body_of(front_end: FederatedFrontEnd, path: str) -> tuple[int, bytes]:
     """Return status and body."""
     response = await front_end.handle(request(path))
+    assert response is not None
     return response.status, cast("Any", response)._whole  # noqa: SLF001 - it is sent by a connection only
 
 

@@ -15,9 +15,9 @@ from tests.proxy.plain_fixture import (
     LISTED,
     NOT_FOUND,
     Held,
+    connection_of,
     plain,
     plain_fixture,
-    quick_of,
     under_way,
 )
 from tests.proxy.wire import STANDBY_REPLY, Act, Heard, RawNameNode, cuts, limits_of_tests, says, until
@@ -176,32 +176,24 @@ async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
     held = Held()
     async with plain(says(LISTED), held) as (s, _), s.client() as client:
         await under_way(s, held, client)
-        quick_of(s)._used_at = -1e9  # noqa: SLF001 - long ago
-        quick_of(s)._see_whether_idle()  # noqa: SLF001 - the timer's own moment
+        connection_of(s)._used_at = -1e9  # noqa: SLF001 - long ago
+        connection_of(s)._see_whether_idle()  # noqa: SLF001 - the timer's own moment
         held.goes_on.set()
         assert (await client.reply()).body == BODY
 
 
 async def test_a_call_that_nobody_goes_on_with_ends() -> None:
-    """Refused after all, or its client gone in the same turn of the loop: the NameNode's connection is not kept."""
+    """Refused after all: the NameNode's connection is not kept."""
     held = Held()
-    async with plain(says(LISTED), held, held) as (s, _):
+    async with plain(says(LISTED), held) as (s, _):
         async with s.client() as client:
             await under_way(s, held, client)
             s.front_end.call_limits._by_address.limit = 0  # noqa: SLF001 - as if all of it had been taken meanwhile
-            s.server.take_over(quick_of(s), b"")
+            connection_of(s).unfinished()
             assert (await client.reply()).status == 503
             await until(lambda: not s.upstream.stats().connections_in_use)
             s.front_end.call_limits._by_address.limit = 100  # noqa: SLF001 - as it was
         held.goes_on.set()
-        await s.learn()
-        held.came.clear()
-        held.goes_on.clear()
-        async with s.client() as client:
-            await under_way(s, held, client)
-            s.server.take_over(quick_of(s), b"").connection_lost(None)
-            assert not s.upstream.stats().connections_in_use
-            held.goes_on.set()
 
 
 class Reader:

@@ -11,7 +11,6 @@ import pytest
 from nncache.cache.watches import Watch
 from nncache.hadoop.change import Appeared
 from nncache.proxy import waiting
-from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.held_requests import HeldRequest
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 from nncache.proxy.wait_groups import Group, KeptWait, WaitEnd
@@ -31,9 +30,9 @@ def get(path: str, *fields: str, version: str = "1.1") -> bytes:
     return "\r\n".join((line, "Host: nn", *fields, "", "")).encode()
 
 
-def of_aiohttp(s: Fixture) -> list[object]:
-    """Return the connections that have a task."""
-    return [each for each in s.server._http.connections if isinstance(each, ClientConnection)]  # noqa: SLF001 - no figure tells them apart
+def tasks_of(s: Fixture) -> list[object]:
+    """Return the tasks of the connections."""
+    return [each.task for each in s.server._open if each.task is not None]  # noqa: SLF001 - no figure tells them apart
 
 
 def left() -> int:
@@ -47,13 +46,13 @@ def waits_of(s: Fixture) -> list[KeptWait]:
     return [each for each in gc.get_objects() if isinstance(each, KeptWait) and each.group in ours]
 
 
-async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:
+async def test_no_task_is_left_of_a_request_that_waits() -> None:
     """And the next request of its connection is served as ever, also if it waits again."""
     async with fixture() as s, s.client() as client:
         for path in ("/w/one", "/w/two"):
             client.send(get(path, WAITS))
             await held(s)
-            await until(lambda: not of_aiohttp(s))
+            await until(lambda: not tasks_of(s))
             s.appear(path)
             reply = await client.reply()
             assert (reply.status, reply.body, reply["Preference-Applied"]) == (200, FILE, "wait=60")
@@ -87,12 +86,12 @@ async def first_question(s: Fixture, client: RawClient, path: str) -> AsyncItera
     client.send(get(path, WAITS))
     async with asyncio.timeout(HANG_S):
         await hold.came.wait()
-    await until(lambda: not of_aiohttp(s))
+    await until(lambda: not tasks_of(s))
     yield
     hold.goes_on.set()
 
 
-async def test_the_first_question_holds_nothing_of_aiohttp() -> None:
+async def test_the_first_question_holds_no_task() -> None:
     """A crowd comes within a second, and the NameNode may take longer: each would take three times as much memory."""
     async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
@@ -205,7 +204,7 @@ async def test_a_connection_that_ends_with_its_reply_waits_in_its_task(
     async with fixture() as s, s.client() as client:
         client.send(get("/w/new", WAITS, *fields, version=version))
         await held(s)
-        assert of_aiohttp(s)
+        assert tasks_of(s)
         s.appear("/w/new")
         assert (await client.reply()).status == 200
         assert await client.rest() == b""

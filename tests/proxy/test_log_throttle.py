@@ -4,7 +4,6 @@ import asyncio
 import logging
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.log_throttle import COMPLAIN_EVERY_S, ThrottledLog
@@ -16,6 +15,7 @@ from tests.proxy.doubles import (
     ManualSignal,
     ScriptedStreamer,
     make_cache,
+    request_of,
     script,
     settled,
     turns,
@@ -58,7 +58,7 @@ async def test_refused_questions_of_writes_do_not_fill_the_log(caplog: pytest.Lo
         async with asyncio.TaskGroup() as group:
             group.create_task(
                 writes.pass_through(
-                    make_mocked_request("PUT", target),
+                    request_of(target, method="PUT"),
                     RequestHead("PUT", target, ()),
                     parse_call("PUT", target),
                     lambda _: (METHOD,),

@@ -25,9 +25,9 @@ from tests.proxy.plain_fixture import (
     LISTED,
     NOT_FOUND,
     STATUS,
+    connection_of,
     plain,
     plain_fixture,
-    quick_of,
 )
 from tests.proxy.wire import RawNameNode, limits_of_tests, says, until
 
@@ -165,7 +165,7 @@ async def test_nothing_is_forwarded_before_the_client_has_read() -> None:
     async with plain(says(LISTED)) as (s, _), s.client() as client:
         client.send(LIST)
         await client.reply()
-        quick = quick_of(s)
+        quick = connection_of(s)
         quick.transport = cast(asyncio.Transport, Unread(cast(asyncio.Transport, quick.transport)))
         client.send(LIST)
         assert (await client.reply()).body == BODY

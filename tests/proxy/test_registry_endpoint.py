@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import pytest
-from aiohttp import web
 
 from nncache.proxy import registry_endpoint
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import RegistryUnavailableError
@@ -80,7 +80,7 @@ async def fixture() -> AsyncIterator[Fixture]:
     clock, pages, limits = FakeClock(), FollowedPages(), LimitSettings()
     traffic = Traffic(clock)
 
-    async def others(request: web.BaseRequest) -> web.StreamResponse:
+    async def others(request: Request) -> RawResponse:
         return RawResponse(404, "Not Found", (), body=b"others")
 
     endpoint = RegistryEndpoint(pages, traffic, limits, max_wait_s=60)

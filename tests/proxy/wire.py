@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from aiohttp import web
-
 from nncache.clock import boottime
 from nncache.hadoop.election_view import Active, NameNode
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.clients.server import Handler, Server
+from nncache.proxy.clients.request import Handler, Request
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
 from nncache.proxy.headers import request_headers
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
@@ -318,10 +318,10 @@ class Proxy:
     before_settled: Callable[[], Awaitable[object]] | None = None
     port: int = 0
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse:
         """Forward one request."""
-        fields = request_headers(request.raw_headers, request.remote or "")
-        head = RequestHead(request.method, request.raw_path, fields, request.remote or "")
+        fields = request_headers(request.fields, request.peer or "")
+        head = RequestHead(request.method, request.target, fields, request.peer or "")
         return await self.upstream.stream(request, head, self._settle, lambda _: self.extra)
 
     async def _settle(self, reply: SettledReply | None) -> None:
@@ -381,6 +381,14 @@ async def forwarding(
         RawClient.connected(proxy.port, local, receive_buffer=receive_buffer) as client,
     ):
         yield client, proxy, namenode
+
+
+async def read_body(request: Request) -> bytes:
+    """Return a request's whole body."""
+    parts = list[bytes]()
+    while request.body is not None and (part := await request.body.read_part()):
+        parts.append(part)
+    return b"".join(parts)
 
 
 @asynccontextmanager

@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp.test_utils import make_mocked_request
-
 from nncache.cache import EntryKind, Fetch, Known, MetadataCache, Reply, Serve
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.cache_status import Bypass, forwarded
@@ -15,7 +13,16 @@ from nncache.proxy.messages import RequestHead
 from nncache.proxy.ports import Streamer, WriteRight
 from nncache.proxy.writes import Writes
 from tests.patience import HANG_S
-from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, caller, make_cache, turns
+from tests.proxy.doubles import (
+    TERM,
+    FakeClock,
+    HeldNameNode,
+    ManualSignal,
+    caller,
+    make_cache,
+    request_of,
+    turns,
+)
 
 METHOD = forwarded(Bypass.METHOD, is_shown=False)
 """What these writes say of themselves."""
@@ -86,7 +93,7 @@ class Fixture:
             query_timeout_s=self.query_timeout_s,
             two_step_timeout_s=self.query_timeout_s,
         )
-        request, call = make_mocked_request(head.method, head.target), parse_call(head.method, head.target)
+        request, call = request_of(head.target, method=head.method), parse_call(head.method, head.target)
         return writes.pass_through(request, head, call, lambda _: (METHOD,))
 
 

@@ -30,19 +30,10 @@ _NO_ERRORS: Final = frozenset({"self._connecting", "self._filter_lock"})
 """asyncio's own locks: waiting for one raises nothing, and they would not survive it."""
 
 
-def may_be_cancelled(wait_point: WaitPoint) -> bool:
-    """Whether anybody cancels a task that waits there.
-
-    Of a connection's own task that waits for a request, or for the rest of one that is answered, only its shutdown is
-    cancelled, and then everything is closed.
-    """
-    return wait_point.innermost.module != "proxy.clients.one_task"
-
-
 def error_at(wait_point: WaitPoint, chance: random.Random) -> Exception | None:
     """Return an error such as whatever is waited for there can raise, or a fault of ours; None: none can."""
     innermost = wait_point.innermost
-    if not may_be_cancelled(wait_point) or innermost.text in _NO_ERRORS:
+    if innermost.text in _NO_ERRORS:
         return None
     text = "thrown by a race"
     fitting: Exception
@@ -53,7 +44,7 @@ def error_at(wait_point: WaitPoint, chance: random.Random) -> Exception | None:
             fitting = ConnectionLostError(text)
         case ["hadoop", *_]:
             fitting = JmxUnavailableError(text)
-        case ["proxy", "upstream", "exchange" | "pool"] | ["proxy", "clients", "response"]:
+        case ["proxy", "upstream", "exchange" | "pool"] | ["proxy", "clients", "connection"]:
             fitting = ConnectionResetError(text)
         case _:
             return chance.choice(_ANY)(text)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from nncache.cache.decisions import Conclusion
 from nncache.proxy.flights import Flight
 from tests.http_client import Reply
-from tests.races.aims import Aim, Book, Errand, error_at, may_be_cancelled
+from tests.races.aims import Aim, Book, Errand, error_at
 from tests.races.changes import Change, Ground, Hdfs, Plot, Refused
 from tests.races.client import Client, GoneError
 from tests.races.figures import Figures
@@ -198,9 +198,7 @@ class Lane:
         """Let a held task meet its fate; return the one that it met."""
         wait_point = aim.hold.reached.result().wait_point
         error = error_at(wait_point, self.chance)
-        if (fate is Fate.FAILED and error is None) or (
-            fate is Fate.CANCELLED and not may_be_cancelled(wait_point)
-        ):
+        if fate is Fate.FAILED and error is None:
             fate = Fate.GO_ON
         verdict: Throw | Cancel | None = None
         match fate:

@@ -60,7 +60,6 @@ class Place:
 FILL: Final = (
     "proxy.clients.catching_up",
     "proxy.clients.connection",
-    "proxy.clients.one_task",
     "proxy.clients.server",
     "proxy.front_end",
     "proxy.reads",
@@ -81,6 +80,7 @@ FORWARD: Final = (
     "proxy.upstream.client",
     "proxy.upstream.failover",
     "proxy.upstream.exchange",
+    "proxy.upstream.namenode_protocol",
     "proxy.upstream.pool",
     "proxy.upstream.permits",
     "proxy.clients.body",

@@ -25,7 +25,7 @@ RACES = 80
 OFTEN = (
     "proxy.reads.Reads._fetched: await asked.flight.answer",
     "proxy.flights.Flights._run: await self._fetcher.fetch",
-    "proxy.upstream.exchange.Exchange._receive_message: await self._connection.protocol.read",
+    "proxy.upstream.exchange.Exchange._receive_head: await self._connection.protocol.read_head",
     "proxy.upstream.client.Upstream._shielded: await asyncio.shield",
 )
 """Places on the way of every fill or every write: few races do for these."""

@@ -1,7 +1,7 @@
-"""Lets connections become aiohttp's a few in each turn of the event loop.
+"""Lets requests of which nothing is known begin a few in each turn of the event loop.
 
 libuv reads every socket that is ready before anything else has its turn. A request of which nothing is known takes
-fifty times as long as one that is, so of a crowd that asks the same all would be parsed before the first one is
+many times as long as one that is, so of a crowd that asks the same all would be parsed before the first one is
 answered, and teaches the fast path what the others ask. Addresses take turns, so that a crowd of few addresses makes no
 other client wait for all of it.
 """
@@ -11,11 +11,8 @@ import logging
 from collections import OrderedDict, deque
 from typing import Final, Protocol
 
-AT_A_TURN: Final = 16
+AT_A_TURN: Final = 32
 """So many take about five milliseconds."""
-
-OF_AIOHTTP_AT_A_TURN: Final = 64
-"""Of connections that are aiohttp's already: to wait would cost them more."""
 
 LOOKS_AT_A_TURN: Final = 512
 """Of those who wait; what they ask may be known by now, and costs little then."""
@@ -35,7 +32,7 @@ class Newcomer(Protocol):
         """Whether the client will send nothing more: it has left, or has closed its half alone."""
 
     def go_on(self) -> bool:
-        """Serve what waits; whether it had to become aiohttp's."""
+        """Serve what waits; whether it was unknown."""
 
     def end(self) -> None:
         """End the connection at once: what waits can't be served."""
@@ -56,9 +53,9 @@ class Arrivals:
         self._let_in = 0  # since the last turn
         self._is_scheduled = False
 
-    def may_enter(self, *, is_there: bool) -> bool:
-        """Count one more, if it need not wait; `is_there`: it is aiohttp's already."""
-        if self._waiting or self._let_in >= (OF_AIOHTTP_AT_A_TURN if is_there else AT_A_TURN):
+    def may_enter(self) -> bool:
+        """Count one more, if it need not wait."""
+        if self._waiting or self._let_in >= AT_A_TURN:
             return False
         self._let_in += 1
         self._schedule()

@@ -1,31 +1,48 @@
 """A request's body, read from the client part by part."""
 
 import asyncio
+import contextlib
+from collections.abc import Callable
 
-from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.web_protocol import RequestPayloadError
-
+from nncache.net.http1.body import Body
+from nncache.net.http1.chunks import ChunksError
 from nncache.proxy.clients.patience import Patience
-from nncache.proxy.errors import ClientGoneError, MalformedRequestError, SlowRequestError
+from nncache.proxy.errors import MalformedRequestError, SlowRequestError
 from nncache.proxy.limits import LimitSettings
 
 
-class ClientBody:
+class RequestBody(Body):
     """Hands out the parts of a body as they arrive, and gives up on one that only drips.
 
     What counts is time spent waiting for the client (`patience.py`), not time in which the NameNode takes nothing.
+
+    Attributes:
+        is_begun: a part was asked for, so the body cannot be sent a second time.
     """
 
-    def __init__(self, request: web.BaseRequest, limits: LimitSettings) -> None:
-        self._content = request.content
+    __slots__ = ("_is_unwanted", "_patience", "is_begun")
+
+    def __init__(self, length: int | None, limits: LimitSettings, on_room: Callable[[], None]) -> None:
+        super().__init__(length, on_room)
         self._patience = Patience(limits)
-        self.is_begun = False  # a part was asked for: the body can't be sent a second time
+        self._is_unwanted = False
+        self.is_begun = False
 
     @property
     def spent_s(self) -> float:
         """Seconds for which the client was waited for in vain; see `nncache.proxy.clients.patience.Patience`."""
         return self._patience.spent_s
+
+    def feed(self, data: bytes) -> bytes:
+        """Take what has arrived; return what stands behind the body. Chunks that make no sense make it fail."""
+        try:
+            behind = super().feed(data)
+        except ChunksError as error:
+            self.fail(MalformedRequestError(f"the body's chunks make no sense: {error}"))
+            return b""
+        if self._is_unwanted and not self.has_failed:
+            self.take()
+        return behind
 
     async def read_part(self) -> bytes:
         """Return what has arrived, waiting for it if nothing has; b"" after the last part.
@@ -38,15 +55,23 @@ class ClientBody:
         self.is_begun = True
         loop = asyncio.get_running_loop()
         began = loop.time()
-        patience = self._patience
-        try:
-            async with asyncio.timeout(patience.left_s):
-                part = await self._content.readany()
-        except TimeoutError:
-            raise SlowRequestError("the body came too slowly") from None
-        except (RequestPayloadError, HttpProcessingError) as exc:
-            raise MalformedRequestError(f"the body's chunks make no sense: {exc}") from exc
-        except (OSError, RuntimeError) as exc:  # RuntimeError: StreamReader's word for a closed connection
-            raise ClientGoneError("the client left before its body was complete") from exc
-        patience.spend(loop.time() - began, len(part))
+        if self.is_waited_for:
+            try:
+                async with asyncio.timeout(self._patience.left_s):
+                    await self.arrival()
+            except TimeoutError:
+                raise SlowRequestError("the body came too slowly") from None
+        part = self.take()
+        self._patience.spend(loop.time() - began, len(part))
         return part
+
+    async def discard(self, timeout_s: float) -> None:
+        """Read what is left and throw it away, for a while: no reset overtakes the reply (RFC 9112, section 9.6)."""
+        if self.has_failed:
+            return
+        self._is_unwanted = True
+        self.take()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while not self.is_over:
+                    await self.arrival()

@@ -1,353 +1,551 @@
-"""One client's connection: what is answered before aiohttp builds a request of it.
+"""One client's connection, from its first byte to its last: whose turn it is, and what may stand behind it.
 
-A subclass of aiohttp's `RequestHandler` (read in 3.14.5; the tests of this module fail when its insides change). The
-fast path answers only when no request is in progress, queued or parsed in part, and the client reads what it is sent.
+A request is answered in one of these ways, and none is begun before the one before it is over:
+
+- at once, if its whole head is known (`nncache.proxy.clients.fastpath`);
+- by a plain call, without a task (`nncache.proxy.plain_calls`);
+- by a task that runs the handler, from its parsed head;
+- later, if the handler has it held (`nncache.proxy.held_requests`); its task is over by then.
+
+What arrives meanwhile waits, and a known head within it is part of what waits.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final
+import logging
+import select
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from aiohttp import web
-from aiohttp.base_protocol import BaseProtocol
-from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
-from aiohttp.web_protocol import RequestPayloadError, _ErrInfo
-
-from nncache.proxy.clients.chunks import Chunks, ChunksError
-from nncache.proxy.clients.error_replies import error_reply, raw_error_reply
-from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
-from nncache.proxy.clients.one_task import OneTaskHandler
-from nncache.proxy.clients.quick_connection import Admission, Held, KnownHeads
-from nncache.proxy.clients.response import peer_of
-from nncache.proxy.clients.vetting import (
-    for_the_parser,
-    max_field_bytes,
-    max_line_bytes,
-    refusal_of,
-)
+from nncache.net.http1.head import Fault, Head, HeadError, read_head
+from nncache.net.http1.head_buffer import HeadBuffer, is_one_head
+from nncache.proxy.clients.body import RequestBody
+from nncache.proxy.clients.error_replies import raw_error_reply
+from nncache.proxy.clients.request import InFlight, Request
+from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.errors import (
     ClientError,
+    ClientGoneError,
     HeadTooLargeError,
     MalformedRequestError,
+    MethodNotAllowedError,
     ProxyError,
     SlowRequestError,
     TargetTooLongError,
     TooManyConnectionsError,
+    VersionNotSupportedError,
 )
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.plain_calls import CallUnderWay
+from nncache.proxy.plain_calls import QuickCall
 
-_KNOWN_IN_A_ROW: Final = 4  # requests, after which aiohttp is not needed for the time being
+if TYPE_CHECKING:
+    from nncache.proxy.clients.server import Server
+    from nncache.proxy.held_requests import HeldRequest
+
+_log = logging.getLogger(__name__)
+
+MAX_TICKET_BYTES: Final = 1_024
+"""Of what TLS writes after a handshake, in the turn of the event loop in which the first request is there already: two
+tickets with which the session can be resumed (RFC 8446, section 4.6.1; 510 bytes with OpenSSL 3.0)."""
+
 _LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
+_DISCARD_S: Final = 10.0  # at most, for the rest of a body that was not read
+
+_REFUSALS: Final[dict[Fault, type[ClientError]]] = {
+    Fault.MALFORMED: MalformedRequestError,
+    Fault.LINE_TOO_LONG: TargetTooLongError,
+    Fault.TOO_LARGE: HeadTooLargeError,
+    Fault.OTHER_VERSION: VersionNotSupportedError,
+}
 
 
-class ClientConnection(OneTaskHandler):
-    """One connection of a client.
+class KnownHeads(Protocol):
+    """`nncache.proxy.clients.fastpath.FastPath`, or several (`nncache.proxy.federated`)."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the last answer is to be observed once it is written."""
+
+    def answer(self, head: bytes) -> bytes | None:
+        """Return the reply to this head, if it is known and still good."""
+
+    def answer_last(self, head: bytes) -> bytes | None:
+        """Return the reply to this head with which the connection is to end, if it is known and still good."""
+
+    def observe(self, head: bytes, peer: str) -> None:
+        """Show the last answer to the observers, now that it is written."""
+
+
+class ClientConnection(asyncio.Protocol):
+    """One connection.
+
+    Attributes:
+        transport: None before it is connected, and once it is lost.
+        holder: of the connection's share (`nncache.net.shares.holder_of`).
+        peer: the client's address.
+        is_paused: the client does not read.
+        on_lost: called when the client may be gone, while a handler waits for something else.
 
     Invariants:
-        H1  `_at_boundary` implies that no part of a head is held and no body is under way.
-        H2  `_whole_head` is the exact head of the request in progress, or None.
-        H3  Of heads behind the request in progress no more is held than `max_head_bytes` and what arrives at once.
+        C1  At most one of `_call`, `_request`, `_held` is there; while one is, or the connection waits for its turn,
+            nothing else is begun or answered.
+        C2  `_incoming` stands behind what is under way, or is part of a head. Behind what is under way it is at most
+            `max_head_bytes` and what arrives at once; then nothing is read.
+        C3  Nothing is answered at once while the client does not read, and nothing forwarded before it has read all but
+            what TLS itself has to say at the beginning.
+        C4  A connection ends behind a reply only if that said `Connection: close`, or the client has closed its half.
     """
 
     __slots__ = (
-        "_admission",
-        "_at_boundary",
-        "_begun",
-        "_body_bytes_left",
-        "_chunks",
+        "_call",
+        "_closing_timer",
+        "_drained",
         "_fast_path",
         "_head_timer",
-        "_holder",
+        "_held",
         "_incoming",
         "_is_admitted",
         "_is_ending",
-        "_is_given_back",
-        "_is_last",
-        "_known_in_a_row",
-        "_last_payload",
+        "_is_half_closed",
+        "_is_new",
+        "_is_reading",
+        "_is_waiting",
         "_limits",
-        "_queued_bytes",
-        "_whole_head",
-        "is_half_closed",
+        "_loop",
+        "_owner",
+        "_request",
+        "_task",
+        "_timer",
+        "_used_at",
+        "holder",
+        "is_paused",
+        "on_lost",
+        "peer",
+        "transport",
     )
 
-    def __init__(
-        self,
-        manager: web.Server,
-        loop: asyncio.AbstractEventLoop,
-        *,
-        admission: Admission,
-        fast_path: KnownHeads,
-        limits: LimitSettings,
-        holder: str,
-        is_admitted: bool,
-    ) -> None:
-        """Make one for the share of this holder; if that had no room, it is there to say so."""
-        super().__init__(
-            manager,
-            loop=loop,
-            closing_timeout_s=limits.body_timeout_s,
-            keepalive_timeout=limits.idle_timeout_s,
-            access_log=None,  # None switches it off (RequestHandler.__init__)
-            max_line_size=max_line_bytes(limits),
-            max_field_size=max_field_bytes(limits),
-            max_headers=limits.max_header_fields + 1,  # `vet` counts them; of more the parser makes nothing
-            lingering_time=min(10.0, limits.body_timeout_s),
-            auto_decompress=False,
-        )
-        self._admission = admission
+    def __init__(self, owner: "Server", fast_path: KnownHeads, limits: LimitSettings) -> None:
+        self._owner = owner
         self._fast_path = fast_path
         self._limits = limits
-        self._is_admitted = is_admitted
-        self._holder = holder
-        self._is_given_back = False
-        self._begun: CallUnderWay | None = None  # the first request's call, which was sent already
-        self._known_in_a_row = 0  # requests that the fast path answered since one that it did not
-        self.is_half_closed = False  # the client will send nothing more
-        self._at_boundary = True  # H1
-        self._whole_head: bytes | None = None  # H2
-        self._last_payload: StreamReader = EMPTY_PAYLOAD  # of the request that was queued last
-        self._incoming = HeadBuffer()  # what the parser was not given yet
-        self._body_bytes_left = 0  # not given to the parser yet, of a body whose length is known
-        self._chunks: Chunks | None = None  # of the body that is on its way
-        self._is_last = False  # nothing behind the request queued last is one (RFC 9112, section 9.6)
-        self._queued_bytes = 0  # given to the parser since no request was queued
+        self._loop = asyncio.get_running_loop()
+        self.transport: asyncio.Transport | None = None
+        self.holder = ""
+        self.peer = ""
+        self.is_paused = False
+        self.on_lost: Callable[[], None] | None = None
+        self._is_admitted = True
+        self._is_new = True  # no request was answered or forwarded yet
+        self._call: QuickCall | None = None
+        self._request: Request | None = None
+        self._task: asyncio.Task[None] | None = None  # handles that request
+        self._held: HeldRequest | None = None
+        self._is_waiting = False  # for its turn
+        self._incoming = HeadBuffer()
+        self._is_reading = True
+        self._is_half_closed = False  # the client will send nothing more
         self._is_ending = False  # nothing more of the client is taken
-        self._head_timer: asyncio.TimerHandle | None = None  # runs while a head is not complete
+        self._drained: asyncio.Future[None] | None = None  # until the client reads again
+        self._used_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None  # runs out when it was idle for too long
+        self._head_timer: asyncio.TimerHandle | None = (
+            None  # runs while a head is not complete, or a refusal is read
+        )
+        self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
+
+    # ---- the transport's side --------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to serve, or to refuse."""
-        if self._is_admitted:
-            super().connection_made(transport)
-            return
-        BaseProtocol.connection_made(self, transport)  # no task, no keep-alive: only the refusal
-        self._at_boundary = False
-        if self._admission.may_be_told():
-            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
+        """Begin, if there is room."""
+        self._owner.connected(self, cast("asyncio.Transport", transport))
+
+    def serve(self, transport: asyncio.Transport, holder: str, peer: str) -> None:
+        """Serve a transport, whose protocol this is."""
+        self.transport, self.holder, self.peer = transport, holder, peer
+        self._used_at = self._loop.time()
+        self._timer = self._loop.call_later(self._limits.idle_timeout_s, self._see_whether_idle)
+
+    def turn_away(self, transport: asyncio.Transport, holder: str, peer: str, *, may_stay: bool) -> None:
+        """Refuse what the client asks first, or at once if it may not stay for that."""
+        self.transport, self.holder, self.peer = transport, holder, peer
+        self._is_admitted = False
+        if may_stay:
+            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, transport.close)
         else:
-            self.force_close()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        """Clean up."""
-        self._stop_head_timer()
-        if (begun := self.take_begun()) is not None:
-            begun.abandon()
-        if not self._is_given_back:
-            self._admission.leave(self._holder, admitted=self._is_admitted)
-        super().connection_lost(exc)
-
-    def log_exception(self, *args: object, **kw: object) -> None:
-        """Log an internal error; a client's broken body, which aiohttp meets again after the reply, is none."""
-        if not isinstance(kw.get("exc_info"), RequestPayloadError):
-            super().log_exception(*args, **kw)
-
-    def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
-        """Go on for a client that has only closed its own half, and still waits for replies (aiohttp would not)."""
-        self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
-        self.leave()
-        if self.is_idle and self._is_admitted and self.transport is not None:
-            self._admission.end_soon(self.transport)
-        elif not self.is_half_closed or self.is_idle:
-            return False
-        # Over TLS the transport closes itself whatever is returned, and true is a line in the log.
-        return self.transport is not None and self.transport.get_extra_info("sslcontext") is None
-
-    async def finish_response(
-        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> tuple[web.StreamResponse, bool]:
-        """Write the reply to its end; with the last one to a client that has closed its half, silently, all ends."""
-        response, is_reset = await super().finish_response(request, resp, start_time)
-        if self.is_half_closed and not self._messages:
-            response.force_close()  # no field says so: a NameNode's reply does not (Jetty, Hadoop 3.5.0)
-        return response, is_reset
+            transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Answer at once, or hand the bytes to aiohttp's parser."""
-        if self._close or self._is_ending:
-            return  # what else it sends is thrown away
-        if self.is_idle and self._at_boundary and not self._paused:
-            reply = self._fast_path.answer(data)
-            if reply is not None:
-                self._answer_known(data, reply)
-                return
-            if self._admission.concerns(data):
-                self._known_in_a_row += 1
-                if self._known_in_a_row < _KNOWN_IN_A_ROW:
-                    self._take(data, is_idle=True)
-                else:
-                    self.give_back(data)
-                return
-            if not self._admission.may_enter(is_there=True):
-                self.give_back(data)  # a quick connection costs less while it waits for its turn
-                return
-        self.receive(data)
-
-    def go_on(self, head: bytes, begun: CallUnderWay) -> None:
-        """Take a request of which the call was sent already."""
-        self._begun = begun
-        self.receive(head)
-
-    def take_begun(self) -> CallUnderWay | None:
-        """Return the call that was sent for the first request, once."""
-        begun, self._begun = self._begun, None
-        return begun
-
-    def receive(self, data: bytes) -> None:
-        """Take bytes of what is not known."""
-        self._known_in_a_row = 0
-        if self._is_admitted:
-            self._take(data, is_idle=self.is_idle)
-        else:
+        """Answer or forward at once, or begin what is asked for, perhaps in a later turn."""
+        if self._is_ending:
+            return
+        if self._is_busy or self._incoming:
+            self._take_behind(data)
+        elif not self._is_admitted:
             most = self._limits.max_connections
             self._refuse(
                 TooManyConnectionsError(f"too many connections: at most {most}, of each address its share")
             )
+        elif not self._serve_known(data):
+            self._begin_in_turn(data)
 
-    def _answer_known(self, head: bytes, reply: bytes) -> None:
-        """Send an answer; after some in a row, of which the client reads all, give the transport back."""
-        transport = self.transport
-        assert transport is not None
-        transport.write(reply)
-        if self._fast_path.is_sampled:
-            self._fast_path.observe(head, peer_of(transport))
-        # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
-        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-        self._known_in_a_row += 1
-        if self._known_in_a_row >= _KNOWN_IN_A_ROW and not self._paused:
-            self.give_back()
-
-    def give_back(self, data: bytes = b"", *, held: Held | None = None) -> None:
-        """Give the transport back, with what has just come, or to hold the request in progress; this ends with it."""
-        transport, self.transport = self.transport, None
-        assert transport is not None
-        self._is_given_back = True
-        self._admission.give_back(transport, self._holder, data, held=held)
-        self.connection_lost(None)
-
-    def _take(self, data: bytes, *, is_idle: bool) -> None:
-        """Give bytes to the parser and keep track of where it stands."""
-        before = self._request_count
-        if (is_alone := is_idle and self._at_boundary) and is_one_head(data):  # nearly always
-            self._parse(for_the_parser(data))
-        elif data:
-            self._incoming.add(data)
-        else:  # aiohttp lets its parser go on with the part of a body that it had put aside
-            self._parse(data)
-        self._feed()
-        queued = self._request_count - before
-        is_in_body = not self._last_payload.is_eof()
-        self._at_boundary = not (is_in_body or self._incoming or self._is_last)
-        is_whole = self._at_boundary or (self._is_last and is_one_head(data))
-        is_bare = self._last_payload is EMPTY_PAYLOAD
-        self._whole_head = data if is_alone and queued == 1 and is_whole and is_bare else None
-        if queued:
-            self._stop_head_timer()
-        if self._incoming and not is_in_body and not self._buffer_paused:
-            self._watch_head()
-
-    def _feed(self) -> None:
-        """Give the parser what there is room for: heads whole and one by one, bodies as they come."""
-        while True:
-            if self._is_last and self._last_payload.is_eof():
-                self._is_ending = True
-                self._incoming.take()
-                return
-            if not self._incoming:
-                return
-            if not self._has_room():
-                if not self._buffer_paused:
-                    self._pause_reading_for_buffer()  # `RequestHandler.start` resumes when it takes requests
-                return
-            if self._body_bytes_left > 0 and (piece := self._incoming.take(self._body_bytes_left)):
-                self._body_bytes_left -= len(piece)
-            elif self._chunks is not None:
-                if not (piece := self._take_chunks(self._chunks)):
-                    return
-            elif not self._last_payload.is_eof():
-                return  # the rest of a body is still to come, or its reader is slow to take what the parser has
-            elif (head := self._incoming.take_head()) is not None:
-                piece = for_the_parser(head)
-            else:
-                if self._incoming.is_hopeless:
-                    self._refuse_in_turn(MalformedRequestError("a line ends without CRLF, or is not HTTP"))
-                return
-            self._parse(piece)
-
-    def _take_chunks(self, chunks: Chunks) -> bytes:
-        """Return what has come of a body as the parser may see it; nothing follows what makes no sense."""
-        try:
-            piece, behind = chunks.take(self._incoming.take())
-        except ChunksError as exc:
-            self._last_payload.set_exception(RequestPayloadError(str(exc)))
-            self._is_last = self._is_ending = True
-            self._chunks = None
-            return b""
-        if chunks.is_over:
-            self._chunks = None
-        if behind:
-            self._incoming.add(behind)
-        return piece
-
-    def _parse(self, piece: bytes) -> None:
-        """Give one piece to the parser: a head, or a part of a body."""
-        before = self._request_count
-        if not self._messages:
-            self._queued_bytes = 0
-        super().data_received(piece)
-        self._queued_bytes += len(piece)
-        if self._request_count == before:
-            return
-        message, payload = self._messages[-1]
-        if (
-            not isinstance(message, _ErrInfo) and not message.path
-        ):  # `CONNECT `, of which aiohttp makes no request
-            error = MalformedRequestError("the request line has no target")
-            message, payload = _ErrInfo(error.status, error, str(error)), EMPTY_PAYLOAD
-            self._messages[-1] = message, payload
-        self._body_bytes_left, self._chunks = 0, None
-        if isinstance(message, _ErrInfo):
-            self._is_last = True  # the parser has given up
-            if not self._last_payload.is_eof():  # within a body; aiohttp leaves the one who reads it waiting
-                self._last_payload.set_exception(RequestPayloadError(message.message))
+    def _begin_in_turn(self, data: bytes) -> None:
+        """Begin what is not known, now or when its turn comes."""
+        self._incoming.add(data)
+        if self._owner.may_enter():
+            self._begin_next(alone=data)
         else:
-            self._is_last = message.should_close or message.method == "CONNECT"  # which is refused
-            if message.chunked:
-                self._chunks = Chunks()
-            elif payload is not EMPTY_PAYLOAD:
-                self._body_bytes_left = int(message.headers.get("Content-Length", 0))
-        self._last_payload = payload
+            self._is_waiting = True
+            self._owner.wait(self)
+        self._regulate()
 
-    def _has_room(self) -> bool:
-        """Whether another request may be queued: so many, and so many bytes behind the one in progress."""
-        queued = len(self._messages)
-        return not queued or (
-            queued < self._max_msg_queue_size and self._queued_bytes <= self._limits.max_head_bytes
+    def eof_received(self) -> bool:
+        """Answer what is under way, then end; true: the transport does not close itself (over TLS it always does)."""
+        transport, request = self.transport, self._request
+        assert transport is not None
+        if self._is_ending or (request is not None and not request.has_arrived):
+            return False
+        self._is_half_closed = True
+        if self._held is not None:
+            self._held.leave()
+        elif self.on_lost is not None:
+            self.on_lost()
+        if not self._is_busy:
+            self._owner.end_soon(transport)
+        return not self.is_over_tls
+
+    def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
+        """Clean up."""
+        self.transport = None
+        for timer in (self._timer, self._head_timer, self._closing_timer):
+            if timer is not None:
+                timer.cancel()
+        self._incoming.take()
+        call, self._call = self._call, None
+        if call is not None:
+            call.abandon()
+        held, self._held = self._held, None
+        if held is not None:
+            held.abandon()
+        if self._request is not None and self._request.body is not None and not self._request.has_arrived:
+            self._request.body.fail(ClientGoneError("the client left before its body was complete"))
+        self._wake(ConnectionResetError("the client has left"))
+        if self.on_lost is not None:
+            self.on_lost()
+        self._owner.lost(self, is_admitted=self._is_admitted)
+
+    def pause_writing(self) -> None:
+        """Take note that the client does not read."""
+        self.is_paused = True
+
+    def resume_writing(self) -> None:
+        """Take note that it does."""
+        self.is_paused = False
+        self._wake(None)
+
+    def _wake(self, error: ConnectionError | None) -> None:
+        drained, self._drained = self._drained, None
+        if drained is not None and not drained.done():
+            if error is None:
+                drained.set_result(None)
+            else:
+                drained.set_exception(error)
+
+    async def drain(self) -> None:
+        """Wait until the client reads.
+
+        Raises:
+            ConnectionResetError: it has left.
+        """
+        if self.transport is None:
+            raise ConnectionResetError("the client has left")
+        if self.is_paused:
+            self._drained = self._loop.create_future()
+            await self._drained
+
+    # ---- what is asked ----------------------------------------------------------------------------------
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether a request is under way, or waits for its turn."""
+        return not (
+            self._request is None and self._call is None and self._held is None and not self._is_waiting
         )
 
-    def _resume_reading_if_drained(self) -> None:
-        if not self._upgraded:
-            self._take(b"", is_idle=False)
-            if not self._has_room():
+    def _serve_known(self, data: bytes) -> bool:
+        """Answer or forward what is known, if the client reads."""
+        transport, fast_path = self.transport, self._fast_path
+        assert transport is not None
+        if not self.is_paused:
+            reply = fast_path.answer(data)
+            if reply is not None:
+                self._is_new = False
+                self._used_at = self._loop.time()
+                transport.write(reply)
+                if fast_path.is_sampled:
+                    fast_path.observe(data, self.peer)
+                return True
+            if (reply := fast_path.answer_last(data)) is not None:
+                transport.write(reply)
+                if fast_path.is_sampled:
+                    fast_path.observe(data, self.peer)
+                self._is_ending = True
+                self._close()
+                return True
+        unread = transport.get_write_buffer_size()
+        if not unread or (unread <= MAX_TICKET_BYTES and self.is_over_tls and self._is_new):
+            self._is_new = False
+            self._call = self._owner.forward(self, data)
+        return self._call is not None
+
+    def _take_behind(self, data: bytes) -> None:
+        """Take what belongs to the request under way, or stands behind it, or completes a head."""
+        request = self._request
+        if request is not None and request.body is not None and not request.body.is_over:
+            data = self._feed(request.body, data)
+        if data:
+            self._incoming.add(data)
+            if not self._is_busy:
+                self._begin_next()
+        self._regulate()
+
+    def _feed(self, body: RequestBody, data: bytes) -> bytes:
+        """Give a body its bytes; return what stands behind it."""
+        behind = body.feed(data)
+        if body.has_failed:  # nothing can be said of where it ends
+            self._is_ending = True
+            return b""
+        return behind
+
+    def _regulate(self) -> None:
+        """Read from the client as long as there is room for what may come (C2)."""
+        body = None if self._request is None else self._request.body
+        if body is not None and not body.is_over:
+            is_full = body.is_full
+        elif self._held is not None or self._is_waiting:
+            is_full = len(self._incoming) > 0
+        else:
+            is_full = self._is_busy and len(self._incoming) > self._limits.max_head_bytes
+        if is_full is self._is_reading and self.transport is not None:
+            self._is_reading = not is_full
+            if is_full:
+                self.transport.pause_reading()
+            else:
+                self.transport.resume_reading()
+
+    def _begin_next(self, *, alone: bytes | None = None) -> None:
+        """Begin the next request, if its head is complete; `alone`: all that came, of an idle client, in one piece."""
+        head = self._incoming.take_head()
+        if head is not None:
+            is_alone = alone is not None and not self._incoming and is_one_head(alone)
+            self._begin(head, whole=alone if is_alone else None)
+        elif self._incoming.is_hopeless:
+            self._refuse(MalformedRequestError("a line ends without CRLF, or is not HTTP"))
+        elif self._incoming:
+            self._watch_head()
+
+    def _begin(self, head: bytes, whole: bytes | None = None, begun: "InFlight | None" = None) -> None:
+        """Begin a request."""
+        self._stop_head_timer()
+        self._is_new = False
+        limits = self._limits
+        try:
+            read = read_head(head, max_bytes=limits.max_head_bytes, max_fields=limits.max_header_fields)
+        except HeadError as error:
+            self._refuse(_REFUSALS[error.fault](str(error)), error)
+            return
+        if read.method == "CONNECT":
+            self._refuse(MethodNotAllowedError("this is no proxy for CONNECT"), Request(read, None, self))
+            return
+        self._start(read, whole, begun)
+
+    def _start(self, head: Head, whole: bytes | None, begun: "InFlight | None") -> None:
+        body = None if head.length == 0 else RequestBody(head.length, self._limits, self._regulate)
+        request = self._request = Request(head, body, self, whole if body is None else None, begun)
+        if body is not None:
+            if behind := self._feed(body, self._incoming.take()):
+                self._incoming.add(behind)
+        elif request.repeatable is not None:
+            self._owner.learn(request)
+        self._task = self._loop.create_task(self._respond(request))
+
+    async def _respond(self, request: Request) -> None:
+        """Handle one request to the end of its reply, unless it is held."""
+        goes_on = False
+        try:
+            response = await self._owner.respond(request)
+            if response is None:
                 return
-        self._resume_reading_for_buffer()
+            await response.send(request)
+            goes_on = response.keep_alive
+            if request.body is not None and not request.body.is_over:
+                await request.body.discard(min(_DISCARD_S, self._limits.body_timeout_s))
+        except ConnectionError:  # the client's
+            goes_on = False
+        except asyncio.CancelledError:
+            reset(self.transport)
+            raise
+        except Exception:  # noqa: BLE001 - outside of any handler; no timer would end it
+            _log.exception("a client's connection can't be served")
+            reset(self.transport)
+        finally:
+            if request.begun is not None:
+                request.begun.abandon()
+            if self._request is request:
+                self._request = self._task = None
+        self._go_on_behind(goes_on=goes_on)
+
+    def _go_on_behind(self, *, goes_on: bool) -> None:
+        """Go on behind a reply, or end."""
+        self._used_at = self._loop.time()
+        if self.transport is None:
+            return
+        if not goes_on or self._is_ending:
+            self._is_ending = True
+            self._close()
+            return
+        if self._incoming:
+            self._begin_next()
+        if self._is_half_closed and not (self._is_busy or self._is_ending):
+            self._owner.end_soon(self.transport)
+        else:
+            self._regulate()
+
+    @property
+    def ends_with_its_reply(self) -> bool:
+        """Whether the connection will not go on after the reply that is to begin now, whatever its request asks for."""
+        return self._owner.is_draining or self._is_ending
+
+    @property
+    def is_over_tls(self) -> bool:
+        """Whether the client is connected over TLS."""
+        return self.transport is not None and self.transport.get_extra_info("sslcontext") is not None
+
+    @property
+    def incoming_bytes(self) -> int:
+        """Bytes that stand behind what is under way (C2)."""
+        return len(self._incoming)
+
+    # ---- a plain call ------------------------------------------------------------------------------------
+
+    def replied(self, text: bytes) -> None:
+        """Send the reply to the plain call."""
+        assert self.transport is not None
+        self._call = None
+        self.transport.write(text)
+        self._go_on_behind(goes_on=True)
+
+    def unfinished(self) -> None:
+        """Leave the plain call to the handler."""
+        call, self._call = self._call, None
+        assert call is not None
+        self._begin(call.head, None if self._incoming else call.head, call.hand_over())
+        self._regulate()
+
+    # ---- its turn ----------------------------------------------------------------------------------------
+
+    def has_closed(self) -> bool:
+        """Whether the client has closed its half, or all; nothing is read while it waits, so the system is asked."""
+        assert self.transport is not None
+        end = self.transport.get_extra_info("socket")
+        if end is None or end.fileno() < 0:
+            return False
+        events = select.poll()
+        events.register(end.fileno(), select.POLLRDHUP)
+        return bool(events.poll(0))
+
+    def go_on(self) -> bool:
+        """Serve what has waited for its turn; whether that was unknown."""
+        self._is_waiting = False
+        data = self._incoming.take()
+        if not data or self.transport is None:
+            return False
+        is_unknown = not self._serve_known(data)
+        if is_unknown:
+            self._incoming.add(data)
+            self._begin_next(alone=data)
+        self._regulate()
+        return is_unknown
+
+    def end(self) -> None:
+        """End the connection at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    # ---- a request that is held --------------------------------------------------------------------------
+
+    def hold(self, request: Request, held: "HeldRequest") -> bool:
+        """Hold the request in progress until `answered`; false if it did not come alone, or must not wait."""
+        ends = self.transport is None or self.ends_with_its_reply or self._is_half_closed
+        if ends or self.is_paused or request.whole is None or self._incoming or not request.keep_alive:
+            return False
+        self._request = self._task = None
+        self._held = held
+        return True
+
+    def answered(self, response: RawResponse) -> None:
+        """Send the answer to what is held, and go on with what the client has sent meanwhile."""
+        assert self.transport is not None
+        self._held = None
+        self.transport.write(response.text(is_last=self._owner.is_draining))
+        self._go_on_behind(goes_on=response.keep_alive)
+
+    # ---- the end -----------------------------------------------------------------------------------------
+
+    def drain_soon(self) -> None:
+        """Begin nothing more: what is under way is the last, and its reply says so."""
+        if self._call is not None:
+            self.unfinished()
+        elif not self._is_busy and self.transport is not None and not self._is_ending:
+            self._close()
+
+    def cut(self) -> None:
+        """End the connection with a reset, and what is in progress with it."""
+        reset(self.transport)
+        if self._task is not None:
+            self._task.cancel()
+
+    @property
+    def task(self) -> "asyncio.Task[None] | None":
+        """What handles the request in progress."""
+        return self._task
+
+    def _refuse(self, error: ProxyError, refused: HeadError | Request | None = None) -> None:
+        """Answer without handling, then let the client read that before the connection goes."""
+        transport = self.transport
+        if transport is None or self._is_ending:
+            return
+        self._is_ending = True
+        self._incoming.take()
+        self._stop_head_timer()
+        self._owner.refused(error, self.peer, refused)
+        has_body = refused is None or refused.method != "HEAD"
+        transport.write(raw_error_reply(error, has_body=has_body))
+        if transport.can_write_eof():
+            transport.write_eof()
+        self._head_timer = self._loop.call_later(_LINGER_S, self._close)
+
+    def _close(self) -> None:
+        """End the connection; what the client has not read by then it has little time for."""
+        transport = self.transport
+        if transport is None:
+            return
+        transport.close()
+        if self._closing_timer is None and transport.get_write_buffer_size() > 0:
+            self._closing_timer = self._loop.call_later(self._limits.body_timeout_s, transport.abort)
 
     def _watch_head(self) -> None:
         """Bound the time and the size of a head that is not complete."""
-        if len(self._incoming) > self._limits.max_head_bytes:
-            what = f"has more than {self._limits.max_head_bytes} bytes"
+        limits = self._limits
+        if len(self._incoming) > limits.max_head_bytes:
+            what = f"has more than {limits.max_head_bytes} bytes"
             if self._incoming.has_request_line:
-                self._refuse_in_turn(HeadTooLargeError(f"the head {what}"))
+                self._refuse(HeadTooLargeError(f"the head {what}"))
             else:
-                self._refuse_in_turn(TargetTooLongError(f"the request line {what}"))
+                self._refuse(TargetTooLongError(f"the request line {what}"))
         elif self._head_timer is None:
-            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self._give_head_up)
+            self._head_timer = self._loop.call_later(limits.head_timeout_s, self._give_head_up)
 
     def _give_head_up(self) -> None:
         self._head_timer = None
-        if not self.is_idle:  # it is the next head that is slow; its time begins when its turn has come
-            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self._give_head_up)
-            return
         self._refuse(SlowRequestError(f"no complete head within {self._limits.head_timeout_s:g} s"))
 
     def _stop_head_timer(self) -> None:
@@ -355,71 +553,13 @@ class ClientConnection(OneTaskHandler):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _refuse_in_turn(self, error: ClientError) -> None:
-        """Take no more, and refuse the head that is not complete once the replies before it are given."""
-        self._incoming.take()
-        if self.is_idle:
-            self._refuse(error)
-            return
-        self._is_ending = True
-        self._stop_head_timer()
-        self._request_count += 1
-        self._messages.append((_ErrInfo(error.status, error, str(error)), EMPTY_PAYLOAD))
-        if not self._buffer_paused:
-            self._pause_reading_for_buffer()
-
-    def _refuse(self, error: ProxyError) -> None:
-        """Answer without a request, then let the client read that before the connection goes."""
-        if self._close or self.transport is None:
-            return
-        self._stop_head_timer()
-        self._admission.refused(error, peer_of(self.transport))
-        self.transport.write(raw_error_reply(error))
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-        self.close()
-        self._head_timer = self._loop.call_later(_LINGER_S, self.force_close)
-
-    def _process_keepalive(self) -> None:
-        if self._head_timer is not None and not self._close:
-            self._keepalive_handle = None  # a head is on its way; aiohttp starts the timer after its request
-            return
-        super()._process_keepalive()
-
-    def _make_error_handler(
-        self, err_info: _ErrInfo
-    ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
-        error: ClientError = refusal_of(err_info.exc, self._limits)
-
-        async def refuse(_: web.BaseRequest) -> web.StreamResponse:
-            self._admission.refused(error, peer_of(self.transport))
-            return error_reply(error)
-
-        return refuse
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no request is in progress or queued."""
-        # At first there is no waiter: `RequestHandler.start` has not had its turn yet.
-        return self._request_count == 0 if self._waiter is None else not self._waiter.done()
-
-    @property
-    def ends_with_its_reply(self) -> bool:
-        """Whether the connection will not go on after the reply that is to begin now, whatever its request asks for."""
-        return self._admission.is_draining or self._close or self._force_close
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes held for requests that are not in progress yet, parsed or not (H3)."""
-        return len(self._incoming) + (self._queued_bytes if self._messages else 0)
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether the request in progress came alone, and its connection goes on."""
-        ends = self.transport is None or self._is_last or self.ends_with_its_reply or self.is_half_closed
-        return self._whole_head is not None and not (ends or self._paused)
-
-    @property
-    def whole_head(self) -> bytes | None:
-        """The exact head of the request in progress, if it came alone and in one piece."""
-        return self._whole_head
+    def _see_whether_idle(self) -> None:
+        assert self.transport is not None
+        is_idle = not (self._is_busy or self._incoming)
+        idle_s = self._loop.time() - self._used_at if is_idle else 0.0
+        if idle_s < self._limits.idle_timeout_s:
+            self._timer = self._loop.call_later(self._limits.idle_timeout_s - idle_s, self._see_whether_idle)
+        elif self.transport.get_write_buffer_size():
+            self.transport.abort()  # it has not read for so long
+        else:
+            self.transport.close()

@@ -7,8 +7,6 @@ so the proxy's own errors have that form as well.
 import json
 import logging
 
-from aiohttp import web
-
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.headers import encode_fields
@@ -45,15 +43,15 @@ def error_reply(error: ProxyError, extra: Headers = ()) -> RawResponse:
     )
 
 
-def raw_error_reply(error: ProxyError) -> bytes:
-    """Render the same reply for a connection that has no request to answer; it ends the connection."""
+def raw_error_reply(error: ProxyError, *, has_body: bool = True) -> bytes:
+    """Render the same reply for a connection that has no request to handle; it ends the connection."""
     body = remote_exception(error)
     fields = (*_fields_of(error), (b"Content-Length", b"%d" % len(body)), (b"Connection", b"close"))
     line = f"HTTP/1.1 {error.status} {error.reason}\r\n".encode("ascii")
-    return line + encode_fields(fields) + b"\r\n" + body
+    return line + encode_fields(fields) + b"\r\n" + (body if has_body else b"")
 
 
-def bug_reply(exc: Exception) -> web.StreamResponse:
+def bug_reply(exc: Exception) -> RawResponse:
     """Make the reply to a request that met a bug of ours, and log it."""
     _LOG.error("A bug ended a request", exc_info=exc)
     return error_reply(ProxyError("internal error; the log of the proxy says more"))

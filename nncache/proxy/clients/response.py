@@ -1,9 +1,4 @@
-"""A reply to a client, written as it is given.
-
-aiohttp's own responses add `Server`, `Date` and `Content-Type`, and take header fields apart and together
-again. A gateway's replies must leave as they came (guarantee Verbatim), so this one writes its head itself
-and uses of aiohttp only what `RequestHandler` asks of a response: prepare, write_eof, keep_alive.
-"""
+"""A reply to a client, written as it is given (guarantee Verbatim): no `Server`, `Date` or `Content-Type` is added."""
 
 import asyncio
 import fcntl
@@ -14,11 +9,8 @@ import termios
 from enum import Enum
 from typing import Final
 
-from aiohttp import HttpVersion11, web
-from aiohttp.abc import AbstractStreamWriter
-
-from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.patience import Patience
+from nncache.proxy.clients.request import Request
 from nncache.proxy.headers import encode_fields
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
@@ -37,10 +29,15 @@ class Framing(Enum):
     CLOSE = "close"  # an HTTP/1.0 client, and a length that is not known
 
 
-class RawResponse(web.StreamResponse):
+class RawResponse:
     """One reply: the head goes out with the first part of the body, in one piece where that is possible.
 
     A reader that takes less than `nncache.proxy.clients.patience` allows is cut off; `limits` says how much that is.
+
+    Attributes:
+        status: the status code.
+        reason: the reason phrase.
+        sent_bytes: written so far, the head included.
     """
 
     def __init__(
@@ -65,7 +62,9 @@ class RawResponse(web.StreamResponse):
             close: end the connection after this reply.
             limits: what a slow reader may cost.
         """
-        super().__init__(status=status, reason=reason)
+        self.status = status
+        self.reason = reason
+        self.sent_bytes = 0
         self._fields = headers
         self._whole = body
         self._length = len(body) if body is not None else length
@@ -75,19 +74,13 @@ class RawResponse(web.StreamResponse):
         self._taken_bytes = 0  # of what was sent, by the client's host, as far as noted
         self._framing = Framing.NONE
         self._head = b""  # not yet written
-        self._client: web.BaseRequest | None = None
-        self._out: AbstractStreamWriter | None = None
+        self._request: Request | None = None  # None: the head is not settled
         self._ended = False
-
-    @property
-    def prepared(self) -> bool:
-        """Whether the head is settled."""
-        return self._out is not None
 
     @property
     def has_begun(self) -> bool:
         """Whether a byte of it has gone out."""
-        return self.body_length > 0
+        return self.sent_bytes > 0
 
     @property
     def keep_alive(self) -> bool:
@@ -120,45 +113,42 @@ class RawResponse(web.StreamResponse):
         self._framing = Framing.LENGTH
         return self._encode_head() + self._whole
 
-    @property
-    def body_length(self) -> int:
-        """Bytes written so far, the head included."""
-        return self._out.output_size if self._out is not None else 0
-
     def add(self, fields: Headers) -> None:
         """Put header fields behind the others, before it is prepared."""
-        assert not self.prepared
+        assert self._request is None
         self._fields = (*self._fields, *fields)
 
     def force_close(self) -> None:
         """End the connection after this reply; the head says so if it has not gone out yet."""
         self._close_after = True
 
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:
+    async def send(self, request: Request) -> None:
+        """Send what is left of the reply to a request, the whole of it if nothing was sent.
+
+        Raises:
+            ConnectionError: the client is gone, or takes nothing.
+        """
+        self.prepare(request)
+        await self.write_eof()
+
+    def prepare(self, request: Request) -> None:
         """Settle the head; it is not written before the body begins."""
-        if self._out is not None:
-            return self._out
-        self._client = request
-        self._out = request.writer
-        if (
-            not request.keep_alive
-            or request.version != HttpVersion11  # whatever it asks for: HTTP/1.0 ends with its reply
-            or not request.content.is_eof()
-            or (isinstance(request.protocol, OneTaskHandler) and request.protocol.ends_with_its_reply)
-        ):
-            # A body that is still on its way is not waited for: the reply says that the connection ends,
-            # and RequestHandler.start reads on for its lingering_time so that no reset overtakes the reply.
+        if self._request is not None:
+            return
+        self._request = request
+        # A body that is still on its way is not waited for: the reply says that the connection ends, and what is left
+        # of the body is read on for a while.
+        if not request.keep_alive or not request.has_arrived or request.connection.ends_with_its_reply:
             self._close_after = True
         self._framing = self._choose_framing(request)
         self._head = self._encode_head()
-        return self._out
 
-    def _choose_framing(self, request: web.BaseRequest) -> Framing:
+    def _choose_framing(self, request: Request) -> Framing:
         if request.method == "HEAD" or self.status in _NO_BODY_STATUSES:
             return Framing.NONE
         if self._length is not None:
             return Framing.LENGTH
-        if request.version == HttpVersion11:
+        if request.is_http_1_1:
             return Framing.CHUNKED
         self._close_after = True
         return Framing.CLOSE
@@ -202,7 +192,6 @@ class RawResponse(web.StreamResponse):
         rest = self._whole if self._whole is not None else data
         self._ended = True
         await self._send(self._head + self._last_part(rest))
-        self._client = None
 
     def _last_part(self, rest: bytes) -> bytes:
         match self._framing:
@@ -219,20 +208,20 @@ class RawResponse(web.StreamResponse):
         return 0.0 if self._patience is None else self._patience.spent_s
 
     async def _send(self, data: bytes | bytearray | memoryview) -> None:
-        assert self._client is not None
-        assert self._out is not None
+        request = self._request
+        assert request is not None
         self._head = b""
-        transport = self._client.transport
+        transport = request.transport
         if transport is None or transport.is_closing():
             raise ConnectionResetError("the client has left")
-        self._out.output_size += len(data)
+        self.sent_bytes += len(data)
+        request.has_reply_begun = True
         transport.write(data)
-        if not self._client.protocol.writing_paused:
-            return
-        await self._wait_for_reader(self._client.transport, self._out)
+        if request.connection.is_paused:
+            await self._wait_for_reader(request)
 
-    async def _wait_for_reader(self, transport: asyncio.Transport | None, out: AbstractStreamWriter) -> None:
-        """Wait until there is room for more; one wait throughout, since aiohttp's drain must not be cancelled twice."""
+    async def _wait_for_reader(self, request: Request) -> None:
+        """Wait until there is room for more, in one wait throughout."""
         loop = asyncio.get_running_loop()
         patience = self._patience = self._patience or Patience(self.limits)
         noted_at = loop.time()
@@ -240,7 +229,7 @@ class RawResponse(web.StreamResponse):
 
         def note() -> None:
             nonlocal noted_at
-            now, taken_bytes = loop.time(), max(0, out.output_size - _not_taken_bytes(transport))
+            now, taken_bytes = loop.time(), max(0, self.sent_bytes - _not_taken_bytes(request.transport))
             patience.spend(now - noted_at, taken_bytes - self._taken_bytes)
             noted_at, self._taken_bytes = now, taken_bytes
 
@@ -255,7 +244,7 @@ class RawResponse(web.StreamResponse):
         try:
             async with asyncio.timeout(None) as end:
                 timer = loop.call_later(patience.left_s, look)
-                await out.drain()
+                await request.connection.drain()
             note()
         except TimeoutError:
             self.cut()
@@ -268,8 +257,8 @@ class RawResponse(web.StreamResponse):
         """End the connection so that the client can tell a broken body from a whole one: with a reset."""
         self._ended = True
         self._close_after = True
-        if self._client is not None:
-            reset(self._client.transport)
+        if self._request is not None:
+            reset(self._request.transport)
 
 
 def _not_taken_bytes(transport: asyncio.Transport | None) -> int:

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias, assert_never
 
-from aiohttp import web
-
 from nncache.hadoop.users import is_user_name
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import CallerNotVerifiedError, ClientError
 from nncache.proxy.events.events_request import EVENTS, EventsRequest
@@ -44,7 +43,7 @@ Known: TypeAlias = Caller | RawResponse
 class Callers(Protocol):
     """Says who asks."""
 
-    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:
+    async def known(self, request: Request, events_request: EventsRequest) -> Known:
         """Say who asks.
 
         Raises:
@@ -55,7 +54,7 @@ class Callers(Protocol):
 class NamedCallers:
     """Believes `user.name`, as WebHDFS does on a cluster without Kerberos."""
 
-    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the target says it
+    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the target says it
         """Say who asks."""
         if events_request.for_another:
             raise ClientError(f"{events_request.for_another} has no meaning here: user.name says who asks")
@@ -72,7 +71,7 @@ class VerifiedCallers:
     def __init__(self, terminator: Terminator) -> None:
         self._terminator = terminator
 
-    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:  # noqa: ARG002 - `doas` is judged there
+    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - `doas` is judged there
         """Say who asks."""
         admission = await self._terminator.admit(request, EVENTS)
         match admission:
@@ -89,6 +88,6 @@ class VerifiedCallers:
 class UnverifiedCallers:
     """Knows no caller: the cluster has Kerberos, and its NameNodes authenticate."""
 
-    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the same for all
+    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the same for all
         """Refuse."""
         raise CallerNotVerifiedError(_NOT_HERE)

@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NoReturn
 
-from aiohttp import web
-
 from nncache.net.shares import Rates, Shares, holder_of
-from nncache.proxy.clients.one_task import OneTaskHandler
+from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.clients.server import Handler
 from nncache.proxy.counted_answer import counted_answer
 from nncache.proxy.errors import (
     EventsUnavailableError,
@@ -102,8 +99,8 @@ class EventsEndpoint:
     def before(self, others: Handler) -> Handler:
         """Return what answers all requests; those for other targets `others` does."""
 
-        def handle(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
-            return self.handle(request) if is_events(request.raw_path) else others(request)
+        def handle(request: Request) -> Awaitable[RawResponse | None]:
+            return self.handle(request) if is_events(request.target) else others(request)
 
         return handle
 
@@ -141,17 +138,17 @@ class EventsEndpoint:
             not_admitted=self._not_admitted,
         )
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse:
         """Answer one request."""
         return await counted_answer(self._traffic, request, self._handle, allow=_ALLOW)
 
-    async def _handle(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+    async def _handle(self, request: Request, exchange: Exchange) -> RawResponse:
         if request.method != "GET":
             raise MethodNotAllowedError("events are read with GET")
         source = self._source
         if source is None:
             raise NotServedError(self._why_none)
-        events_request = read_events_request(request.raw_path, tuple(request.raw_headers))
+        events_request = read_events_request(request.target, request.fields)
         caller = await self._callers.known(request, events_request)
         if not isinstance(caller, Caller):
             return caller
@@ -222,32 +219,30 @@ class EventsEndpoint:
 
     async def _stream(
         self,
-        request: web.BaseRequest,
+        request: Request,
         source: EventSource,
         feed: Feed,
         events_request: EventsRequest,
         caller: Caller,
-    ) -> web.StreamResponse:
+    ) -> RawResponse:
         response = RawResponse(200, "OK", (*_FIELDS, *caller.adds), limits=self._limits)
-        await response.prepare(request)
-        holder = holder_of(request.remote or "")
+        response.prepare(request)
+        holder = holder_of(request.peer)
         lease = caller.lease
         stream = EventStream(
             response, feed, source, caller.user, events_request.after, self._slots, holder, lease
         )
-        client, end = request.protocol, StreamEnd.FAILED
+        client, end = request.connection, StreamEnd.FAILED
         timer = None
         if lease is not None:
             left_s = max(0.0, lease.ends_at - self._traffic.clock())
             timer = asyncio.get_running_loop().call_later(left_s, stream.end, StreamEnd.EXPIRED)
-        if isinstance(client, OneTaskHandler):
-            client.on_lost = partial(stream.end, StreamEnd.LEFT)
+        client.on_lost = partial(stream.end, StreamEnd.LEFT)
         self._streams.add(stream)
         try:
             end = await stream.run()
         finally:
-            if isinstance(client, OneTaskHandler):
-                client.on_lost = None
+            client.on_lost = None
             if timer is not None:
                 timer.cancel()
             self._streams.discard(stream)

@@ -10,19 +10,17 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, TypeAlias, assert_never
 
-from aiohttp import web
-
 from nncache.hadoop.calls import PREFIX, StatusRequest
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal, NoRuleError
 from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
 from nncache.proxy.clients.error_replies import error_reply
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import BadTicketError, ClientError, NotJudgedError, ProxyError, UnauthenticatedError
 from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import Header, Headers
-from nncache.proxy.secure_cookies import is_over_tls
 from nncache.proxy.termination.cookies import (
     CHALLENGE,
     TAKEN_BACK,
@@ -161,17 +159,17 @@ class Terminator:
             login_failures=login_failures,
         )
 
-    async def admit(self, request: web.BaseRequest, prefix: str = f"{PREFIX}/") -> Admission:
+    async def admit(self, request: Request, prefix: str = f"{PREFIX}/") -> Admission:
         """Authenticate one request, whose path begins with the prefix."""
-        headers: Headers = tuple(request.raw_headers)
+        headers: Headers = request.fields
         kept = tuple(map(_as_no_form, (each for each in headers if each[0].lower() not in _OF_THE_CLIENT)))
-        peer = request.remote or ""
+        peer = request.peer
         try:
-            target = read_target(request.raw_path, prefix)
+            target = read_target(request.target, prefix)
             if target.has_token:
                 return ByToken(kept)
             session, adds, is_by_cookie = await self._authenticated(
-                headers, peer, is_secure=is_over_tls(request)
+                headers, peer, is_secure=request.connection.is_over_tls
             )
         except UnauthenticatedError as error:
             self._challenges += 1

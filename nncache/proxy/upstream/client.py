@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
-from aiohttp import HttpVersion11, web
-
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError
 from nncache.proxy.headers import reply_headers
@@ -29,10 +27,10 @@ from nncache.proxy.messages import (
     UpstreamReply,
     nothing_to_settle,
 )
-from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
+from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
-from nncache.proxy.upstream.plain_exchange import BEGUN, Begun, PlainExchange, PlainReader, SentCall
+from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange, PlainReader, SentCall
 from nncache.proxy.upstream.pool import Connections
 from nncache.proxy.upstream.service_login import ServiceLogin
 
@@ -171,8 +169,8 @@ class Upstream:
         return self._asking.term_of(namenode)
 
     async def stream(
-        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> web.StreamResponse:
+        self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> RawResponse:
         """Make a call, its body and the reply's streamed through.
 
         `settle` is awaited exactly once for a call that was sent, before the first byte of the reply goes to
@@ -186,7 +184,7 @@ class Upstream:
         call = UpstreamCall(
             head,
             wanted_bytes=MAX_SETTLED_BYTES,
-            body=ClientBody(request, self._limits) if request.body_exists else None,
+            body=request.body,
             only_json=True,
             on_continue=lambda: _tell_to_continue(request),
             begun=_begun_of(request),
@@ -222,9 +220,9 @@ class Upstream:
         )
 
     def _response_to(
-        self, request: web.BaseRequest, exchange: Exchange, settled: SettledReply, extra: Headers
+        self, request: Request, exchange: Exchange, settled: SettledReply, extra: Headers
     ) -> RawResponse:
-        fields = self.cookies.for_client(settled.headers, is_secure=is_over_tls(request))
+        fields = self.cookies.for_client(settled.headers, is_secure=request.connection.is_over_tls)
         is_whole = exchange.is_complete and request.method != "HEAD"
         return RawResponse(
             settled.status,
@@ -235,12 +233,10 @@ class Upstream:
             limits=self._limits,
         )
 
-    async def _pass_on(
-        self, request: web.BaseRequest, answer: UpstreamResponse, response: RawResponse
-    ) -> None:
+    async def _pass_on(self, request: Request, answer: UpstreamResponse, response: RawResponse) -> None:
         """Send the reply as it comes. What has begun can't be replaced: on a failure it is cut off."""
         exchange = answer.exchange
-        await response.prepare(request)
+        response.prepare(request)
         try:
             if not exchange.is_complete:
                 await self._write(answer, response, exchange.start)
@@ -253,7 +249,7 @@ class Upstream:
         except ProxyError as exc:
             if not response.has_begun:
                 raise
-            _LOG.warning("A reply to %s broke off: %s", request.remote, exc)
+            _LOG.warning("A reply to %s broke off: %s", request.peer, exc)
             self._broken_replies += 1
             response.cut()
 
@@ -281,14 +277,12 @@ async def _captured(work: Awaitable[None]) -> Exception | None:
     return None
 
 
-def _begun_of(request: web.BaseRequest) -> SentCall | None:
-    begun = request.get(BEGUN)
-    return None if begun is None else begun.take()
+def _begun_of(request: Request) -> SentCall | None:
+    return request.begun.take() if isinstance(request.begun, Begun) else None
 
 
-def _tell_to_continue(request: web.BaseRequest) -> None:
+def _tell_to_continue(request: Request) -> None:
     """Pass an interim 100 on to a client that asked for it (RFC 9110, section 10.1.1)."""
-    expects = request.headers.get("Expect", "").lower() == "100-continue"
     transport = request.transport
-    if expects and request.version == HttpVersion11 and transport is not None:
+    if request.first(b"expect").lower() == "100-continue" and request.is_http_1_1 and transport is not None:
         transport.write(_CONTINUE_LINE)

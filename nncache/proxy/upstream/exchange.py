@@ -10,12 +10,10 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-import aiohttp
-from aiohttp.http import RawResponseMessage
-from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.streams import EofStream, StreamReader
-
-from nncache.proxy.clients.body import ClientBody
+from nncache.net.http1.body import Body
+from nncache.net.http1.chunks import ChunksError
+from nncache.net.http1.reply import ReplyError, ReplyHead
+from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import (
     ClientError,
     NotSentError,
@@ -31,10 +29,9 @@ from nncache.proxy.upstream.pool import Connection
 _log = logging.getLogger(__name__)
 
 _BODY_HOLD_S: Final = 0.1  # what a NameNode needs to answer a head, with room
-_BROKEN: Final = (aiohttp.ClientError, HttpProcessingError, EofStream, OSError)  # how aiohttp says "cut off"
+_BROKEN: Final = (ReplyError, ChunksError, OSError)
 _CONTINUE = 100
 _SWITCHING_PROTOCOLS = 101
-_FIRST_FINAL_STATUS = 200
 
 
 def encode_request(head: RequestHead, *, host: str, chunked: bool) -> bytes:
@@ -69,7 +66,7 @@ class Exchange:
     """
 
     def __init__(
-        self, connection: Connection, head: RequestHead, body: ClientBody | None, *, timeout_s: float
+        self, connection: Connection, head: RequestHead, body: RequestBody | None, *, timeout_s: float
     ) -> None:
         self._connection = connection
         self._head = head
@@ -77,7 +74,7 @@ class Exchange:
         self._timeout_s = timeout_s  # how long the NameNode may be silent
         self._may_send_body = asyncio.Event()  # the NameNode has said 100, or its moment is over
         self._client_fault: ClientError | None = None  # why the body broke off
-        self._payload: StreamReader | None = None
+        self._received: Body | None = None
         self._is_body_sent = body is None
         self.status = 0
         self.reason = ""
@@ -115,24 +112,25 @@ class Exchange:
                     await self._may_send_body.wait()
             except TimeoutError:
                 pass  # no answer yet: it wants the body
-            writer = self._connection.body_writer(chunked=not declared)
             while part := await self._next_part(self._body):
                 async with asyncio.timeout(self._timeout_s):
-                    await writer.write(part)
-            await writer.write_eof()
+                    await self._connection.write_body(part, chunked=not declared)
+            if not declared:
+                async with asyncio.timeout(self._timeout_s):
+                    await self._connection.write_body(b"", chunked=True)
             self._is_body_sent = True
         except ClientError as fault:
             self._client_fault = fault
             self._connection.abort()
         except TimeoutError:
             self._connection.abort()
-        except (OSError, aiohttp.ClientError):
+        except OSError:
             pass  # it takes no more: its reply, if there is one, can still be read
         except Exception:  # noqa: BLE001 - an internal error must not take the other calls along (one task group)
             _log.exception("could not send a request's body")
             self._connection.abort()
 
-    async def _next_part(self, body: ClientBody) -> bytes:
+    async def _next_part(self, body: RequestBody) -> bytes:
         with self._connection.waiting_for_client(self._cut_body, body.spent_s):
             return await body.read_part()
 
@@ -151,17 +149,18 @@ class Exchange:
             ClientError: the client's body broke off, and with it the call.
         """
         while True:
-            message, payload = await self._receive_message()
-            if message.code >= _FIRST_FINAL_STATUS:
+            head = await self._receive_head()
+            if not head.is_interim:
                 break
-            if message.code == _SWITCHING_PROTOCOLS:
+            if head.status == _SWITCHING_PROTOCOLS:
                 raise UpstreamCutError("the NameNode switched protocols, unasked")
-            if message.code == _CONTINUE:
+            if head.status == _CONTINUE:
                 self._may_send_body.set()
                 on_continue()
-        self.status, self.reason, self.headers = message.code, message.reason, message.raw_headers
-        self._payload = payload
-        self.is_complete = payload.at_eof()
+        self.status, self.reason, self.headers = head.status, head.reason, head.fields
+        self._received = self._connection.protocol.body
+        assert self._received is not None
+        self.is_complete = not self._received.has_more
         for name, value in self.headers:
             match name.lower():
                 case b"content-length" if self.content_length is None and value.isdigit():
@@ -171,11 +170,11 @@ class Exchange:
                 case _:
                     pass
 
-    async def _receive_message(self) -> tuple[RawResponseMessage, StreamReader]:
+    async def _receive_head(self) -> ReplyHead:
         while True:
             try:
                 async with asyncio.timeout(self._timeout_s):
-                    return await self._connection.protocol.read()
+                    return await self._connection.protocol.read_head()
             except TimeoutError:
                 if self._is_body_sent or self._client_fault is not None:
                     raise UpstreamTimeoutError(self._said("gave no answer in time")) from None
@@ -205,18 +204,18 @@ class Exchange:
             UpstreamCutError: the connection ended before the body did.
             ClientError: the client's body broke off, and with it the call.
         """
-        assert self._payload is not None
+        body = self._received
+        assert body is not None
         try:
-            if self._payload.is_eof():  # nearly always: what is left of it has come
-                part = self._payload.read_nowait()
-            else:
+            if body.is_waited_for:
                 async with asyncio.timeout(self._timeout_s):
-                    part = await self._payload.readany()
+                    await body.arrival()
+            part = body.take()
         except TimeoutError:
             raise UpstreamTimeoutError(self._said("stopped in the middle of its reply")) from None
-        except (*_BROKEN, RuntimeError) as exc:  # RuntimeError: StreamReader's word for a closed connection
+        except _BROKEN as exc:
             raise self._cut(exc) from exc
-        self.is_complete = self._payload.at_eof()
+        self.is_complete = not body.has_more
         return part
 
     @property

@@ -16,7 +16,7 @@ from nncache.hadoop.election_view import Active, NameNode
 from nncache.hadoop.errors import NoActiveNameNodeError as NoActiveKnownError
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
-from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import (
     NoActiveNameNodeError,
     NotSentError,
@@ -110,7 +110,7 @@ class UpstreamCall:
         head: RequestHead,
         *,
         wanted_bytes: int,
-        body: ClientBody | None = None,
+        body: RequestBody | None = None,
         only_json: bool = False,
         on_continue: Callable[[], None] = lambda: None,
         begun: SentCall | None = None,

@@ -7,8 +7,6 @@ a `nncache.proxy.upstream.exchange.Exchange`, with all that has come: nothing is
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from aiohttp import web
-
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.upstream.plain_reply import NotWhole, PlainReply
 from nncache.proxy.upstream.pool import Connection, Connections
@@ -38,10 +36,6 @@ class Begun:
         self._sent: SentCall | None = sent
         self._connections = connections
 
-    def attach(self, request: web.BaseRequest) -> None:
-        """Let those who answer a request know that its call was sent."""
-        request[BEGUN] = self
-
     def take(self) -> SentCall | None:
         """Return the call, once."""
         sent, self._sent = self._sent, None
@@ -51,10 +45,6 @@ class Begun:
         """End the connection if the call was not taken."""
         if (sent := self.take()) is not None:
             self._connections.release(sent.connection, reusable=False)
-
-
-BEGUN: Final = web.RequestKey("begun", Begun)
-"""Under which a request has the one that belongs to it."""
 
 
 class PlainReader(Protocol):

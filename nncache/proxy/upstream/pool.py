@@ -1,14 +1,4 @@
-"""Connections to the NameNodes: opened, lent, kept for reuse, closed.
-
-Why not aiohttp's ClientSession (looked up in aiohttp 3.14.5):
-- it repeats PUT and DELETE by itself when a kept connection turns out to be dead (client.py,
-  IDEMPOTENT_METHODS); a write whose outcome is unknown must never be repeated;
-- it sends `URL.raw_path_qs`, which drops an empty query and a fragment and can't carry bytes that are no
-  UTF-8; the request target must arrive byte for byte;
-- it takes header fields as str, adds its own, and swallows interim replies (100 Continue).
-What it is built of serves well: `ResponseHandler` with the C parser reads replies with flow control and
-knows when a connection may be used again. It is driven here by hand.
-"""
+"""Connections to the NameNodes: opened, lent, kept for reuse, closed. docs/decisions/0005 says why they are our own."""
 
 import asyncio
 import logging
@@ -16,10 +6,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, Protocol
-
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.http import StreamWriter
+from typing import Final
 
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
@@ -29,6 +16,7 @@ from nncache.net.tls_failure import why_no_tls
 from nncache.proxy.errors import NotSentError, OverloadedError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.upstream.late_replies import LateReplies
+from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from nncache.proxy.upstream.permits import Permits
 from nncache.proxy.upstream.plain_reply import ReplyReader
 
@@ -36,43 +24,6 @@ _log = logging.getLogger(__name__)
 
 CLIENT_PATIENCE_S: Final = 1.0
 """For so long a connection may wait for its client while other calls wait for a connection."""
-
-_MAX_REPLY_LINE_BYTES = 1024 * 1024  # a Location repeats a target of up to 64 KiB, percent-encoded
-
-
-class Taker(Protocol):
-    """Takes what comes of a NameNode in place of aiohttp's parser."""
-
-    def data_received(self, data: bytes) -> None:
-        """Take some bytes."""
-
-    def connection_lost(self) -> None:
-        """Take note that no more will come; before the parser is told."""
-
-
-class NameNodeProtocol(ResponseHandler):
-    """aiohttp's, which can be passed by.
-
-    Attributes:
-        taker: what is told instead, if there is one.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
-        self.taker: Taker | None = None
-
-    def data_received(self, data: bytes) -> None:
-        """Hand bytes on."""
-        if self.taker is None:
-            super().data_received(data)
-        else:
-            self.taker.data_received(data)
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        """Hand the end on."""
-        if self.taker is not None:
-            self.taker.connection_lost()
-        super().connection_lost(exc)
 
 
 class Connection:
@@ -110,18 +61,11 @@ class Connection:
     @property
     def is_usable(self) -> bool:
         """Whether another call may be sent on it, as far as can be seen from here."""
-        return self.protocol.is_connected() and not self.protocol.should_close
+        return self.protocol.is_reusable
 
     def expect_reply(self, method: str) -> None:
         """Get ready to read the reply to a call of that method."""
-        self.protocol.set_response_params(
-            skip_payload=method == "HEAD",
-            read_until_eof=True,
-            auto_decompress=False,
-            max_line_size=_MAX_REPLY_LINE_BYTES,
-            max_field_size=_MAX_REPLY_LINE_BYTES,
-            max_headers=1024,
-        )
+        self.protocol.expect_reply(method)
 
     def send_head(self, head: bytes) -> None:
         """Write a request's head.
@@ -134,12 +78,13 @@ class Connection:
             raise ConnectionResetError("the connection to the NameNode is gone")
         transport.write(head)
 
-    def body_writer(self, *, chunked: bool) -> StreamWriter:
-        """Return what writes the request's body, with back-pressure."""
-        writer = StreamWriter(self.protocol, self.loop)
-        if chunked:
-            writer.enable_chunking()
-        return writer
+    async def write_body(self, part: bytes, *, chunked: bool) -> None:
+        """Write a part of a request's body, with back-pressure; of chunks b"" is the last one.
+
+        Raises:
+            ConnectionResetError: the connection is gone.
+        """
+        await self.protocol.write(b"%x\r\n%b\r\n" % (len(part), part) if chunked else part)
 
     @contextmanager
     def waiting_for_client(self, cut: Callable[[], None], spent_s: float = 0.0) -> Iterator[None]:

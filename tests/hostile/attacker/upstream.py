@@ -4,10 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from aiohttp import web
-
 from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Decorate, RequestHead, Settle, SettledReply
 from tests.hostile.attacker.calls import ATTACKER, AttackCall
@@ -50,8 +49,8 @@ class AttackUpstream(ModelUpstream):
     """The way to a NameNode that answers whatever it is sent."""
 
     async def stream(
-        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> web.StreamResponse:
+        self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> RawResponse:
         """Carry a call out that is no plain read."""
         client: object = request
         if not isinstance(client, AttackRequest):

@@ -5,22 +5,22 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import uvloop
-from aiohttp import web
 
 from nncache.hadoop.election_view import NameNode
-from nncache.proxy.clients.body import ClientBody
-from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.upstream.exchange import Exchange
-from nncache.proxy.upstream.pool import Connection, NameNodeProtocol
+from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
+from nncache.proxy.upstream.pool import Connection
 from tests.hostile.fuzzing.strict_http import read_requests
 from tests.hostile.fuzzing.target import Target, hold
 from tests.hostile.fuzzing.transport import DeafTransport
 from tests.proxy.kept_hits import fast_path_alone
+from tests.proxy.wire import read_body
 
 _LIMITS: Final = LimitSettings(max_head_bytes=1024, max_header_fields=16)
 _TURNS: Final = 400  # of the event loop, at most, until everything that came is answered
@@ -58,7 +58,7 @@ def check_client(data: bytes) -> None:
 
 
 def _heard(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the fields without `Upgrade` (`vetting.without_upgrade`), and without a Host that only repeats another."""
+    """Return the fields without `Upgrade`, and without a Host that only repeats another (`nncache.net.http1.head`)."""
     fields = tuple(field for field in fields if field[0].lower() != b"upgrade")
     hosts = [value for name, value in fields if name.lower() == b"host"]
     first = next((at for at, (name, _) in enumerate(fields) if name.lower() == b"host"), -1)
@@ -68,20 +68,17 @@ def _heard(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes]
 
 
 def _encoded(target: bytes) -> bytes:
-    """Return a target as it travels on: letters beyond ASCII percent-encoded (`vetting.ascii_request_line`)."""
+    """Return a target as it travels on: letters beyond ASCII percent-encoded (`nncache.net.http1.head.Head`)."""
     return b"".join(b"%%%02X" % byte if byte > _LAST_ASCII else b"%c" % byte for byte in target)
 
 
 async def _serve(pieces: list[bytes]) -> list[Heard]:
     heard: list[Heard] = []
 
-    async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        target = request.raw_path.encode("utf-8", "surrogateescape")
-        parts, client_body = list[bytes](), ClientBody(request, _LIMITS)
-        heard.append(Heard(request.method, target, tuple(request.raw_headers), None))
-        while part := await client_body.read_part():
-            parts.append(part)
-        heard[-1] = replace(heard[-1], body=b"".join(parts))
+    async def answer(request: Request) -> RawResponse:
+        target = request.target.encode("utf-8", "surrogateescape")
+        heard.append(Heard(request.method, target, tuple(request.fields), None))
+        heard[-1] = replace(heard[-1], body=await read_body(request))
         return RawResponse(200, "OK", (), body=b"ok")
 
     fast_path = fast_path_alone(_LOOP.time)
@@ -96,10 +93,6 @@ async def _serve(pieces: list[bytes]) -> list[Heard]:
         await _settle(heard, transport)
     transport.get_protocol().eof_received()
     await _settle(heard, transport)
-    if isinstance(connection := transport.get_protocol(), ClientConnection):
-        task = connection._task_handler  # noqa: SLF001 - serves the requests; a fault of it shows nowhere else
-        if task is not None and task.done() and not task.cancelled():
-            hold(task.exception() is None, f"serving has ended with {task.exception()!r}")
     transport.get_protocol().connection_lost(None)
     for _ in range(3):
         await asyncio.sleep(0)
@@ -114,8 +107,7 @@ async def _settle(heard: list[Heard], transport: DeafTransport) -> None:
         before = len(heard), len(transport.written)
         for _ in range(3):
             await asyncio.sleep(0)
-        connection = transport.get_protocol()
-        is_idle = not isinstance(connection, ClientConnection) or connection.is_idle
+        is_idle = transport.get_protocol().task is None
         if is_idle or (len(heard), len(transport.written)) == before:
             return
 
@@ -193,7 +185,7 @@ CONNECTIONS: Final = (
         ),
         modules=(
             "nncache.proxy.clients.connection",
-            "nncache.proxy.clients.vetting",
+            "nncache.net.http1.head",
             "nncache.proxy.clients.server",
             "nncache.proxy.clients.response",
         ),

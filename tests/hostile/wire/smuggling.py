@@ -259,7 +259,6 @@ LINES: Final = (
         "a control in the target": _GET.replace(b"v1/a", b"v1/\x01a") + b"\r\n",
         "HTTP/1.10": _GET.replace(b"HTTP/1.1", b"HTTP/1.10") + b"\r\n",
         "HTTP/01.1": _GET.replace(b"HTTP/1.1", b"HTTP/01.1") + b"\r\n",
-        "HTTP/3.1": _GET.replace(b"HTTP/1.1", b"HTTP/3.1") + b"\r\n",
         "http/1.1": _GET.replace(b"HTTP/1.1", b"http/1.1") + b"\r\n",
         "HTTP/ 1.1": _GET.replace(b"HTTP/1.1", b"HTTP/ 1.1") + b"\r\n",
         "a method that is no token": _GET.replace(b"GET", b"G@T", 1) + b"\r\n",
@@ -268,6 +267,7 @@ LINES: Final = (
         "a fragment of a method": b"T /webhdfs/v1/a HTTP/1.1\r\nHost: nn\r\n\r\n",
     }),
     *_refused("9110, 2.5", {
+        "HTTP/3.1": _GET.replace(b"HTTP/1.1", b"HTTP/3.1") + b"\r\n",
         "HTTP/2.0": b"GET /webhdfs/v1/a HTTP/2.0\r\nHost: nn\r\n\r\n",
         "HTTP/0.9": b"GET /webhdfs/v1/a\r\n\r\n",
     }, status=505),

@@ -5,18 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from aiohttp import web
-
 from nncache.cache.replies import Reply
 from nncache.cache.store import Store
 from nncache.clock import boottime
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.clients.hit_memory import repeatable_head
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
 from tests.proxy.kept_hits import good, kept_hit
-from tests.proxy.wire import GET, RawClient, limits_of_tests, serving
+from tests.proxy.wire import GET, RawClient, limits_of_tests, read_body, serving
 
 POST = b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: 4\r\n\r\n"
 SLOW = b"GET /slow HTTP/1.1\r\nHost: nn\r\n\r\n"
@@ -42,19 +40,19 @@ class House:
         assert self._server is not None
         return self._server
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse:
         """Answer with the target; GETs are remembered."""
-        self.handled.append(request.raw_path)
-        head = repeatable_head(request)
+        self.handled.append(request.target)
+        head = request.repeatable
         self.heads.append(head)
-        if request.raw_path == "/slow":
+        if request.target == "/slow":
             await self.slow_may_end.wait()
         elif head is not None:
-            body = b"fast " + request.raw_path.encode()
-            hit = kept_hit(self.store, request.raw_path, Reply(200, (), body), replied_at=boottime())
+            body = b"fast " + request.target.encode()
+            hit = kept_hit(self.store, request.target, Reply(200, (), body), replied_at=boottime())
             self.fast_path.remember(head, hit, body)
-        await request.read()
-        return RawResponse(200, "OK", (), body=b"slow " + request.raw_path.encode())
+        await read_body(request)
+        return RawResponse(200, "OK", (), body=b"slow " + request.target.encode())
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from nncache.proxy.clients.arrivals import AT_A_TURN, LOOKS_AT_A_TURN, OF_AIOHTTP_AT_A_TURN, Arrivals
+from nncache.proxy.clients.arrivals import AT_A_TURN, LOOKS_AT_A_TURN, Arrivals
 
 
 @dataclass
@@ -42,7 +42,7 @@ class _Newcomer:
 async def test_each_turn_lets_a_few_in() -> None:
     """The first ones at once; who comes later waits behind those who wait."""
     arrivals, row = Arrivals(), _Row()
-    assert [arrivals.may_enter(is_there=False) for _ in range(AT_A_TURN + 1)] == [True] * AT_A_TURN + [False]
+    assert [arrivals.may_enter() for _ in range(AT_A_TURN + 1)] == [True] * AT_A_TURN + [False]
     for number in range(2 * AT_A_TURN + 1):
         arrivals.add(row.newcomer(number))
     seen = []
@@ -50,10 +50,10 @@ async def test_each_turn_lets_a_few_in() -> None:
         await asyncio.sleep(0)
         seen.append(len(row.gone_on))
         if seen[-1] < 2 * AT_A_TURN + 1:
-            assert not arrivals.may_enter(is_there=False)
+            assert not arrivals.may_enter()
     assert seen == [AT_A_TURN, 2 * AT_A_TURN, 2 * AT_A_TURN + 1, 2 * AT_A_TURN + 1]
     assert row.gone_on == list(range(2 * AT_A_TURN + 1))
-    assert arrivals.may_enter(is_there=False)
+    assert arrivals.may_enter()
 
 
 async def test_a_crowd_of_one_address_holds_no_other_up() -> None:
@@ -71,18 +71,6 @@ async def test_a_crowd_of_one_address_holds_no_other_up() -> None:
     assert [number for number in row.gone_on if number < crowd] == list(range(crowd))
 
 
-async def test_connections_that_are_aiohttps_wait_later() -> None:
-    """But not before those who wait already."""
-    arrivals, row = Arrivals(), _Row()
-    entered = [arrivals.may_enter(is_there=True) for _ in range(OF_AIOHTTP_AT_A_TURN + 1)]
-    assert entered == [True] * OF_AIOHTTP_AT_A_TURN + [False]
-    assert not arrivals.may_enter(is_there=False)
-    await asyncio.sleep(0)
-    for number in range(AT_A_TURN + 1):
-        arrivals.add(row.newcomer(number))
-    assert not arrivals.may_enter(is_there=True)
-
-
 async def test_those_who_cost_little_by_then_take_no_place() -> None:
     """But a turn looks at so many only."""
     arrivals, row = Arrivals(), _Row()
@@ -93,7 +81,7 @@ async def test_those_who_cost_little_by_then_take_no_place() -> None:
     await asyncio.sleep(0)
     assert len(row.gone_on) == LOOKS_AT_A_TURN + 5
     await asyncio.sleep(0)
-    assert arrivals.may_enter(is_there=False)
+    assert arrivals.may_enter()
 
 
 async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
@@ -104,18 +92,18 @@ async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
     await asyncio.sleep(0)
     assert row.gone_on == list(range(AT_A_TURN + 1, 2 * AT_A_TURN + 1))
     arrivals.add(row.newcomer(100))
-    assert not arrivals.may_enter(is_there=True)
+    assert not arrivals.may_enter()
     await asyncio.sleep(0)
     assert row.gone_on[AT_A_TURN:] == [2 * AT_A_TURN + 1, 100, *range(AT_A_TURN - 2)]
     await asyncio.sleep(0)
     assert row.gone_on[2 * AT_A_TURN :] == [AT_A_TURN - 2, AT_A_TURN - 1, AT_A_TURN]
     await asyncio.sleep(0)
-    assert arrivals.may_enter(is_there=False)
+    assert arrivals.may_enter()
 
 
 async def test_places_are_free_again_in_the_next_turn() -> None:
     """Also when none has waited."""
     arrivals = Arrivals()
     for _ in range(3):
-        assert [arrivals.may_enter(is_there=False) for _ in range(AT_A_TURN + 1)].count(True) == AT_A_TURN
+        assert [arrivals.may_enter() for _ in range(AT_A_TURN + 1)].count(True) == AT_A_TURN
         await asyncio.sleep(0)

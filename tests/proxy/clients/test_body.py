@@ -3,12 +3,11 @@
 import asyncio
 
 import pytest
-from aiohttp import web
 
-from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.clients.body import RequestBody
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ClientGoneError, MalformedRequestError, ProxyError, SlowRequestError
-from nncache.proxy.limits import LimitSettings
 from tests.proxy.wire import CREATE, RawClient, limits_of_tests, serving, until
 
 CHUNKED = CREATE + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -17,17 +16,17 @@ CHUNKED = CREATE + b"Transfer-Encoding: chunked\r\n\r\n"
 class Reader:
     """A handler that reads the body, and what it saw."""
 
-    def __init__(self, limits: LimitSettings, pause_s: float = 0.0) -> None:
-        self.limits = limits
+    def __init__(self, pause_s: float = 0.0) -> None:
         self.pause_s = pause_s  # between parts: a NameNode that takes its time
         self.parts: list[bytes] = []
         self.error: ProxyError | None = None
-        self.body: ClientBody | None = None
+        self.body: RequestBody | None = None
         self.is_over = asyncio.Event()
 
-    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def __call__(self, request: Request) -> RawResponse:
         """Read to the end."""
-        self.body = ClientBody(request, self.limits)
+        self.body = request.body
+        assert self.body is not None
         assert not self.body.is_begun
         try:
             while part := await self.body.read_part():
@@ -41,7 +40,7 @@ class Reader:
 
 async def test_parts_come_as_they_arrive() -> None:
     """Not when all is there."""
-    reader = Reader(limits_of_tests())
+    reader = Reader()
     async with serving(reader) as server, RawClient.connected(server.port) as client:
         client.send(CREATE + b"Content-Length: 8\r\n\r\n1234")
         await until(lambda: bool(reader.parts))
@@ -59,8 +58,8 @@ async def test_parts_come_as_they_arrive() -> None:
 )
 async def test_a_body_that_does_not_end_well(data: bytes, error: type[ProxyError]) -> None:
     """Each way has its name."""
-    reader = Reader(limits_of_tests(body_timeout_s=0.2))
-    async with serving(reader) as server:
+    reader = Reader()
+    async with serving(reader, limits=limits_of_tests(body_timeout_s=0.2)) as server:
         async with RawClient.connected(server.port) as client:
             client.send(CHUNKED)
             await until(lambda: reader.body is not None)
@@ -73,7 +72,7 @@ async def test_a_body_that_does_not_end_well(data: bytes, error: type[ProxyError
 
 async def test_chunks_that_make_no_sense_are_no_fault_of_ours(caplog: pytest.LogCaptureFixture) -> None:
     """The lingering after the reply meets them again; a traceback for each such client would fill the log."""
-    reader = Reader(limits_of_tests())
+    reader = Reader()
     async with serving(reader) as server, RawClient.connected(server.port) as client:
         client.send(CHUNKED)
         await until(lambda: reader.body is not None)
@@ -87,8 +86,8 @@ async def test_chunks_that_make_no_sense_are_no_fault_of_ours(caplog: pytest.Log
 async def test_waiting_for_the_namenode_is_not_held_against_the_client() -> None:
     """Only the time in which nothing has come counts."""
     limits = limits_of_tests(body_timeout_s=0.2, min_body_rate_bytes_s=1_000_000_000)
-    reader = Reader(limits, pause_s=0.15)
-    async with serving(reader) as server, RawClient.connected(server.port) as client:
+    reader = Reader(pause_s=0.15)
+    async with serving(reader, limits=limits) as server, RawClient.connected(server.port) as client:
         client.send(CHUNKED + b"1\r\na\r\n")
         for _ in range(4):
             await until(lambda: bool(reader.parts))

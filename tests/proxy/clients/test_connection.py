@@ -5,10 +5,9 @@ import contextlib
 import socket
 
 import pytest
-from aiohttp import web
 
 from nncache.clock import boottime
-from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.limits import MAX_TOLD
 from tests.patience import HANG_S
@@ -99,36 +98,6 @@ async def test_no_request_in_progress_is_overtaken() -> None:
         h.slow_may_end.set()
         assert await body(client) == b"slow /slow"
         assert (await body(client)).endswith(b"op=GETFILESTATUS")
-
-
-async def test_a_client_before_the_servers_task_is_answered() -> None:
-    """Were it busy for a turn after its reply, load would send every client the ordinary way."""
-    loop = asyncio.get_running_loop()
-    async with house() as h, client_of(h) as client:
-        asked: list[bool] = []
-
-        async def handle(request: web.BaseRequest) -> web.StreamResponse:
-            connection = request.protocol
-            assert isinstance(connection, ClientConnection)
-
-            def ask() -> None:
-                asked.append(connection.is_idle)
-                connection.data_received(GET)
-
-            if request.raw_path == "/slow":
-                loop.call_soon(ask)  # when the reply is out and the task has not had its turn
-            return await h.handle(request)
-
-        h.server._handler = handle  # noqa: SLF001 - the moment cannot be met from outside
-        client.send(GET)
-        await body(client)
-        h.slow_may_end.set()
-        client.send(SLOW)
-        assert await body(client) == b"slow /slow"
-        assert (await body(client)).startswith(b"fast ")
-        assert asked == [True], "its reply is out, and it is idle at once"
-        client.send(GET)
-        assert (await body(client)).startswith(b"fast "), "the task goes on as ever"
 
 
 async def test_pipelined_heads_take_the_ordinary_path() -> None:
@@ -315,7 +284,7 @@ async def test_a_client_that_never_reads_its_replies_is_let_go(end: bytes) -> No
     """A closing transport waits for its client to read, by itself for ever."""
     transports: list[asyncio.Transport] = []
 
-    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+    async def answer(request: Request) -> RawResponse:
         assert request.transport is not None
         transports.append(request.transport)
         return RawResponse(200, "OK", (), body=b"x" * 20_000)

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from aiohttp import web
 
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.proxy.clients.error_replies import error_reply, raw_error_reply, remote_exception
+from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, UpstreamError
 from tests.proxy.wire import GET, RawClient, serving
 
@@ -26,7 +27,7 @@ async def test_an_error_is_a_remote_exception(kind: type[ProxyError]) -> None:
     """With its status and phrase, and the same bytes with or without a request."""
     error = kind('odd "text" \u00e9 \udcff')
 
-    async def handler(_: web.BaseRequest) -> web.StreamResponse:
+    async def handler(_: Request) -> RawResponse:
         return error_reply(error, ((b"Cache-Status", b"nncache"),))
 
     async with serving(handler) as server, RawClient.connected(server.port) as client:

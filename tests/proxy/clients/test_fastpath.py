@@ -4,7 +4,6 @@ import gc
 import itertools
 
 import pytest
-from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,8 @@ from nncache.cache.store import Store
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.cached_reply import DateText, cached_reply
 from nncache.proxy.clients.fastpath import MAX_FRAMES, MAX_HEAD_BYTES, MAX_TEXTS, FastPath, is_harmless
+from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.headers import HIT
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.sampling import MAX_EVERY
@@ -264,7 +265,7 @@ async def test_both_paths_say_the_same(status: int) -> None:
     expected = fixture.path.answer(HEAD)
     assert expected is not None
 
-    async def handler(_: web.BaseRequest) -> web.StreamResponse:
+    async def handler(_: Request) -> RawResponse:
         return cached_reply(kept, b"[]", HIT, replied_at=3.0, now=5.0, dates=dates)
 
     async with serving(handler) as server, RawClient.connected(server.port) as client:

@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from aiohttp import web
 
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Headers
 from tests.proxy.wire import GET, RawClient, RawReply, limits_of_tests, serving, until
@@ -17,9 +17,9 @@ ODD: Headers = ((b"x-a", b"1"), (b"X-A", b"2"), (b"X-Odd", b"\xff\xe9"))
 async def reply_of(response: RawResponse, parts: tuple[bytes, ...] = (), request: bytes = GET) -> RawReply:
     """Send one response, its body in these parts, and return what the client sees."""
 
-    async def handler(asked: web.BaseRequest) -> web.StreamResponse:
+    async def handler(asked: Request) -> RawResponse:
         if parts:
-            await response.prepare(asked)
+            response.prepare(asked)
             for part in parts:
                 await response.write(part)
         return response
@@ -67,7 +67,7 @@ async def test_head_has_a_length_and_no_body() -> None:
 async def test_a_reply_before_the_end_of_the_body_ends_the_connection() -> None:
     """And says so; the rest of the body is read and thrown away, so that no reset overtakes the reply."""
 
-    async def handler(_: web.BaseRequest) -> web.StreamResponse:
+    async def handler(_: Request) -> RawResponse:
         return RawResponse(307, "Temporary Redirect", (), body=b"")
 
     async with serving(handler) as server, RawClient.connected(server.port) as client:
@@ -83,9 +83,9 @@ async def test_a_reader_that_takes_nothing_is_cut_off() -> None:
     seen: list[type[BaseException]] = []
     over = asyncio.Event()
 
-    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+    async def handler(request: Request) -> RawResponse:
         response = RawResponse(200, "OK", (), limits=STRICT)
-        await response.prepare(request)
+        response.prepare(request)
         try:
             while True:
                 await response.write(b"x" * 100_000)
@@ -105,8 +105,8 @@ async def test_a_reader_that_keeps_the_least_rate_gets_all() -> None:
     size = 8_000_000
     response = RawResponse(200, "OK", (), length=size, limits=LENIENT)
 
-    async def handler(request: web.BaseRequest) -> web.StreamResponse:
-        await response.prepare(request)
+    async def handler(request: Request) -> RawResponse:
+        response.prepare(request)
         for _ in range(size // 100_000):
             await response.write(b"x" * 100_000)
         return response

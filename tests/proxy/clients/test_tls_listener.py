@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from nncache.clock import boottime
 from nncache.daemons.supervision import keep_running
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
@@ -22,12 +22,12 @@ from nncache.proxy.settings import ProxySettings
 from nncache.testbed.certificates import Authority
 from tests.patience import HANG_S
 from tests.proxy.kept_hits import fast_path_alone
-from tests.proxy.wire import GET, limits_of_tests, until
+from tests.proxy.wire import GET, limits_of_tests, read_body, until
 
 
-async def hello(request: web.BaseRequest) -> web.StreamResponse:
+async def hello(request: Request) -> RawResponse:
     """Answer with what came."""
-    return RawResponse(200, "OK", (), body=await request.read() or b"hello")
+    return RawResponse(200, "OK", (), body=await read_body(request) or b"hello")
 
 
 def settings_of(authority: Authority, tls_port: int = 0, *, wants_clients: bool = False) -> ProxySettings:

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
-from aiohttp import web
 
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.events.callers import Caller, Callers, NamedCallers
@@ -122,7 +122,7 @@ async def fixture(
         why_none=why_none,
     )
 
-    async def others(request: web.BaseRequest) -> web.StreamResponse:
+    async def others(request: Request) -> RawResponse:
         return RawResponse(404, "Not Found", (), body=b"others")
 
     async with (
@@ -192,7 +192,7 @@ class Session:
         """Whether its key is in use."""
         return not self.is_retired
 
-    async def known(self, request: web.BaseRequest, events_request: EventsRequest) -> Caller:
+    async def known(self, request: Request, events_request: EventsRequest) -> Caller:
         """Say who asks."""
         return Caller("alice", lease=self)
 

@@ -182,7 +182,7 @@ async def test_doas_is_judged_here(user: str, doas: str, remote: str, status: in
     """By the connection's address, whatever a field says; and each time."""
     fields = (cookie(user), (b"X-Forwarded-For", b"10.0.0.1"))
     fixture = Fixture()
-    admission = await fixture.admit(*fields, target=f"{TARGET}&doas={doas}", remote=remote)
+    admission = await fixture.admit(*fields, target=f"{TARGET}&doas={doas}", peer=remote)
     if status == 200:
         assert isinstance(admission, Admitted)
         assert admission.user == doas

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from nncache.clock import boottime
-from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import NotSentError, UpstreamCutError
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.upstream.exchange import Exchange, encode_request
@@ -100,7 +100,7 @@ async def test_a_fault_of_ours_in_a_body_costs_that_call_alone() -> None:
     async with RawNameNode(is_silent) as namenode:
         connections = Connections(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
-        exchange = Exchange(connection, HEAD, cast("ClientBody", FaultyBody()), timeout_s=5.0)
+        exchange = Exchange(connection, HEAD, cast("RequestBody", FaultyBody()), timeout_s=5.0)
         exchange.send_head()
         await exchange.send_body()
         with pytest.raises(UpstreamCutError):

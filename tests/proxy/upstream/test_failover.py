@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from nncache.clock import boottime
-from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import (
     NoActiveNameNodeError,
     NotSentError,
@@ -41,7 +41,10 @@ from tests.proxy.wire import (
 READ = RequestHead("GET", "/webhdfs/v1/f?op=GETFILESTATUS", ())
 NEGOTIATE = RequestHead("GET", READ.target, ((b"Authorization", b"Negotiate YII="),))
 WRITE = RequestHead("PUT", "/webhdfs/v1/f?op=MKDIRS", ((b"Content-Length", b"0"),))
-RETRIABLE = STANDBY_REPLY.replace(b"StandbyException", b"RetriableXception").replace(b"Xcep", b"Excep")
+_RETRIABLE = STANDBY.replace(b"StandbyException", b"RetriableException")
+RETRIABLE = STANDBY_REPLY.replace(b"%d\r\n" % len(STANDBY), b"%d\r\n" % len(_RETRIABLE)).replace(
+    STANDBY, _RETRIABLE
+)
 
 
 @asynccontextmanager
@@ -309,7 +312,7 @@ async def test_a_connection_returns_after_a_stopped_body() -> None:
     async with RawNameNode(says(OK)) as namenode, asyncio.TaskGroup() as tasks:
         asking = FailoverClient(FakePool((namenode.namenode,)), limits, boottime, connections, tasks)
         body = SlowToStop()
-        answer = await asking.ask(UpstreamCall(WRITE, wanted_bytes=65536, body=cast("ClientBody", body)))
+        answer = await asking.ask(UpstreamCall(WRITE, wanted_bytes=65536, body=cast("RequestBody", body)))
         await body.waits.wait()
         closing = tasks.create_task(answer.close())
         await asyncio.sleep(0)

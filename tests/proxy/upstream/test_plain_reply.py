@@ -14,8 +14,9 @@ from nncache.proxy.headers import encode_fields, replayed_headers, reply_headers
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from nncache.proxy.upstream.plain_reply import MAX_BYTES, MAX_LINES, NotWhole, PlainReply, ReplyReader
-from nncache.proxy.upstream.pool import Connection, NameNodeProtocol
+from nncache.proxy.upstream.pool import Connection
 from tests.hostile.fuzzing.transport import DeafTransport
 
 BODY: Final = b'{"boolean":true}'

@@ -47,7 +47,7 @@ async def test_a_connection_that_the_namenode_closed_is_not_lent(
         one = await connections.acquire(namenode.namenode, fresh=False)
         one.expect_reply("GET")
         one.send_head(GET)
-        await one.protocol.read()
+        await one.protocol.read_head()
         connections.release(one, reusable=True)
         await until(lambda: not one.is_usable)
         assert connections.acquire_kept(namenode.namenode, "me") is None

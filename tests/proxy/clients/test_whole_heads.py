@@ -1,75 +1,17 @@
-"""Heads are given to the parser whole and one by one: what that bounds, and what it makes equal to a NameNode."""
+"""Heads are read whole and one by one: what that bounds, and what it makes equal to a NameNode."""
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from aiohttp import web
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
-
-PIECES = st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"G", b"GET / ", b"\x16", b"a: b"]))
-
-
-def heads_of(pieces: Iterable[bytes]) -> tuple[list[bytes], HeadBuffer]:
-    """Give the heads that arrive in these pieces, and what is left."""
-    buffer, heads = HeadBuffer(), []
-    for piece in pieces:
-        buffer.add(piece)
-        while (head := buffer.take_head()) is not None:
-            heads.append(head)
-    return heads, buffer
-
-
-@given(PIECES)
-def test_heads_are_the_same_however_they_are_cut(pieces: list[bytes]) -> None:
-    """B1: each ends with the first empty line behind it; nothing but empty lines before it is lost."""
-    data = b"".join(pieces)
-    heads, left = heads_of(pieces)
-    whole, same = heads_of([data])
-    single, bytewise = heads_of(data[at : at + 1] for at in range(len(data)))
-    assert heads == whole == single
-    assert all(head[:1] not in b"\r\n" and head.index(b"\r\n\r\n") == len(head) - 4 for head in heads)
-    assert left.is_hopeless == same.is_hopeless == bytewise.is_hopeless
-    rest = left.take()
-    for head in (*heads, rest):
-        data = data.lstrip(b"\r\n")
-        assert data.startswith(head)
-        data = data.removeprefix(head)
-    assert not data
-    assert len(left) == 0
-    assert left.take_head() is None
-    one = b"".join(pieces)
-    assert is_one_head(one) is (whole == [one])
-
-
-@pytest.mark.parametrize(
-    ("data", "is_hopeless", "has_line"),
-    [
-        (b"", False, False),
-        (b"GET / HT", False, False),
-        (b"\r\nGET / HT", False, False),
-        (b"GET / HTTP/1.1\r", False, False),
-        (b"GET / HTTP/1.1\r\nHost", False, True),
-        (b"GET / HTTP/1.1\nHost", True, True),
-        (b"\x16\x03\x01", True, False),
-    ],
-)
-def test_what_can_be_no_head_is_seen_early(data: bytes, is_hopeless: bool, has_line: bool) -> None:
-    """The parser is to refuse it at once, as a NameNode does."""
-    _, left = heads_of([data])
-    assert (left.is_hopeless, left.has_request_line) == (is_hopeless, has_line)
-
-
-# ---- on the wire ------------------------------------------------------------------------------------
+from tests.proxy.wire import GET, RawClient, limits_of_tests, read_body, serving, until
 
 
 @dataclass
@@ -80,16 +22,14 @@ class Fixture:
     handled: list[str] = field(default_factory=list)
     connections: list[ClientConnection] = field(default_factory=list)
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> RawResponse:
         """Answer one request."""
-        self.handled.append(request.raw_path)
-        connection = request.protocol
-        assert isinstance(connection, ClientConnection)
-        self.connections.append(connection)
-        if request.raw_path == "/slow":
+        self.handled.append(request.target)
+        self.connections.append(request.connection)
+        if request.target == "/slow":
             await self.may_end.wait()
-        body = await request.read()
-        return RawResponse(200, "OK", (), body=request.raw_path.encode() + body)
+        body = await read_body(request)
+        return RawResponse(200, "OK", (), body=request.target.encode() + body)
 
 
 @asynccontextmanager
@@ -194,7 +134,7 @@ async def test_a_head_without_end_behind_a_request_is_bounded(first: bytes) -> N
             await asyncio.sleep(0)
             transport = connection.transport
             assert transport is not None
-            assert connection.held_bytes <= 4096 + 256 * 1024
+            assert connection.incoming_bytes <= 4096 + 256 * 1024
             if not transport.is_reading():
                 break
         assert number < 2_000
@@ -215,7 +155,7 @@ async def test_whole_requests_behind_one_in_progress_are_bounded() -> None:
             client.send(get(f"/{sent}", "X: " + "x" * 1_000))
             sent += 1
             await asyncio.sleep(0)
-        assert connection.held_bytes <= 4096 + 1_100 + 256 * 1024
+        assert connection.incoming_bytes <= 4096 + 1_100 + 256 * 1024
         s.may_end.set()
         assert (await client.reply()).body == b"/slow"
         assert [(await client.reply()).body.decode() for _ in range(sent)] == [f"/{n}" for n in range(sent)]

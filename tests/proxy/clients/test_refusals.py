@@ -1,27 +1,17 @@
-"""Heads that aiohttp accepts and that this proxy does not."""
+"""Requests that are refused before any handler sees them: the status, a RemoteException, and the end."""
 
 import pytest
-from aiohttp import web
-from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nncache.proxy.clients.error_replies import error_reply
-from nncache.proxy.clients.vetting import (
-    ascii_request_line,
-    max_field_bytes,
-    max_line_bytes,
-    refusal_of,
-    without_upgrade,
-)
-from nncache.proxy.errors import HeadTooLargeError, MalformedRequestError, TargetTooLongError
-from nncache.proxy.limits import LimitSettings
+from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.errors import MalformedRequestError
 from tests.proxy.wire import RawClient, limits_of_tests, serving
 
 LIMITS = limits_of_tests(max_head_bytes=2048, max_header_fields=20)
 
 
-async def handler(_: web.BaseRequest) -> web.StreamResponse:
+async def handler(_: Request) -> RawResponse:
     """Answer what has passed."""
     return error_reply(MalformedRequestError("has passed"))
 
@@ -29,7 +19,7 @@ async def handler(_: web.BaseRequest) -> web.StreamResponse:
 POST = b"POST / HTTP/1.1\r\nHost: a\r\n"
 REFUSED = {
     "HTTP/2.0": (505, b"GET / HTTP/2.0\r\nHost: nn\r\n\r\n"),
-    "HTTP/1.2": (400, b"GET / HTTP/1.2\r\nHost: nn\r\n\r\n"),
+    "HTTP/1.2": (505, b"GET / HTTP/1.2\r\nHost: nn\r\n\r\n"),
     "HTTP/0.9": (505, b"GET /\r\n\r\n"),
     "no Host": (400, b"GET / HTTP/1.1\r\n\r\n"),
     "two Hosts": (400, b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"),
@@ -56,7 +46,7 @@ REFUSED = {
     "a NUL in a value": (400, b"GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n"),
     "an unknown method": (400, b"FETCH / HTTP/1.1\r\nHost: a\r\n\r\n"),
     "a small method": (400, b"get / HTTP/1.1\r\nHost: a\r\n\r\n"),
-    "no target": (400, b"CONNECT \r\nHost: a\r\n\r\n"),  # aiohttp's parser makes a message of this one alone
+    "no target": (400, b"CONNECT \r\nHost: a\r\n\r\n"),
     "CONNECT": (405, b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"),
     "TLS": (400, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
     "a target that is no UTF-8": (400, b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -99,44 +89,9 @@ async def test_http_1_0_needs_no_host() -> None:
         assert await client.rest() == b""
 
 
-def test_the_two_limits_of_the_parser_can_be_told_apart() -> None:
-    """All that its exception says is the number."""
-    limits = LimitSettings()
-    assert isinstance(refusal_of(LineTooLong(b"", max_line_bytes(limits)), limits), TargetTooLongError)
-    assert isinstance(refusal_of(LineTooLong(b"", max_field_bytes(limits)), limits), HeadTooLargeError)
-    assert isinstance(refusal_of(BadHttpMessage("odd:\n\n  x"), limits), MalformedRequestError)
-
-
-@given(st.one_of(st.binary(max_size=40), st.text(max_size=40).map(str.encode)))
-def test_only_the_request_line_is_made_ascii(data: bytes) -> None:
-    """And only its bytes above 0x7F; a line that is no UTF-8, and what follows the line, is not touched."""
-    encoded = ascii_request_line(data)
-    line, newline, rest = encoded.partition(b"\n")
-    old_line, old_newline, old_rest = data.partition(b"\n")
-    assert (newline, rest) == (old_newline, old_rest)
-    try:
-        old_line.decode()
-    except UnicodeDecodeError:
-        assert line == old_line
-    else:
-        assert line == "".join(chr(b) if b < 128 else f"%{b:02X}" for b in old_line).encode()
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"Upgrade: h2c\r\nA: b\r\n", b"A: b\r\n"),
-        (b"A: b\r\nUPGRADE:TLS/1.2\r\nupgrade: x, y\r\n", b"A: b\r\n"),
-        (b"X-Upgrade: h2c\r\n", b"X-Upgrade: h2c\r\n"),
-        (b"A: Upgrade: h2c\r\n", b"A: Upgrade: h2c\r\n"),
-        (b"Upgrade: h2c\r\n folded\r\n", b"Upgrade: h2c\r\n folded\r\n"),
-        (b"Upgrade : h2c\r\n", b"Upgrade : h2c\r\n"),
-        (b"Upgrade: a\x00\r\n", b"Upgrade: a\x00\r\n"),
-        (b"Upgrade: a\nB: c\r\n", b"Upgrade: a\nB: c\r\n"),
-        (b"Upgrade: a\rB: c\r\n", b"Upgrade: a\rB: c\r\n"),
-    ],
-)
-def test_only_a_whole_and_clean_upgrade_is_left_out(before: bytes, after: bytes) -> None:
-    """The parser refuses the others; what two readers could take for two things is none of ours to mend."""
-    line = b"GET /upgrade: HTTP/1.1\r\nHost: nn\r\n"
-    assert without_upgrade(line + before + b"\r\n") == line + after + b"\r\n"
+async def test_a_refused_head_request_gets_no_body() -> None:
+    """RFC 9110, section 9.3.2; the length is there."""
+    async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
+        client.send(b"HEAD / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+        assert (await client.reply("HEAD")).status == 400
+        assert await client.rest() == b""

@@ -2,15 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from math import inf
 
 import pytest
-from aiohttp import web
 
 from nncache.cache.replies import Reply
 from nncache.cache.store import Store
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.clients.hit_memory import FastPathMemory
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.limits import LimitSettings
 from tests.proxy.kept_hits import good, kept_hit
@@ -28,11 +26,12 @@ class Site:
         self.handled = 0
         self._store = Store(max_bytes=1 << 20, max_items=1_000)
         self.fast_path = FastPath(good, self._store, lambda: 3.0, LimitSettings())
-        self._memory = FastPathMemory(self.fast_path)
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _handle(self, request: Request) -> RawResponse:
         self.handled += 1
-        self._memory.remember(request, kept_hit(self._store, "/x", REPLY, replied_at=1.0), BODY, until=inf)
+        if request.whole is not None and request.method == "GET":
+            hit, is_last = kept_hit(self._store, "/x", REPLY, replied_at=1.0), request.repeatable is None
+            self.fast_path.remember(request.whole, hit, BODY, is_last=is_last)
         return RawResponse(404, "Not Found", (), body=BODY)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A connection whose requests are known costs no task and no parser; whatever else comes is served in full."""
+"""What one connection does with known requests, crowds, and clients that do not read."""
 
 import asyncio
 import socket
@@ -7,24 +7,13 @@ from typing import Any, cast
 import pytest
 
 from nncache.cache.replies import Reply
-from nncache.proxy.clients.arrivals import AT_A_TURN, OF_AIOHTTP_AT_A_TURN
-from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.clients.quick_connection import MAX_TICKET_BYTES, QuickConnection
+from nncache.proxy.clients.arrivals import AT_A_TURN
+from nncache.proxy.clients.connection import MAX_TICKET_BYTES, ClientConnection
 from nncache.proxy.clients.server import Server
 from tests.hostile.fuzzing.transport import DeafTransport
-from tests.proxy.clients.house import POST, SLOW, House, body, client_of, house, knowing
+from tests.proxy.clients.house import POST, SLOW, House, body, client_of, house
 from tests.proxy.kept_hits import kept_hit
 from tests.proxy.wire import GET, RawClient, limits_of_tests, until
-
-
-def quick_of(made: House) -> set[QuickConnection]:
-    """Return the connections that are served without aiohttp."""
-    return made.server._quick  # noqa: SLF001 - nothing outside shows which way a connection is served
-
-
-def ordinary_of(made: House) -> list[ClientConnection]:
-    """Return the others."""
-    return cast("list[ClientConnection]", made.server._http.connections)  # noqa: SLF001 - as above
 
 
 async def learn(made: House) -> None:
@@ -32,20 +21,7 @@ async def learn(made: House) -> None:
     async with client_of(made) as client:
         client.send(GET)
         await body(client)
-    await until(lambda: not ordinary_of(made))
-
-
-async def test_known_requests_need_nothing_of_aiohttps() -> None:
-    """From the first one on."""
-    async with house() as h:
-        await learn(h)
-        async with client_of(h) as client:
-            for _ in range(3):
-                client.send(GET)
-                assert (await body(client)).startswith(b"fast ")
-            assert (len(quick_of(h)), len(ordinary_of(h))) == (1, 0)
-        await until(lambda: not quick_of(h))
-        assert len(h.handled) == 1
+    await until(lambda: made.server.stats().connections_open == 0)
 
 
 async def test_what_is_not_known_is_served_in_full_and_in_order() -> None:
@@ -58,42 +34,11 @@ async def test_what_is_not_known_is_served_in_full_and_in_order() -> None:
                 client.send(GET)
                 assert (await body(client)).startswith(b"fast ")
                 client.send(first)
-                await until(lambda: bool(ordinary_of(h)))
-                assert not quick_of(h)
                 if GET.startswith(first):
+                    (connection,) = h.server._open  # noqa: SLF001 - it is there that the part waits
+                    await until(lambda connection=connection: connection.incoming_bytes > 0)  # type: ignore[misc] # a default is no argument
                     client.send(GET[len(first) :])
                 assert (await body(client)).startswith(b"slow ")
-            await until(lambda: not ordinary_of(h))
-
-
-async def test_it_comes_back() -> None:
-    """After some known requests in a row aiohttp's part of the connection goes, and the client notices nothing."""
-    async with knowing() as (h, client):
-        assert (len(quick_of(h)), len(ordinary_of(h))) == (0, 1)
-        for number in range(40):
-            client.send(GET)
-            assert (await body(client)).startswith(b"fast ")
-            if number % 10 == 9:
-                await until(lambda: not ordinary_of(h))
-                assert len(quick_of(h)) == 1
-                client.send(POST + b"body")
-                assert await body(client) == b"slow /x"
-                assert (len(quick_of(h)), len(ordinary_of(h))) == (0, 1)
-        assert (h.server.stats().connections_accepted, h.server.stats().connections_open) == (1, 1)
-        assert not [task for task in asyncio.all_tasks() if task.cancelling()]
-    await until(lambda: h.server.stats().connections_open == 0)
-
-
-async def test_a_client_that_asks_this_and_that_is_left_with_aiohttp() -> None:
-    """To and fro would cost more than it saves."""
-    async with house() as h, client_of(h) as client:
-        for _ in range(5):
-            client.send(POST + b"body")
-            await body(client)
-            for _ in range(3):
-                client.send(GET)
-                await body(client)
-            assert not quick_of(h)
 
 
 @pytest.mark.parametrize("is_quick", [False, True])
@@ -165,6 +110,25 @@ async def test_nothing_known_is_answered_behind_a_refusal() -> None:
     transport.get_protocol().connection_lost(None)
 
 
+class _EagerClient(DeafTransport):
+    """One whose client sends another request in the turn of the loop in which a reply is out."""
+
+    def write(self, data: Any) -> None:
+        if not self.written:
+            asyncio.get_running_loop().call_soon(self.get_protocol().data_received, GET)
+        super().write(data)
+
+
+async def test_a_client_is_served_in_the_turn_of_its_reply() -> None:
+    """Were its connection busy until later, load would send every client the ordinary way."""
+    transport = _EagerClient()
+    served(transport)
+    transport.get_protocol().data_received(POST.replace(b"4", b"0"))
+    await until(lambda: transport.written.count(b"HTTP/1.1 200") == 2)
+    assert b"nncache; hit" in transport.written, "the second one is known"
+    transport.get_protocol().connection_lost(None)
+
+
 async def test_it_ends_when_it_was_idle_for_long() -> None:
     """And not before: each known request counts."""
     transport = DeafTransport()
@@ -224,18 +188,14 @@ class _PausedTransport(DeafTransport):
         self.is_read = True
 
 
-async def crowd(h: House, size: int, *, is_aiohttps: bool = False) -> tuple[Server, list[_PausedTransport]]:
-    """Connect so many, all of which ask the same in one turn of the loop; `is_aiohttps`: without the quick way."""
+async def crowd(h: House, size: int) -> tuple[Server, list[_PausedTransport]]:
+    """Connect so many, all of which ask the same in one turn of the loop."""
     server = Server(h.handle, h.fast_path, limits_of_tests())
     transports = [_PausedTransport() for _ in range(size)]
     for transport in transports:
         transport.connect(server.connection())
     for transport in transports:
-        protocol = cast("QuickConnection", transport.get_protocol())
-        if is_aiohttps:
-            server.take_over(protocol, GET)
-        else:
-            protocol.data_received(GET)
+        transport.get_protocol().data_received(GET)
     return server, transports
 
 
@@ -247,23 +207,6 @@ async def test_equal_requests_are_answered_with_the_first() -> None:
     await until(lambda: all(transport.written for transport in transports))
     assert all(transport.is_read for transport in transports)
     assert len(h.handled) <= 4 * AT_A_TURN
-    for transport in transports:
-        transport.get_protocol().connection_lost(None)
-    assert server.stats().connections_open == 0
-
-
-async def test_a_crowd_on_the_ordinary_path_is_parsed_in_parts() -> None:
-    """Nor is one of them answered out of order, or not at all."""
-    h = House()
-    h.slow_may_end.set()
-    server, transports = await crowd(h, 3 * OF_AIOHTTP_AT_A_TURN, is_aiohttps=True)
-    await until(lambda: all(transport.written for transport in transports))
-    for transport in transports:
-        transport.get_protocol().data_received(SLOW)
-    served = [isinstance(transport.get_protocol(), ClientConnection) for transport in transports]
-    assert served.count(True) == OF_AIOHTTP_AT_A_TURN
-    await until(lambda: all(transport.written.endswith(b"slow /slow") for transport in transports))
-    assert all(transport.written.count(b"HTTP/1.1 200") == 2 for transport in transports)
     for transport in transports:
         transport.get_protocol().connection_lost(None)
     assert server.stats().connections_open == 0
@@ -293,17 +236,17 @@ async def test_what_waits_is_served_whole_and_in_order() -> None:
 async def test_an_internal_error_ends_one_connection_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when it happens at once."""
     h = House()
-    server, transports = await crowd(h, 2 * AT_A_TURN)
+    _, transports = await crowd(h, 2 * AT_A_TURN)
     unlucky = transports[AT_A_TURN].get_protocol()
-    take_over = server.take_over
+    begin = ClientConnection._begin  # noqa: SLF001 - as if the parser had a fault
 
-    def fail(connection: QuickConnection, data: bytes) -> ClientConnection:
+    def fail(connection: ClientConnection, *arguments: Any, **options: Any) -> None:
         if connection is unlucky:
             raise RuntimeError("broken")
-        return take_over(connection, data)
+        begin(connection, *arguments, **options)
 
-    monkeypatch.setattr(server, "take_over", fail)
-    monkeypatch.setattr(h.fast_path, "answer", lambda _: None)  # so each is handed over
+    monkeypatch.setattr(ClientConnection, "_begin", fail)
+    monkeypatch.setattr(h.fast_path, "answer", lambda _: None)
     await until(lambda: sum(bool(transport.written) for transport in transports) == 2 * AT_A_TURN - 1)
     assert [transport for transport in transports if transport.is_closed] == [transports[AT_A_TURN]]
     for transport in transports:

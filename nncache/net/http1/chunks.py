@@ -1,15 +1,14 @@
-"""The chunks of a request's body, taken apart before aiohttp's parser sees them.
+"""Take a body apart that comes in chunks (RFC 9112, section 7.1). Pure.
 
-That parser takes the last trailer field of a chunked body for the first field of the next request (seen with 3.14.5):
-behind a proxy that shares connections, one client would write another's header. So it is given the same body in chunks
-of our own, without extensions and trailers, and nothing of what stands behind the body. Pure.
+Extensions and trailers are dropped: behind a proxy that shares connections, a trailer that another reader took for a
+field of the next request would be one client's word in another's mouth.
 """
 
 import re
 from typing import Final
 
 MAX_LINE_BYTES: Final = 1_024
-"""Of a line with the size of a chunk: what is longer is an attack on one who skips it (RFC 9112, section 7.1.1)."""
+"""Of a line with the size of a chunk: what is longer is an attack on one who skips it (section 7.1.1)."""
 
 MAX_TRAILER_BYTES: Final = 4_096
 """Of all trailer fields, which are dropped."""
@@ -47,7 +46,7 @@ class Chunks:
         self._trailer_bytes = 0
 
     def take(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take what has arrived; return it as chunks for the parser, and what stands behind the body.
+        """Take what has arrived; return what there is of the body, and what stands behind it.
 
         Raises:
             ChunksError: nothing can be said of where the body ends.
@@ -66,11 +65,7 @@ class Chunks:
             else:
                 self._part = data[at:]
                 break
-        return self._text(b"".join(parts)), data[at:] if self.is_over else b""
-
-    def _text(self, body: bytes) -> bytes:
-        text = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-        return text + b"0\r\n\r\n" if self.is_over else text
+        return b"".join(parts), data[at:] if self.is_over else b""
 
     def _size(self, data: bytes, at: int) -> int:
         """Read a chunk's size; return where its data begins, or `at` while the line is not complete."""

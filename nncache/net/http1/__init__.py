@@ -1,0 +1,1 @@
+"""HTTP/1.1 as bytes: heads and bodies of requests, pure. (RFC 9112)"""

@@ -1,0 +1,91 @@
+"""Read the head of a reply: strictly, since what a server might have meant is not for a gateway to guess. Pure."""
+
+import re
+import sys
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.net.http1.head import FIELD, Fields
+
+UNTIL_END: Final = sys.maxsize
+"""The length of a body that ends with its connection (RFC 9112, section 6.3)."""
+
+_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([0-9]{3})(?: ([^\x00-\x08\x0a-\x1f\x7f]*))?")
+_LENGTH: Final = re.compile(rb"[0-9]{1,18}")
+_READ: Final = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+_FIRST_FINAL: Final = 200
+_WITHOUT_BODY: Final = frozenset({204, 304})
+
+
+class ReplyError(ValueError):
+    """What came is no reply that can be read for certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyHead:
+    """The head of one reply.
+
+    Attributes:
+        reason: the phrase; bytes that are not UTF-8 are lone surrogates.
+        fields: as they came, but for the blanks around a value.
+        keep_alive: whether the connection may go on behind it (RFC 9112, section 9.3).
+        length: bytes of its body, UNTIL_END among them; None: it comes in chunks.
+    """
+
+    status: int
+    reason: str
+    fields: Fields
+    keep_alive: bool
+    length: int | None
+
+    @property
+    def is_interim(self) -> bool:
+        """Whether another reply to the same request follows."""
+        return self.status < _FIRST_FINAL
+
+
+def read_reply_head(head: bytes, *, is_to_head: bool, max_fields: int) -> ReplyHead:
+    """Read one whole head, with its empty line; `is_to_head`: it answers HEAD, and so has no body.
+
+    Raises:
+        ReplyError: it cannot be read for certain, or has more fields.
+    """
+    first, *lines = head[:-4].split(b"\r\n")
+    line = _LINE.fullmatch(first)
+    if line is None:
+        raise ReplyError("the status line is malformed")
+    if len(lines) > max_fields:
+        raise ReplyError(f"more than {max_fields} header fields")
+    fields: list[tuple[bytes, bytes]] = []
+    read: dict[bytes, list[bytes]] = {}
+    for each in lines:
+        match = FIELD.fullmatch(each)
+        if match is None:
+            raise ReplyError("a header field is malformed")
+        name, value = match[1], match[2].strip(b" \t")
+        fields.append((name, value))
+        if (key := name.lower()) in _READ:
+            read.setdefault(key, []).append(value)
+    status = int(line[2])
+    options = {
+        option.strip().lower() for value in read.get(b"connection", ()) for option in value.split(b",")
+    }
+    keep_alive = b"close" not in options and (line[1] == b"1" or b"keep-alive" in options)
+    length = _length_of(read)
+    if is_to_head or status < _FIRST_FINAL or status in _WITHOUT_BODY:
+        length = 0
+    reason = (line[3] or b"").decode("utf-8", "surrogateescape")
+    return ReplyHead(status, reason, tuple(fields), keep_alive and length != UNTIL_END, length)
+
+
+def _length_of(read: dict[bytes, list[bytes]]) -> int | None:
+    lengths, codings = read.get(b"content-length", []), read.get(b"transfer-encoding", [])
+    if codings:
+        if lengths or len(codings) > 1 or codings[0].lower() != b"chunked":
+            raise ReplyError("its body is framed in two ways, or in none that is known")
+        return None
+    if not lengths:
+        return UNTIL_END
+    if len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0]):
+        raise ReplyError("Content-Length is no number of bytes, or comes twice")
+    return int(lengths[0])

@@ -1,0 +1,96 @@
+"""One request of a client, its head read, as those who answer it see it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from nncache.net.http1.head import Head
+from nncache.proxy.clients.body import RequestBody
+
+if TYPE_CHECKING:
+    from nncache.proxy.clients.connection import ClientConnection
+    from nncache.proxy.clients.response import RawResponse
+    from nncache.proxy.reads import Asked
+    from nncache.proxy.upstream.plain_exchange import Begun
+
+
+InFlight: TypeAlias = "Begun | Asked"
+"""A call that was sent before its request was read in full, or the question behind it."""
+
+
+class Request:
+    """One request.
+
+    Attributes:
+        method: of the request.
+        target: printable ASCII; see `nncache.net.http1.head.Head`.
+        fields: its header fields.
+        is_http_1_1: else it is one of HTTP/1.0.
+        keep_alive: whether the connection may go on behind it.
+        body: None: it has none.
+        connection: which brought it.
+        peer: the client's address.
+        whole: the bytes that the request consists of, if they came alone and in one piece.
+        begun: what was sent for it already.
+        has_reply_begun: whether a byte of its reply has gone out.
+    """
+
+    __slots__ = (
+        "begun",
+        "body",
+        "connection",
+        "fields",
+        "has_reply_begun",
+        "is_http_1_1",
+        "keep_alive",
+        "method",
+        "peer",
+        "target",
+        "whole",
+    )
+
+    def __init__(
+        self,
+        head: Head,
+        body: RequestBody | None,
+        connection: "ClientConnection",
+        whole: bytes | None = None,
+        begun: "InFlight | None" = None,
+    ) -> None:
+        self.method = head.method
+        self.target = head.target
+        self.fields = head.fields
+        self.is_http_1_1 = head.minor == 1
+        self.keep_alive = head.keep_alive
+        self.body = body
+        self.connection = connection
+        self.peer = connection.peer
+        self.whole = whole
+        self.begun = begun
+        self.has_reply_begun = False
+
+    @property
+    def transport(self) -> asyncio.Transport | None:
+        """Of its connection; None once that is lost."""
+        return self.connection.transport
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether its whole body is there."""
+        return self.body is None or self.body.is_over
+
+    @property
+    def repeatable(self) -> bytes | None:
+        """The bytes of a GET without a body behind which the connection goes on, if they came alone; else None."""
+        return self.whole if self.method == "GET" and self.keep_alive else None
+
+    def first(self, name: bytes) -> str:
+        """Return the first value of a field, by its name in small letters; "" if there is none."""
+        for key, value in self.fields:
+            if key.lower() == name:
+                return value.decode("utf-8", "surrogateescape")
+        return ""
+
+
+Handler: TypeAlias = "Callable[[Request], Awaitable[RawResponse | None]]"
+"""Answers one request; None: its connection holds it, and it is answered later. A ProxyError becomes the reply."""

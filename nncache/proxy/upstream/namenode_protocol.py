@@ -1,0 +1,189 @@
+"""The proxy's end of one connection to a NameNode: requests go out, and replies come in, one after the other."""
+
+import asyncio
+from collections import deque
+from typing import Final, Protocol, cast
+
+from nncache.net.http1.body import Body
+from nncache.net.http1.chunks import ChunksError
+from nncache.net.http1.head_buffer import HeadBuffer
+from nncache.net.http1.reply import UNTIL_END, ReplyError, ReplyHead, read_reply_head
+
+MAX_HEAD_BYTES: Final = 1024 * 1024
+"""A Location repeats a target of up to 64 KiB, percent-encoded."""
+
+MAX_FIELDS: Final = 1024
+_SWITCHING_PROTOCOLS: Final = 101
+
+
+class Taker(Protocol):
+    """Takes what comes of a NameNode in place of the reader."""
+
+    def data_received(self, data: bytes) -> None:
+        """Take some bytes."""
+
+    def connection_lost(self) -> None:
+        """Take note that no more will come; before anyone else is told."""
+
+
+class NameNodeProtocol(asyncio.Protocol):
+    """Reads the replies to one request at a time.
+
+    Attributes:
+        transport: None before it is connected, and once it is lost.
+        taker: what is told instead, if there is one.
+        body: of the final reply, once its head was read.
+
+    Invariants:
+        N1  `is_reusable` only if the last reply was read to its end, and nothing has come behind it.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.transport: asyncio.Transport | None = None
+        self.taker: Taker | None = None
+        self.body: Body | None = None
+        self._incoming = HeadBuffer()
+        self._heads: deque[ReplyHead] = deque()  # read, and not returned yet
+        self._is_to_head = False
+        self._is_expected = False  # a reply whose final head has not come
+        self._goes_on = True  # behind the last reply
+        self._ends_with_connection = False  # the body of the last reply
+        self._fault: Exception | None = None  # why nothing more can be read
+        self._waiter: asyncio.Future[None] | None = None  # for a head
+        self._is_paused = False  # the NameNode does not read
+        self._drained: asyncio.Future[None] | None = None
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether another request may be sent, as far as can be seen from here."""
+        is_open = self.transport is not None and not self.transport.is_closing()
+        is_read = not self._is_expected and (self.body is None or self.body.is_over)
+        return is_open and is_read and self._goes_on and self._fault is None
+
+    def expect_reply(self, method: str) -> None:
+        """Get ready to read the reply to a request of that method."""
+        self._is_to_head = method == "HEAD"
+        self._is_expected = True
+        self.body = None
+        self._heads.clear()
+
+    async def read_head(self) -> ReplyHead:
+        """Return the next head, interim ones among them.
+
+        Raises:
+            ReplyError: what came is no reply.
+            ConnectionResetError: the connection ended.
+        """
+        while not self._heads:
+            if self._fault is not None:
+                raise self._fault
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        return self._heads.popleft()
+
+    async def write(self, data: bytes) -> None:
+        """Write, and wait until the NameNode has taken enough of it.
+
+        Raises:
+            ConnectionResetError: the connection is gone.
+        """
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the connection to the NameNode is gone")
+        transport.write(data)
+        if self._is_paused:
+            self._drained = self._loop.create_future()
+            await self._drained
+
+    def abort(self) -> None:
+        """End the connection now."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    # ---- the transport's side ------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self.transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Read what comes, or hand it on."""
+        if self.taker is not None:
+            self.taker.data_received(data)
+        elif self._fault is None:
+            try:
+                self._read(data)
+            except (ReplyError, ChunksError) as error:
+                self._fail(error)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Let all who wait know."""
+        if self.taker is not None:
+            self.taker.connection_lost()
+        self.transport = None
+        body = self.body
+        if body is not None and not body.is_over and self._ends_with_connection and exc is None:
+            body.end()
+        self._fail(ConnectionResetError(str(exc) if exc else "it closed the connection"))
+
+    def pause_writing(self) -> None:
+        """Take note that the NameNode does not read."""
+        self._is_paused = True
+
+    def resume_writing(self) -> None:
+        """Take note that it does."""
+        self._is_paused = False
+        self._wake()
+
+    def _read(self, data: bytes) -> None:
+        if self._is_expected:
+            self._incoming.add(data)
+            data = self._read_heads()
+        if data and not self._is_expected:
+            body = self.body
+            behind = data if body is None or body.is_over else body.feed(data)
+            if behind:
+                self._goes_on = False  # nobody has asked for that
+            if body is not None and body.is_full and self.transport is not None:
+                self.transport.pause_reading()
+
+    def _read_heads(self) -> bytes:
+        """Read the heads that are there; return what stands behind the final one."""
+        while (head := self._incoming.take_head()) is not None:
+            if len(head) > MAX_HEAD_BYTES:
+                raise ReplyError(f"a head of more than {MAX_HEAD_BYTES} bytes")
+            reply = read_reply_head(head, is_to_head=self._is_to_head, max_fields=MAX_FIELDS)
+            if not reply.is_interim or reply.status == _SWITCHING_PROTOCOLS:
+                self._is_expected = False
+                self._goes_on = reply.keep_alive and not reply.is_interim
+                self._ends_with_connection = reply.length == UNTIL_END
+                self.body = Body(reply.length, self._resume)
+            self._heads.append(reply)
+            self._wake()
+            if not self._is_expected:
+                return self._incoming.take()
+        if self._incoming.is_hopeless or len(self._incoming) > MAX_HEAD_BYTES:
+            raise ReplyError("what came is no HTTP, or a head without end")
+        return b""
+
+    def _fail(self, error: Exception) -> None:
+        if self._fault is None:
+            self._fault = error
+        if self.body is not None and not self.body.is_over:
+            self.body.fail(error)
+        self._wake()
+
+    def _resume(self) -> None:
+        if self.transport is not None:
+            self.transport.resume_reading()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+        if self._drained is not None and not self._drained.done():
+            if self._fault is not None and self.transport is None:
+                self._drained.set_exception(ConnectionResetError("the connection to the NameNode is gone"))
+            elif not self._is_paused:
+                self._drained.set_result(None)

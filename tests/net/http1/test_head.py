@@ -1,0 +1,125 @@
+"""A head is read as one strict reader of RFC 9112 would read it, or refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.net.http1.head import Fault, Head, HeadError, read_head
+
+GET = b"GET / HTTP/1.1\r\nHost: nn\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: nn\r\n"
+
+
+def read(head: bytes, max_bytes: int = 1_000, max_fields: int = 10) -> Head:
+    """Read a head; the empty line is added."""
+    return read_head(head + b"\r\n", max_bytes=max_bytes, max_fields=max_fields)
+
+
+@pytest.mark.parametrize(
+    ("head", "fault"),
+    [
+        (b"GET /\r\nHost: nn\r\n", Fault.OTHER_VERSION),
+        (b"GET / HTTP/2.0\r\n", Fault.OTHER_VERSION),
+        (b"GET / HTTP/1.2\r\n", Fault.OTHER_VERSION),
+        (b"GET / HTTP/11\r\n", Fault.MALFORMED),
+        (b"GET / http/1.1\r\n", Fault.MALFORMED),
+        (b"GET / HTTP/1.1 \r\n", Fault.MALFORMED),
+        (b" GET / HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"GET\t/ HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"G(T / HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"BREW / HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"get / HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"GET * HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"GET  HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"GET a HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"GET nn:80 HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"GET /\x00 HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"GET /\xff HTTP/1.1\r\n", Fault.MALFORMED),
+        (b"GET / HTTP/1.1\nHost: nn\r\n", Fault.MALFORMED),
+        (b"GET / HTTP/1.1\r\n", Fault.MALFORMED),
+        (GET + b"Host: other\r\n", Fault.MALFORMED),
+        (b"GET / HTTP/1.1\r\nHost: a/b\r\n", Fault.MALFORMED),
+        (GET + b"A : b\r\n", Fault.MALFORMED),
+        (GET + b"A\r\n", Fault.MALFORMED),
+        (GET + b": b\r\n", Fault.MALFORMED),
+        (GET + b"A: b\r\n c\r\n", Fault.MALFORMED),
+        (GET + b"A: b\rc\r\n", Fault.MALFORMED),
+        (GET + b"A: b\nc\r\n", Fault.MALFORMED),
+        (GET + b"Upgrade: a\x00\r\n", Fault.MALFORMED),
+        (POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", Fault.MALFORMED),
+        (POST + b"Content-Length: 4\r\nContent-Length: 4\r\n", Fault.MALFORMED),
+        (POST + b"Content-Length: +4\r\n", Fault.MALFORMED),
+        (POST + b"Content-Length: 9223372036854775808\r\n", Fault.MALFORMED),
+        (POST + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", Fault.MALFORMED),
+        (POST + b"Transfer-Encoding: gzip, chunked\r\n", Fault.MALFORMED),
+        (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n", Fault.MALFORMED),
+        (b"GET /" + b"a" * 1_000 + b" HTTP/1.1\r\n", Fault.LINE_TOO_LONG),
+        (b"GET " + b"a" * 1_000 + b"\x00 HTTP/1.1\r\n", Fault.LINE_TOO_LONG),
+        ("GET /é".encode() + b"\xc3\xa9" * 200 + b" HTTP/1.1\r\n", Fault.LINE_TOO_LONG),
+        (GET + b"A: b\r\n" * 10, Fault.TOO_LARGE),
+        (GET + b"A: " + b"b" * 1_000 + b"\r\n", Fault.TOO_LARGE),
+    ],
+)
+def test_what_two_readers_could_take_for_two_things_is_refused(head: bytes, fault: Fault) -> None:
+    """And what is beyond a limit."""
+    with pytest.raises(HeadError) as refusal:
+        read(head)
+    assert refusal.value.fault is fault
+
+
+def test_a_refusal_names_a_request_whose_line_is_readable() -> None:
+    """For the access log."""
+    with pytest.raises(HeadError, match="malformed") as refusal:
+        read(b"PUT /a HTTP/1.1\r\nA\r\n")
+    assert (refusal.value.method, refusal.value.target) == ("PUT", "/a")
+
+
+@pytest.mark.parametrize(
+    ("head", "read_as"),
+    [
+        (GET, Head("GET", "/", 1, ((b"Host", b"nn"),), True, 0)),
+        (b"GET   /a  HTTP/1.0\r\n", Head("GET", "/a", 0, (), False, 0)),
+        (b"OPTIONS * HTTP/1.0\r\n", Head("OPTIONS", "*", 0, (), False, 0)),
+        (b"GET http://nn/a HTTP/1.0\r\n", Head("GET", "http://nn/a", 0, (), False, 0)),
+        (b"CONNECT nn:1 HTTP/1.0\r\n", Head("CONNECT", "nn:1", 0, (), False, 0)),
+        ("GET /é%c3 HTTP/1.0\r\n".encode(), Head("GET", "/%C3%A9%c3", 0, (), False, 0)),
+        (b"PATCH / HTTP/1.0\r\nA:\t b c \xff\t\r\n", Head("PATCH", "/", 0, ((b"A", b"b c \xff"),), False, 0)),
+        (
+            b"GET / HTTP/1.1\r\nhost:nn\r\nHOST: nn\t\r\nUPGRADE: h2c\r\nX-Upgrade: y\r\n",
+            Head("GET", "/", 1, ((b"host", b"nn"), (b"X-Upgrade", b"y")), True, 0),
+        ),
+        (
+            GET + b"Connection: x\r\nConnection: y ,\tClose\r\n",
+            Head(
+                "GET",
+                "/",
+                1,
+                ((b"Host", b"nn"), (b"Connection", b"x"), (b"Connection", b"y ,\tClose")),
+                False,
+                0,
+            ),
+        ),
+        (
+            POST + b"content-length: 0012\r\n",
+            Head("POST", "/", 1, ((b"Host", b"nn"), (b"content-length", b"0012")), True, 12),
+        ),
+        (
+            POST + b"transfer-encoding: CHUNKED\r\n",
+            Head("POST", "/", 1, ((b"Host", b"nn"), (b"transfer-encoding", b"CHUNKED")), True, None),
+        ),
+    ],
+)
+def test_what_clients_send_is_read(head: bytes, read_as: Head) -> None:
+    """Names, values and their order as they came, but for blanks around a value, equal hosts and `Upgrade`."""
+    assert read(head) == read_as
+
+
+@given(
+    st.text(
+        st.characters(codec="utf-8", exclude_categories=["Cc", "Zs"], exclude_characters="\x7f"), max_size=40
+    )
+)
+def test_only_bytes_beyond_ascii_are_encoded(target: str) -> None:
+    """Verbatim: everything else of a target travels as it came."""
+    encoded = "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in target.encode())
+    assert read(b"GET /" + target.encode() + b" HTTP/1.0\r\n").target == "/" + encoded
