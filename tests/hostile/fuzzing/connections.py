@@ -7,6 +7,7 @@ from typing import Final
 import uvloop
 
 from nncache.hadoop.election_view import NameNode
+from nncache.net.http1.head import HeadError, read_head
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
@@ -112,6 +113,26 @@ async def _settle(heard: list[Heard], transport: DeafTransport) -> None:
             return
 
 
+def check_head(data: bytes) -> None:
+    """Read a head; the reader of RFC 9112 reads it as well, and the same."""
+    head = data.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    try:
+        ours = read_head(head, max_bytes=_LIMITS.max_head_bytes, max_fields=_LIMITS.max_header_fields)
+    except HeadError:
+        return
+    strict = read_requests(head)
+    hold(len(strict) == 1, f"a request that RFC 9112 does not know: {ours}")
+    (theirs,) = strict
+    said = (ours.method.encode(), ours.target.encode(), ours.fields)
+    hold(
+        said == (theirs.method, _encoded(theirs.target), _heard(theirs.fields)), f"{ours} is read as {theirs}"
+    )
+    hold((ours.length == 0) is (theirs.body == b""), f"the body of {ours} is that of {theirs}")
+    hold(
+        len(head) <= _LIMITS.max_head_bytes + 2 and len(ours.fields) <= _LIMITS.max_header_fields, "too much"
+    )
+
+
 def check_reply(data: bytes) -> None:
     """What a NameNode sends, then closes; the first byte says where it is cut in two, and to which method."""
     number = data[0] if data else 0
@@ -157,6 +178,21 @@ _PUT: Final = b"PUT /webhdfs/v1/a?op=CREATE HTTP/1.1\r\nHost: nn\r\n"
 _OK: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 CONNECTIONS: Final = (
+    Target(
+        name="request-head",
+        invariant="a head that is read is read in the same way by a strict reader of RFC 9112, and within the limits",
+        check=check_head,
+        seeds=(
+            _GET + b"\r\n",
+            _PUT + b"Content-Length: 3\r\nConnection: a, close\r\n\r\n",
+            _PUT + b"Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n",
+            b"GET  /webhdfs/v1/\xc3\xa9%20#f  HTTP/1.0\r\nHost: [::1]:80\r\nhost:[::1]:80 \r\n\r\n",
+            b"OPTIONS * HTTP/1.1\r\nHost: \r\nUpgrade: h2c\r\nX:\t\xff \r\n\r\n",
+            b"GET http://nn/a HTTP/1.1\r\nHost: nn\r\nContent-Length: 00\r\n\r\n",
+        ),
+        modules=("nncache.net.http1.head",),
+        short_executions=3000,
+    ),
     Target(
         name="client-connection",
         invariant="each request that is handed on is one that a strict reader of RFC 9112 finds at the same place, "
@@ -208,7 +244,11 @@ CONNECTIONS: Final = (
             b"\x24HTTP/2 200\r\n\r\n",
             b"\x24" + _OK + b"Content-Length: 99999999999999999999\r\n\r\n",
         ),
-        modules=("nncache.proxy.upstream.exchange", "nncache.proxy.upstream.pool"),
+        modules=(
+            "nncache.net.http1.reply",
+            "nncache.proxy.upstream.exchange",
+            "nncache.proxy.upstream.namenode_protocol",
+        ),
         short_executions=500,
     ),
 )
