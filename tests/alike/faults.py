@@ -77,6 +77,13 @@ FAULTS: Final = {
             "        if len(head) > MAX_HEAD_BYTES or _may_be_last(head):\n            return None\n        has_",
         ),
         _fault(
+            "length-of-the-last-not-asked",
+            "Nor is a head that is too long answered with the last reply of its connection.",
+            "clients/fastpath",
+            "        if len(head) > self._max_head_bytes or not _may_be_last(head):",
+            "        if not _may_be_last(head):",
+        ),
+        _fault(
             "good-not-asked",
             "What is known is asked for each request whether it is still good.",
             "clients/fastpath",

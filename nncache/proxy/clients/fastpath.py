@@ -179,7 +179,7 @@ class FastPath:
 
     def answer_last(self, head: bytes) -> bytes | None:
         """Return the reply with which the connection is to end, if it is known and still good (F5)."""
-        if not _may_be_last(head):
+        if len(head) > self._max_head_bytes or not _may_be_last(head):
             return None
         key = self._key_of_last(head)
         if key not in self._table:
