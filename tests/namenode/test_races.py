@@ -6,7 +6,7 @@ itself, no entry leads nowhere. Broken variants of the store, which leave guards
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 
 import pytest
@@ -82,14 +82,34 @@ async def work(fixture: Fixture, rng: random.Random) -> int:
     return done
 
 
-async def raced(seed: int, store: type[RacingZnodes], directory: Path) -> tuple[int, list[str]]:
+async def move_about(fixture: Fixture, rng: random.Random) -> int:
+    """Be a client that makes and moves few directories: what goes wrong without guards goes wrong soon."""
+    done = 0
+    for _ in range(OPERATIONS):
+        one, other = ("/" + "/".join(rng.choices(NAMES[:2], k=rng.randrange(1, 4))) for _ in range(2))
+        try:
+            if rng.randrange(10) < 4:
+                done += await fixture.namenode.mkdirs(fixture.root, one, new_file().modes)
+            else:
+                done += await fixture.namenode.rename(fixture.root, one, other)
+        except Refusal:
+            continue
+    return done
+
+
+async def raced(
+    seed: int,
+    store: type[RacingZnodes],
+    directory: Path,
+    client: Callable[[Fixture, random.Random], Coroutine[None, None, int]] = work,
+) -> tuple[int, list[str]]:
     """Let clients of two NameNodes race; return how much they did, and what the audit finds."""
     rng = random.Random(seed)
     znodes = store(EmbeddedZnodes(), rng)
     fixtures = [await Fixture.make(directory / f"{seed}-{number}", znodes) for number in range(2)]
     async with asyncio.TaskGroup() as group:
         clients = [
-            group.create_task(work(fixtures[number % 2], random.Random(f"{seed}-{number}")))
+            group.create_task(client(fixtures[number % 2], random.Random(f"{seed}-{number}")))
             for number in range(CLIENTS)
         ]
     for fixture in fixtures:
@@ -115,7 +135,7 @@ async def test_a_broken_variant_is_caught(variant: type[RacingZnodes], tmp_path:
     for seed in range(60):
         try:
             async with asyncio.timeout(20):
-                _, found = await raced(seed, variant, tmp_path)
+                _, found = await raced(seed, variant, tmp_path, move_about)
         except (ExceptionGroup, TimeoutError):
             return  # a client walked into what cannot be
         if found:
