@@ -81,7 +81,7 @@ def _described(spec: LightSpec, parts: Parts, start_s: float) -> dict[str, Any]:
         "superuser": spec.superuser,
         "users": {user: list(groups) for user, groups in spec.users.items()},
         "namenode_http": [parts.addresses.namenode_http],
-        "namenode_rpc": [],
+        "namenode_rpc": [parts.addresses.namenode_rpc],
         "datanode_http": parts.addresses.datanode_http,
         "zookeeper": None,
         "directory": str(parts.directory),

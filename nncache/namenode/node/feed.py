@@ -7,6 +7,7 @@ id of an edit is its number, behind all those before.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -134,7 +135,7 @@ class Feed:
         """Drop what is too old: first it is said from where on there is something, then the rest goes."""
         left = sum(segment.edits for segment in segments)
         first = segments[0]
-        for segment, following in zip(segments, segments[1:], strict=False):
+        for segment, following in pairwise(segments):
             left -= segment.edits
             if left >= self._limits.kept:
                 first = following
