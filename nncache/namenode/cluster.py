@@ -208,6 +208,7 @@ class LightCluster:
         *,
         directory: Path | str | None = None,
         port: int = 0,
+        rpc_port: int = 0,
         superuser: str | None = None,
         users: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
@@ -215,6 +216,7 @@ class LightCluster:
         self._spec = LightSpec(
             directory=None if directory is None else Path(directory),
             port=port,
+            rpc_port=rpc_port,
             superuser=superuser or own_user(),
             users=USERS if users is None else users,
         )

@@ -93,6 +93,7 @@ def _encode_event(event: Event) -> tuple[int, Message]:
 
 
 def _encode_create(event: Create) -> pb.CreateEvent:
+    says_whether_coded = event.erasure_coded or event.kind is FileType.FILE
     return pb.CreateEvent(
         type=_number(_FILE_TYPES, event.kind),
         path=event.path.encode(),
@@ -104,7 +105,7 @@ def _encode_create(event: Create) -> pb.CreateEvent:
         symlink_target=event.symlink_target.encode(),
         overwrite=event.overwrite,
         default_block_size=event.default_block_size,
-        erasure_coded=event.erasure_coded,
+        erasure_coded=event.erasure_coded if says_whether_coded else None,
     )
 
 
@@ -131,7 +132,7 @@ def _encode_metadata_update(event: MetadataUpdate) -> pb.MetadataUpdateEvent:
             pb.XAttr(
                 namespace=_number(_XATTR_NAMESPACES, attribute.namespace),
                 name=attribute.name.encode(),
-                value=attribute.value,
+                value=attribute.value or None,
             )
             for attribute in event.xattrs
         ],

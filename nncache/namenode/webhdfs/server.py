@@ -41,6 +41,8 @@ UNNAMED: Final = "dr.who"
 DEFAULT_BLOCK_SIZE: Final = 134_217_728
 _METHODS: Final = {"HEAD": "GET"}
 _AT_ONCE: Final = 256 * 1024
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""A DataNode says so before it opens the file, whether the client waits for it or not (WebHdfsHandler.onCreate)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +203,8 @@ class DataNodeHandler:
         parameters = parse_parameters(_METHODS.get(request.method, request.method), query)
         caller = self._namenode.caller(parameters.doas or parameters.user or UNNAMED)
         host = "127.0.0.1"
+        if parameters.op in {"CREATE", "APPEND"} and request.transport is not None:
+            request.transport.write(_CONTINUE)
         match parameters.op:
             case "CREATE":
                 await self._create(request, caller, path, parameters, host)
