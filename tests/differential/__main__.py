@@ -23,8 +23,8 @@ from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.spec import FULL_SPEED_JVM
 from tests.auth_methods import USER_NAME, AuthMethod
 from tests.channels import Channel, proxied
-from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse
 from tests.differential import operation as kinds
+from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse
 from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
 from tests.differential.segment import Meter, fill_segment
@@ -105,7 +105,7 @@ def main(  # noqa: PLR0917 - click gives them by name
     channels: tuple[str, ...],
     segment_txids: int,
     ways: tuple[str, ...],
-    light: bool,  # noqa: FBT001 - as above
+    light: bool,
     hadoop: str,
 ) -> None:
     """Make random operations and compare every answer of the proxy with the NameNode's own."""
