@@ -23,7 +23,7 @@ from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
 from nncache.namenode.namespace.truncate import truncate
 from nncache.namenode.namespace.view import Node, View
 from nncache.namenode.node.clock import Clock
-from nncache.namenode.node.feed import EditsLimits, Feed
+from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import Decide, FileSystem
 from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
 from nncache.namenode.node.resolving import order
@@ -73,6 +73,16 @@ class NameNode:
         """Return a user with their groups."""
         groups = frozenset(self.groups_of(user))
         return Caller(user, groups, user == self._settings.superuser or SUPERGROUP in groups)
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """What `/conf` says, by HDFS's names."""
+        return {
+            "dfs.namenode.num.extra.edits.retained": str(self._settings.edits.kept),
+            "dfs.namenode.inotify.max.events.per.rpc": str(MAX_EVENTS),
+            "dfs.namenode.lease-hard-limit-sec": f"{self._settings.leases.hard_s:g}",
+            "dfs.permissions.superusergroup": SUPERGROUP,
+        }
 
     def groups_of(self, user: str) -> Sequence[str]:
         """Return the groups of a user; the superuser is in the superusers' one."""

@@ -30,6 +30,9 @@ CLIENT_PROTOCOL: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 NAMENODE_PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
 USER_MAPPINGS: Final = "org.apache.hadoop.tools.GetUserMappingsProtocol"
 
+MAX_DIRECTORIES: Final = 100
+"""Of one listing (dfs.batched.ls.limit)."""
+
 _OVERWRITE: Final = 2  # CreateFlag
 _XATTR_FLAGS: Final = {1: "CREATE", 2: "REPLACE"}  # XAttrSetFlag
 
@@ -158,6 +161,9 @@ async def _xattrs(asked: Asked, request: pb.GetXAttrsRequest) -> Message:
 
 async def _batched_listing(asked: Asked, request: pb.GetBatchedListingRequest) -> Message:
     """List directories up to a limit; `start_after` is the number of a path and the name that was last."""
+    if len(request.paths) > MAX_DIRECTORIES:
+        message = f"Too many source paths ({len(request.paths)} > {MAX_DIRECTORIES})"
+        raise Refusal(Java.ILLEGAL_ARGUMENT, message)
     begin, _, after = request.start_after.decode(errors="surrogateescape").partition(" ")
     reply = pb.GetBatchedListingResponse(has_more=False, start_after=b"")
     room = LIST_LIMIT

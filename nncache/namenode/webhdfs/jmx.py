@@ -1,7 +1,7 @@
-"""What `/jmx` answers: the beans that nncache asks a NameNode for.
+"""What `/jmx` and `/conf` answer: the beans that nncache asks a NameNode for, and settings that it looks at.
 
-Pure. Source: org.apache.hadoop.jmx.JMXJsonServlet and NameNode's beans of Hadoop 3.5.0; of NameNodeInfo and JvmMetrics
-those attributes that say something here.
+Pure. Source: org.apache.hadoop.jmx.JMXJsonServlet, NameNode's beans and org.apache.hadoop.conf.ConfServlet of Hadoop
+3.5.0; of NameNodeInfo and JvmMetrics those attributes that say something here.
 """
 
 from collections.abc import Mapping
@@ -45,6 +45,15 @@ def answer(query: str, facts: Facts) -> str:
         pattern = asked["qry"][0] if "qry" in asked else "*:*"
         found = [bean for bean in _beans(facts) if _is_meant(pattern, bean["name"])]
     return _pretty({"beans": found} if ":" in pattern else {})
+
+
+def conf(settings: Mapping[str, str]) -> str:
+    """Return the JSON of the effective configuration, as far as there is any."""
+    properties = [
+        {"key": key, "value": value, "isFinal": False, "resource": "hdfs-default.xml"}
+        for key, value in settings.items()
+    ]
+    return msgspec.json.encode({"properties": properties}).decode()
 
 
 def _beans(facts: Facts) -> tuple[dict[str, Any], ...]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
+from nncache.hadoop import conf_page
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import InvalidPathError, decode_loosely
 from nncache.namenode.datanode.datanode import DataNode, StoppedError
@@ -82,6 +83,8 @@ class NameNodeHandler:
         spelled, _, query = request.raw_path.partition("?")
         if spelled == "/jmx":
             return await self._jmx(request.method, query)
+        if request.path_qs == conf_page.TARGET or request.path_qs.startswith(f"{conf_page.TARGET}&"):
+            return web.Response(text=jmx.conf(self._namenode.configuration), content_type=JSON)
         if not spelled.startswith(PREFIX) or spelled[len(PREFIX) :][:1] not in {"", "/"}:
             return web.Response(status=404, text="Not found\n")
         try:
