@@ -40,9 +40,6 @@ DIFFERENCES: dict[str, Ask] = {
             http, "PUT", "/x", "SETQUOTABYSTORAGETYPE", user, storagetype="DISK", storagespacequota=10**9
         ).status
     ),
-    "names by inode": lambda http, user: (
-        call(http, "GET", "/.reserved/.inodes/16385", "GETFILESTATUS", user).status
-    ),
     "raw names": lambda http, user: call(http, "GET", "/.reserved/raw/x", "GETFILESTATUS", user).status,
     "a stack trace behind a DataNode's error": lambda http, user: (
         b"\\tat " in call(http, "PUT", "/x", "CREATE", user, b"").body
