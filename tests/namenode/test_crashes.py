@@ -94,6 +94,7 @@ OPERATIONS: dict[str, Step] = {
     "recover blocks": recover,
     "expire, recover and reclaim": settle,
     "reclaim": lambda fixture: fixture.namenode.reclaim(),
+    "begin a segment of the feed": lambda fixture: fixture.namenode.keep_edits(),
 }
 
 
