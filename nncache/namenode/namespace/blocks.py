@@ -98,7 +98,10 @@ def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, said: Blo
     replicas = view.replicas_of(last.id)
     is_held = replicas is not None and bool(replicas.held)
     state = BlockState.COMPLETE if is_held else BlockState.COMMITTED
-    committed = msgspec.structs.replace(last, stamp=said.stamp, length=said.length, state=state)
+    if last.state is BlockState.COMMITTED:  # what was said first holds
+        committed = msgspec.structs.replace(last, state=state)
+    else:
+        committed = msgspec.structs.replace(last, stamp=said.stamp, length=said.length, state=state)
     change_file(tx, chain, node, verify=False, blocks=(*blocks[:-1], committed))
 
 

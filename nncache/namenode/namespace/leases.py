@@ -227,7 +227,7 @@ class Recovered:
 
 
 def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) -> None:
-    """Take what a recovery came to, and close the file.
+    """Take what a recovery came to, and close the file, unless another of its blocks is at no DataNode.
 
     Raises:
         Refusal: another recovery has begun since.
@@ -260,4 +260,5 @@ def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) ->
             tx.write(Delete(layout.replica(last.id, datanode)))
         done = Block(last.id, order.recovery_id, recovered.length, BlockState.COMPLETE)
         change_file(tx, chain, node, verify=False, blocks=(*file.blocks[:-1], done))
-    close(tx, chain, node)
+    if all(block.state is BlockState.COMPLETE for block in tx.now(node).blocks):
+        close(tx, chain, node)
