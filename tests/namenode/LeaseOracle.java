@@ -56,9 +56,9 @@ public class LeaseOracle {
     return state(path);
   }
 
-  static ExtendedBlock block(String spelled) {  // "-", NAME or NAME:LENGTH
-    if (spelled.equals("-")) return null;
+  static ExtendedBlock block(String spelled) {  // "-" and unknown ones are null; NAME or NAME:LENGTH
     String[] parts = spelled.split(":");
+    if (!blocks.containsKey(parts[0])) return null;
     ExtendedBlock block = new ExtendedBlock(blocks.get(parts[0]));
     if (parts.length > 1) block.setNumBytes(Long.parseLong(parts[1]));
     return block;
@@ -98,7 +98,7 @@ public class LeaseOracle {
         return known ? "the same" : "another";
       }
       case "complete": return nn.complete(w[1], w[2], block(w[4]), file(w[3]));
-      case "abandon": nn.abandonBlock(block(w[4]), file(w[3]), w[1], w[2]); return "ok";
+      case "abandon": nn.abandonBlock(block(w[4]) == null ? new ExtendedBlock("", 1, 0, 1) : block(w[4]), file(w[3]), w[1], w[2]); return "ok";
       case "fsync": nn.fsync(w[1], file(w[3]), w[2], Long.parseLong(w[4])); return "ok";
       case "renew": nn.renewLease(w[1], null); return "ok";
       case "recover": return nn.recoverLease(w[1], w[2]);
@@ -142,7 +142,8 @@ public class LeaseOracle {
         return "ok";
       }
       case "settle":
-        while (state(w[1]).contains("RECOVERY")) Thread.sleep(10);
+        for (; state(w[1]).contains("RECOVERY"); Thread.sleep(100)) {}
+        if (state(w[1]).startsWith("open")) Thread.sleep(100);  // the last block's end comes a little before the file's
         return state(w[1]);
       case "state": return state(w[1]);
       case "until": return until(w[1], w[2].replace('_', ' '));
