@@ -62,6 +62,7 @@ WITH_PROCESSES = (
     "tests/namenode/test_beside_a_namenode.py",
     "tests/namenode/test_light_cluster.py",
     "tests/namenode/test_listed_differences.py",
+    "tests/namenode/test_proxy_in_front.py",
     "tests/namenode/test_races.py",
     "tests/alike/",
     "tests/model/test_",

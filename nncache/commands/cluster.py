@@ -24,7 +24,7 @@ def cluster(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Start HDFS on this machine for development; prints its addresses as JSON.
 
     A real cluster, which needs a checkout; or, with --light, one process without Java (docs/light-cluster.md), which
-    takes --port PORT and --directory DIRECTORY.
+    takes --port PORT, --rpc-port PORT and --directory DIRECTORY.
     """
     if "--light" in arguments:
         light_command.main(list(arguments), prog_name=context.command_path)
@@ -44,19 +44,20 @@ def cluster(context: click.Context, arguments: tuple[str, ...]) -> None:
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--light", is_flag=True, required=True, expose_value=False, help="Without Java: this command.")
 @click.option("--port", type=_PORT, default=0, help="Port of WebHDFS on 127.0.0.1 [default: a free one].")
+@click.option("--rpc-port", type=_PORT, default=0, help="Port of its RPC on 127.0.0.1 [default: a free one].")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     help="Where everything is kept for the next start [default: nothing is kept].",
 )
-def light_command(*, port: int, directory: Path | None) -> None:
+def light_command(*, port: int, rpc_port: int, directory: Path | None) -> None:
     """Start a WebHDFS of one process, for tests and for a first look.
 
     Prints its addresses as one JSON object on standard output, with the keys of a real cluster's, when it takes reads
     and writes, and runs until Ctrl-C or SIGTERM. docs/light-cluster.md says how it differs from HDFS.
     """
     try:
-        asyncio.run(_run(LightSpec(port=port, directory=directory)))
+        asyncio.run(_run(LightSpec(port=port, rpc_port=rpc_port, directory=directory)))
     except OSError as error:
         raise StartError(f"the light cluster cannot start: {error}") from error
 
@@ -81,7 +82,7 @@ def _described(spec: LightSpec, parts: Parts, start_s: float) -> dict[str, Any]:
         "superuser": spec.superuser,
         "users": {user: list(groups) for user, groups in spec.users.items()},
         "namenode_http": [parts.addresses.namenode_http],
-        "namenode_rpc": [],
+        "namenode_rpc": [parts.addresses.namenode_rpc],
         "datanode_http": parts.addresses.datanode_http,
         "zookeeper": None,
         "directory": str(parts.directory),

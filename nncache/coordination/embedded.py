@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import (
+    ANY_VERSION,
+    Check,
+    Create,
+    Delete,
+    Operation,
+    SetData,
+    Znode,
+    sequential_name,
+)
 
 ROOT: Final = "/"
 
@@ -22,6 +31,7 @@ class _Node:
     data: bytes
     created_zxid: int
     version: int = 0
+    made: int = 0  # children so far, those that are gone included
 
 
 @dataclass(slots=True)
@@ -109,18 +119,10 @@ class EmbeddedZnodes:
 
     def _carry_out(self, operation: Operation, draft: _Draft) -> None:
         path = operation.path
-        node = draft.nodes[path] if path in draft.nodes else self._nodes.get(path)
+        node = self._drafted(path, draft)
         match operation:
-            case Create(_, data, ephemeral):
-                if ephemeral:
-                    raise ValueError(f"{path}: an embedded store has no sessions, hence nothing ephemeral")
-                above = _parent(path)
-                if (draft.nodes[above] if above in draft.nodes else self._nodes.get(above)) is None:
-                    raise NoNodeError(path)
-                if node is not None:
-                    raise NodeExistsError(path)
-                draft.nodes[path] = _Node(data, self._zxid + 1)
-                draft.name(path, is_there=True)
+            case Create():
+                self._create(operation, draft)
             case SetData(_, data, version):
                 node = _expected(path, node, version)
                 draft.nodes[path] = replace(node, data=data, version=node.version + 1)
@@ -135,6 +137,25 @@ class EmbeddedZnodes:
             case _:
                 assert_never(operation)
 
+    def _create(self, operation: Create, draft: _Draft) -> None:
+        path = operation.path
+        if operation.ephemeral:
+            raise ValueError(f"{path}: an embedded store has no sessions, hence nothing ephemeral")
+        parent = self._drafted(_parent(path), draft)
+        if parent is None:
+            raise NoNodeError(path)
+        if operation.sequential:
+            path = sequential_name(path, parent.made)
+        if self._drafted(path, draft) is not None:
+            raise NodeExistsError(path)
+        draft.nodes[_parent(path)] = replace(parent, made=parent.made + 1)
+        draft.nodes[path] = _Node(operation.data, self._zxid + 1)
+        draft.name(path, is_there=True)
+
+    def _drafted(self, path: str, draft: _Draft) -> _Node | None:
+        """Return a znode as the transaction has left it so far."""
+        return draft.nodes[path] if path in draft.nodes else self._nodes.get(path)
+
     def _has_children(self, path: str, draft: _Draft) -> bool:
         names = draft.names.get(path, {})
         return any(names.values()) or any(name not in names for name in self._children.get(path, ()))
@@ -144,12 +165,14 @@ class EmbeddedZnodes:
         database.execute("PRAGMA synchronous = FULL")
         database.execute(
             "CREATE TABLE IF NOT EXISTS znodes"
-            " (path TEXT PRIMARY KEY, data BLOB, version INTEGER, created_zxid INTEGER) WITHOUT ROWID"
+            " (path TEXT PRIMARY KEY, data BLOB, version INTEGER, created_zxid INTEGER, made INTEGER) WITHOUT ROWID"
         )
         # The shorter first, so that a parent comes before its children.
-        rows = database.execute("SELECT path, data, version, created_zxid FROM znodes ORDER BY length(path)")
-        for path, data, version, created_zxid in rows:
-            self._nodes[path] = _Node(data, created_zxid, version)
+        rows = database.execute(
+            "SELECT path, data, version, created_zxid, made FROM znodes ORDER BY length(path)"
+        )
+        for path, data, version, created_zxid, made in rows:
+            self._nodes[path] = _Node(data, created_zxid, version, made)
             self._children[path] = set()
             if path != ROOT:
                 self._children[_parent(path)].add(_name(path))
@@ -164,8 +187,8 @@ class EmbeddedZnodes:
                 if node is None:
                     self._database.execute("DELETE FROM znodes WHERE path = ?", (path,))
                 else:
-                    row = (path, node.data, node.version, node.created_zxid)
-                    self._database.execute("INSERT OR REPLACE INTO znodes VALUES (?, ?, ?, ?)", row)
+                    row = (path, node.data, node.version, node.created_zxid, node.made)
+                    self._database.execute("INSERT OR REPLACE INTO znodes VALUES (?, ?, ?, ?, ?)", row)
             self._database.execute("COMMIT")
         except BaseException:
             if self._database.in_transaction:

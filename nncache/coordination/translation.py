@@ -94,8 +94,8 @@ def begin_transaction(kazoo: KazooClient, operations: Sequence[Operation]) -> IA
     transaction = kazoo.transaction()
     for operation in operations:
         match operation:
-            case Create(path, data, ephemeral, acl):
-                transaction.create(path, data, acl=kazoo_acl(acl), ephemeral=ephemeral)
+            case Create(path, data, ephemeral, acl, sequential):
+                transaction.create(path, data, acl=kazoo_acl(acl), ephemeral=ephemeral, sequence=sequential)
             case SetData(path, data, version):
                 transaction.set_data(path, data, version)
             case Delete(path, version):

@@ -53,12 +53,17 @@ class ZnodeAcl:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make a znode; its parent must be there."""
+    """Make a znode; its parent must be there.
+
+    A sequential one gets a number behind its path (`sequential_name`): of how many children have been made below that
+    parent before it, whatever has become of them.
+    """
 
     path: str
     data: bytes
     ephemeral: bool = False
     acl: Acl = OPEN
+    sequential: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,11 @@ class Check:
 
 
 Operation: TypeAlias = Create | SetData | Delete | Check
+
+
+def sequential_name(path: str, number: int) -> str:
+    """Return the path of a sequential znode by its number (PrepRequestProcessor: ten digits at least)."""
+    return f"{path}{number:010}"
 
 
 class ZnodeWatch(Protocol):

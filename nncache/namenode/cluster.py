@@ -7,7 +7,6 @@ import pwd
 import shutil
 import tempfile
 import threading
-import uuid
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -17,8 +16,10 @@ from typing import Any, Final, Self, TypeVar
 from aiohttp import web
 
 from nncache.coordination.embedded import EmbeddedZnodes
+from nncache.hadoop.namespace import Namespace
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.lease_clock import LeaseLimits
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
@@ -53,7 +54,9 @@ class LightSpec:
     port: int = 0  # of the NameNode's WebHDFS; 0: a free one
     superuser: str = field(default_factory=own_user)
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)
+    rpc_port: int = 0  # of the NameNode's RPC; 0: a free one
     leases: LeaseLimits = field(default_factory=LeaseLimits)
+    edits: EditsLimits = field(default_factory=EditsLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,7 @@ class Parts:
         await self.namenode.check_leases()
         await self.datanode.work()
         await self.namenode.reclaim()
+        await self.namenode.keep_edits()
         await self.datanode.work()
 
 
@@ -93,11 +97,17 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
         clock, door = Clock(), Door()
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
-        settings = NameNodeSettings(superuser=spec.superuser, groups=spec.users, leases=spec.leases)
+        settings = NameNodeSettings(
+            superuser=spec.superuser, groups=spec.users, leases=spec.leases, edits=spec.edits
+        )
         namenode = NameNode(file_system, settings, clock)
         datanode = DataNode("dn1", namenode, directory / "blocks", is_durable=spec.directory is not None)
         await datanode.start()
-        async with _listening(namenode, datanode, clock, door, spec.port) as addresses:
+        namespace = await file_system.namespace()
+        async with (
+            _listening_for_calls(namenode, namespace, spec.rpc_port) as rpc,
+            _listening(namenode, datanode, clock, door, spec.port, rpc, namespace) as addresses,
+        ):
             parts = Parts(
                 clock=clock,
                 namenode=namenode,
@@ -116,7 +126,13 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
 
 @contextlib.asynccontextmanager
 async def _listening(
-    namenode: NameNode, datanode: DataNode, clock: Clock, door: Door, port: int
+    namenode: NameNode,
+    datanode: DataNode,
+    clock: Clock,
+    door: Door,
+    port: int,
+    rpc: str,
+    namespace: Namespace,
 ) -> AsyncIterator[Addresses]:
     """Listen for clients of the NameNode and of the DataNode."""
     handlers: dict[str, NameNodeHandler | DataNodeHandler] = {}
@@ -136,13 +152,37 @@ async def _listening(
             stack.push_async_callback(runner.cleanup)
             await web.TCPSite(runner, HOST, wanted).start()
             bound.append(f"{HOST}:{runner.addresses[0][1]}")
-        pool = f"BP-{uuid.uuid4().int % 10**9}-{HOST}-{clock.wall_ms()}"
         addresses = Addresses(
-            namenode_http=bound[0], datanode_http=bound[1], namenode_rpc=bound[0], block_pool=pool
+            namenode_http=bound[0], datanode_http=bound[1], namenode_rpc=rpc, namespace=namespace
         )
         handlers["namenode"] = NameNodeHandler(namenode, addresses, clock, door)
         handlers["datanode"] = DataNodeHandler(datanode, namenode, addresses)
         yield addresses
+
+
+@contextlib.asynccontextmanager
+async def _listening_for_calls(namenode: NameNode, namespace: Namespace, port: int) -> AsyncIterator[str]:
+    """Listen for Hadoop RPC; yield the address."""
+    writers: set[asyncio.StreamWriter] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The first client has protobuf loaded: who starts a cluster for WebHDFS alone does not wait for that.
+        from nncache.namenode.rpc.server import serve_connection  # noqa: PLC0415
+
+        writers.add(writer)
+        try:
+            await serve_connection(reader, writer, namenode, namespace)
+        finally:
+            writers.discard(writer)
+
+    server = await asyncio.start_server(serve, HOST, port)
+    try:
+        yield f"{HOST}:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for writer in writers:
+            writer.transport.abort()
+        await server.wait_closed()
 
 
 async def _turn(parts: Parts) -> None:
@@ -168,6 +208,7 @@ class LightCluster:
         *,
         directory: Path | str | None = None,
         port: int = 0,
+        rpc_port: int = 0,
         superuser: str | None = None,
         users: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
@@ -175,6 +216,7 @@ class LightCluster:
         self._spec = LightSpec(
             directory=None if directory is None else Path(directory),
             port=port,
+            rpc_port=rpc_port,
             superuser=superuser or own_user(),
             users=USERS if users is None else users,
         )
@@ -192,6 +234,11 @@ class LightCluster:
     def namenode_http(self) -> str:
         """Host and port of the NameNode's WebHDFS."""
         return self._parts.addresses.namenode_http
+
+    @property
+    def namenode_rpc(self) -> str:
+        """Host and port of the NameNode's RPC: what nncache asks, and no more."""
+        return self._parts.addresses.namenode_rpc
 
     @property
     def datanode_http(self) -> str:
@@ -253,7 +300,7 @@ class LightCluster:
 
     def standby(self, *, on: bool) -> None:
         """Be a standby NameNode, or the active one."""
-        self._parts.namenode.is_standby = on
+        self._parts.namenode.become(standby=on)
 
     def unavailable(self, *, on: bool) -> None:
         """Answer each request of the NameNode with 503, or serve again."""

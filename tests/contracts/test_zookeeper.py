@@ -19,7 +19,16 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znodes
+from nncache.coordination.zookeeper import (
+    ANY_VERSION,
+    Check,
+    Create,
+    Delete,
+    Operation,
+    SetData,
+    Znodes,
+    sequential_name,
+)
 from nncache.testbed import Cluster
 from tests.coordination.simulations import FakeWorld, RealWorld, Simulation, connected, remove
 
@@ -57,8 +66,8 @@ def placed(root: str, operation: Operation) -> Operation:
     """Return the operation with "$" as the root."""
     path = operation.path.replace("$", root)
     match operation:
-        case Create(_, data, ephemeral):
-            return Create(path, data, ephemeral)
+        case Create(_, data, ephemeral, acl, sequential):
+            return Create(path, data, ephemeral, acl, sequential)
         case SetData(_, data, version):
             return SetData(path, data, version)
         case Delete(_, version):
@@ -173,6 +182,21 @@ class ZnodesContract:
             ]
         )
         assert await simulation.zookeeper.children(simulation.root) == ("b",)
+
+    async def test_sequential_znodes_are_numbered_without_gaps(
+        self, simulation: Embedded | Simulation
+    ) -> None:
+        """By the children made below that parent so far: deleted ones count, those of a refused commit do not."""
+        top, zookeeper = f"{simulation.root}/q", simulation.zookeeper
+        one = Create(f"{top}/e-", b"x", sequential=True)
+        await zookeeper.commit([Create(top, b""), one, one, Create(f"{top}/named", b"")])
+        with pytest.raises(NoNodeError):
+            await zookeeper.commit([one, Delete(f"{top}/missing")])
+        await zookeeper.commit([Delete(sequential_name(f"{top}/e-", 1)), one])
+        await zookeeper.commit([SetData(top, b""), one])
+        found = await zookeeper.children(top)
+        assert sorted(found) == ["e-0000000000", "e-0000000003", "e-0000000004", "named"]
+        assert (await zookeeper.get(sequential_name(f"{top}/e-", 4))).data == b"x"
 
     async def test_an_empty_commit_is_nothing(self, simulation: Embedded | Simulation) -> None:
         """It succeeds."""
@@ -376,6 +400,7 @@ class TestEmbedded(ZnodesContract):
         second = EmbeddedZnodes(tmp_path / "znodes")
         assert await second.get_many(paths) == before
         assert sorted(await second.children("/a")) == ["b", "d"]
+        await second.commit([Create("/a/", b"", sequential=True), Delete("/a/0000000002")])
         await second.commit([Create("/c", b"")])
         newest = await second.get("/c")
         assert newest.created_zxid > max(znode.created_zxid for znode in before if znode is not None)

@@ -26,6 +26,7 @@ from nncache.coordination.zookeeper import (
     SetData,
     Znode,
     ZnodeAcl,
+    sequential_name,
 )
 
 Identities: TypeAlias = frozenset[tuple[str, str]]
@@ -46,6 +47,7 @@ class Node:
     acl: Acl = OPEN
     acl_version: int = 0
     children: set[str] = field(default_factory=set)
+    made: int = 0  # children so far, those that are gone included
 
 
 def parent_of(path: str) -> str:
@@ -136,16 +138,19 @@ class FakeTree:
         """Return the path if it was changed."""
         path = operation.path
         match operation:
-            case Create(_, data, ephemeral, acl):
+            case Create(_, data, ephemeral, acl, sequential):
                 acl = _written(path, acl, who)
                 parent = self._node(parent_of(path), path)
                 self._allow(parent_of(path), Right.CREATE, who, path)
+                if sequential:
+                    path = sequential_name(path, parent.made)
                 if path in self._nodes:
                     raise NodeExistsError(path)
                 if parent.owner_session:
                     raise ZnodeError(path, "ZooKeeper refuses it (NoChildrenForEphemeralsError)")
                 self._add(path, Node(data, self.zxid, session if ephemeral else 0, acl=acl))
-                undo.append(lambda: self._remove(path))
+                parent.made += 1
+                undo.append(lambda: self._unmake(path))
             case SetData(_, data, version):
                 node = self._node(path)
                 self._allow(path, Right.WRITE, who)
@@ -192,6 +197,10 @@ class FakeTree:
     def _remove(self, path: str) -> None:
         del self._nodes[path]
         self._nodes[parent_of(path)].children.discard(path.rpartition("/")[2])
+
+    def _unmake(self, path: str) -> None:
+        self._remove(path)
+        self._nodes[parent_of(path)].made -= 1
 
     def _put_back(self, node: Node, data: bytes) -> None:
         node.data, node.version = data, node.version - 1

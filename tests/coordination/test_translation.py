@@ -97,6 +97,7 @@ def test_operations_are_sent_as_they_are() -> None:
         [
             Create("/a", b"1"),
             Create("/b", b"2", ephemeral=True),
+            Create("/s-", b"", sequential=True),
             Create("/f", b"", acl=(AclEntry("sasl", "a", Right.READ | Right.WRITE),)),
             SetData("/c", b"3", 4),
             Delete("/d"),
@@ -106,6 +107,7 @@ def test_operations_are_sent_as_they_are() -> None:
     assert client.last.operations == [
         KazooCreate("/a", b"1", OPEN_ACL_UNSAFE, 0),
         KazooCreate("/b", b"2", OPEN_ACL_UNSAFE, 1),
+        KazooCreate("/s-", b"", OPEN_ACL_UNSAFE, 2),
         KazooCreate("/f", b"", [ACL(3, Id("sasl", "a"))], 0),
         KazooSetData("/c", b"3", 4),
         KazooDelete("/d", ANY_VERSION),

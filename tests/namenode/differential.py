@@ -1,16 +1,18 @@
-"""The same random operations at a real NameNode and at a light cluster: each answer and all trees are the same.
+"""The same random operations at a real NameNode and at a light cluster: each answer, all trees and events are the same.
 
-python -m tests.namenode.differential REAL_HTTP --operations 1000 --seed 1
+python -m tests.namenode.differential REAL_HTTP --rpc REAL_RPC --operations 1000 --seed 1
 """
 
 import argparse
 import random
 import sys
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from nncache.namenode.cluster import LightCluster
 from tests.namenode.asking import call, comparable
 from tests.namenode.drawing import Operation, draw
+from tests.namenode.edits import edits_of, last_txid
 
 SUPERUSER = "root"
 
@@ -21,6 +23,7 @@ class Comparison:
 
     operations: int = 0
     trees: int = 0
+    events: int = 0
     differences: list[str] = field(default_factory=list)
 
 
@@ -47,8 +50,18 @@ def tree(address: str, superuser: str, path: str) -> list[tuple[str, object]]:
     return found
 
 
-def compare(real: str, light: str, superuser: str, *, operations: int, seed: int, every: int) -> Comparison:
-    """Carry out operations at both; end at the first difference of the trees."""
+def compare(
+    real: str,
+    light: str,
+    superuser: str,
+    *,
+    operations: int,
+    seed: int,
+    every: int,
+    rpc: tuple[str, str] | None = None,
+) -> Comparison:
+    """Carry out operations at both; end at the first difference of the trees. With their RPC compare the events."""
+    begins = [] if rpc is None else [last_txid(address, superuser) for address in rpc]
     rng = random.Random(seed)
     comparison = Comparison()
     root = f"/differential-{seed}-{rng.randrange(10**9)}"
@@ -79,6 +92,15 @@ def compare(real: str, light: str, superuser: str, *, operations: int, seed: int
                 break
     for address in (real, light):
         call(address, "DELETE", root, "DELETE", superuser, recursive="true")
+    if rpc is not None:
+        edits = [
+            edits_of(address, superuser, begin, root) for address, begin in zip(rpc, begins, strict=True)
+        ]
+        comparison.events = sum(map(len, edits[0]))
+        unlike = next((at for at, pair in enumerate(zip_longest(*edits)) if pair[0] != pair[1]), None)
+        if unlike is not None:
+            real_edit, light_edit = (found[unlike : unlike + 1] for found in edits)
+            comparison.differences.append(f"edit {unlike}:\n  real:  {real_edit}\n  light: {light_edit}")
     return comparison
 
 
@@ -92,6 +114,7 @@ def main(arguments: list[str]) -> int:
     """Compare with a cluster that runs already."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("real", help="host:port of the real NameNode's WebHDFS")
+    parser.add_argument("--rpc", help="host:port of its RPC: compare the events, too")
     parser.add_argument("--operations", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", type=int, default=100)
@@ -101,11 +124,13 @@ def main(arguments: list[str]) -> int:
         comparison = compare(
             chosen.real, cluster.namenode_http, chosen.superuser,
             operations=chosen.operations, seed=chosen.seed, every=chosen.every,
+            rpc=(chosen.rpc, cluster.namenode_rpc) if chosen.rpc else None,
         )  # fmt: skip
     for difference in comparison.differences:
         sys.stdout.write(f"{difference}\n")
     sys.stdout.write(
-        f"{comparison.operations} operations, {comparison.trees} trees: {len(comparison.differences)} differences\n"
+        f"{comparison.operations} operations, {comparison.trees} trees, {comparison.events} events: "
+        f"{len(comparison.differences)} differences\n"
     )
     return 1 if comparison.differences else 0
 

@@ -5,15 +5,18 @@ from pathlib import Path
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.zookeeper import Znodes
+from nncache.hadoop.events import Event
 from nncache.namenode.datanode.datanode import DataNode, Upload
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.create import NewFile
-from nncache.namenode.namespace.inode import Block, Inode
+from nncache.namenode.namespace.inode import ROOT_ID, Block, Inode
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.namenode import NameNode, NameNodeSettings
+from tests.namenode.replaying import UNKNOWN, Paths, disagreements, replayed
 
 ROOT_USER = "hdfs"
 HOST = "127.0.0.1"
@@ -22,13 +25,14 @@ A, B = "holder-A", "holder-B"
 
 
 class Fixture:
-    """A cluster without HTTP."""
+    """A cluster without HTTP; all edits are kept, in many segments."""
 
     def __init__(self, znodes: Znodes, directory: Path) -> None:
         self.znodes = znodes
         self.clock = Clock()
         self.file_system = FileSystem(znodes, self.clock.wall_ms)
-        settings = NameNodeSettings(superuser=ROOT_USER, groups={"alice": ("users",)})
+        edits = EditsLimits(segment=7, kept=1_000_000)
+        settings = NameNodeSettings(superuser=ROOT_USER, groups={"alice": ("users",)}, edits=edits)
         self.namenode = NameNode(self.file_system, settings, self.clock)
         self.datanode = DataNode("dn1", self.namenode, directory)
         self.root = self.namenode.caller(ROOT_USER)
@@ -69,8 +73,37 @@ class Fixture:
         blocks = "".join(f" [{block.state.value} {block} {block.length}]" for block in file.blocks)
         return f"{begin} len {file.length}{blocks}"
 
+    async def events(self, from_txid: int = 1) -> list[Event]:
+        """Return all that the feed has said; nothing of it is missing."""
+        found: list[Event] = []
+        while True:
+            page = await self.namenode.edits(self.root, from_txid)
+            if page.first_txid < 0:
+                return found
+            assert page.first_txid == from_txid, f"asked for {from_txid}, got {page.first_txid}"
+            found += [event for batch in page.batches for event in batch.events]
+            from_txid = page.last_txid + 1
+
+    async def paths(self, directory: int = ROOT_ID, path: str = "") -> Paths:
+        """Return all that there is, open files with a length that no event says."""
+        found: Paths = {}
+        for node in await self.file_system.resolver.entries(
+            directory, await self.file_system.resolver.names(directory)
+        ):
+            inode, below = node.inode, f"{path}/{node.inode.name}"
+            found[below] = None if inode.is_directory else UNKNOWN if inode.is_open else inode.length
+            if inode.is_directory:
+                found |= await self.paths(inode.id, below)
+        return found
+
     async def orphans(self) -> list[str]:
-        """Return what is in the store and belongs to nothing: after the janitor's turn there is none."""
+        """Return what is in the store and belongs to nothing, or not to what the feed has said.
+
+        After the janitor's turn there is nothing of it.
+        """
+        return await self._unreached() + disagreements(replayed(await self.events()), await self.paths())
+
+    async def _unreached(self) -> list[str]:
         inodes = {int(name) for name in await self.znodes.children(layout.INODES)}
         reached, blocks, open_files = await self._reached(16385)
         found = [f"inode {number}" for number in inodes - reached]

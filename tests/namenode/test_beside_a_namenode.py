@@ -1,21 +1,30 @@
-"""A light cluster and a real NameNode answer the same: random operations, whole trees, odd requests.
+"""A light cluster and a real NameNode answer the same: random operations, trees, events, odd requests, RPC, JMX.
 
 Longer: `python -m tests.namenode.differential` and `python -m tests.namenode.oddities`.
 """
 
 import random
+import re
 
+import pytest
+
+from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
+from nncache.hadoop.server_kind import PROCESS_QUERY
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed import Cluster
-from tests.cluster import HADOOP
-from tests.namenode import differential, oddities
+from nncache.testbed.asker import Asker
+from tests.cluster import HADOOP, webhdfs
+from tests.namenode import differential, odd_calls, oddities
 
 SPEAKS = "3.5.0"
 """The release whose answers a light cluster gives."""
 
 
 def test_random_operations_have_the_same_answers(cluster: Cluster) -> None:
-    """Those of the superuser and three others; what there is then is the same, with data, ACLs and quotas."""
+    """Those of the superuser and three others; what there is then is the same, with data, ACLs and quotas.
+
+    So is what the edits say of it, event by event and byte for byte but for the times.
+    """
     seed = random.randrange(10**9)
     with LightCluster(superuser=cluster.superuser) as light:
         found = differential.compare(
@@ -25,10 +34,12 @@ def test_random_operations_have_the_same_answers(cluster: Cluster) -> None:
             operations=300,
             seed=seed,
             every=100,
+            rpc=(cluster.namenodes[0].rpc, light.namenode_rpc),
         )
     differences = [each for each in found.differences if HADOOP == SPEAKS or not each[0].isdigit()]
     assert differences == [], f"seed {seed}"
     assert found.operations == 300
+    assert found.events > 50
 
 
 def test_odd_requests_have_the_same_answers(cluster: Cluster) -> None:
@@ -39,6 +50,62 @@ def test_odd_requests_have_the_same_answers(cluster: Cluster) -> None:
         real = cluster.namenodes[0].http
         differences = oddities.compare(real, light.namenode_http, cluster.superuser, requests, "/odd")
     assert HADOOP != SPEAKS or differences == [], f"seed {seed}"
+
+
+def test_calls_over_rpc_have_the_same_answers(cluster: Cluster) -> None:
+    """What nncache asks, as a user who may not do all of it; what is not served; connections that begin oddly."""
+    root = f"/calls-{random.randrange(10**9)}"
+    with LightCluster(superuser=cluster.superuser) as light:
+        for http in (cluster.namenodes[0].http, light.namenode_http):
+            odd_calls.lay_out(http, cluster.superuser, root)
+        differences = [
+            (exchange.name, real, answer)
+            for exchange in odd_calls.exchanges(root)
+            if (real := odd_calls.ask(cluster.namenodes[0].rpc, exchange))
+            != (answer := odd_calls.ask(light.namenode_rpc, exchange))
+        ]
+    webhdfs(cluster, "DELETE", root, "DELETE", recursive="true")
+    assert HADOOP != SPEAKS or differences == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        STATUS_QUERY,
+        STARTED_QUERY,
+        JOURNAL_QUERY,
+        BLOCK_POOL_QUERY,
+        CLUSTER_QUERY,
+        PROCESS_QUERY,
+        "/jmx?qry=Hadoop:service=NameNode,name=NoSuchBean",
+        "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::NoSuchAttribute",
+        "/jmx?get=NoBean",
+        "/jmx?get=NoBean::X",
+        "/jmx?qry=NoBean",
+    ],
+)
+def test_jmx_has_the_same_shape(cluster: Cluster, query: str) -> None:
+    """The same beans and attributes, of the same types and spelled alike; headers and status, too."""
+    with LightCluster(superuser=cluster.superuser) as light:
+        texts = []
+        for http in (cluster.namenodes[0].http, light.namenode_http):
+            with Asker(http) as asker:
+                reply = asker.ask("GET", query)
+            assert reply.status == 200
+            assert reply.header("Content-Type") == "application/json; charset=utf8"
+            texts.append(_shape(reply.body.decode()))
+    assert set(texts[1]) <= set(texts[0])
+    assert query == PROCESS_QUERY or texts[0] == texts[1]
+
+
+def _shape(text: str) -> list[str]:
+    """Return the lines, each value replaced by its kind."""
+    return [
+        re.sub(r"-?[0-9][0-9.E+-]*", "NUMBER", re.sub(r' : "(?!Hadoop:|org\.).*"', ' : "TEXT"', line)).rstrip(
+            ","
+        )
+        for line in text.splitlines()
+    ]
 
 
 def test_hadoops_own_shell(cluster: Cluster) -> None:

@@ -1,18 +1,21 @@
 """Two NameNodes on one store, whose operations come between each other's reads and transactions.
 
 What is audited: each inode is reached by exactly one entry, or was reclaimed; nothing is lost, no directory is below
-itself, no entry leads nowhere. Broken variants of the store, which leave guards out, are caught by the same audit.
+itself, no entry leads nowhere; and the feed, whose segments change meanwhile, gives the same tree. Broken variants of
+the store, which leave guards out, are caught by the same audit.
 """
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 
 import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Operation, SetData
+from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Operation, SetData
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import ROOT_ID
 from nncache.namenode.namespace.refusal import Refusal
 from tests.namenode.fixture import HOST, Fixture, new_file
 from tests.namenode.killed_znodes import RacingZnodes
@@ -29,6 +32,28 @@ class Unchecked(RacingZnodes):
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Leave the checks out."""
         await super().commit([each for each in operations if not isinstance(each, Check)])
+
+
+class EditsApart(RacingZnodes):
+    """A store that writes the edits in a transaction of their own."""
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Write them after what they say."""
+        edits = [each for each in operations if isinstance(each, Create) and each.sequential]
+        await super().commit([each for each in operations if each not in edits])
+        if edits:
+            await super().commit(edits)
+
+
+class SegmentUnchecked(RacingZnodes):
+    """A store whose transactions do not see that another segment of the feed was begun."""
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Leave the root's check out, which nothing else needs: a root cannot be moved."""
+        root = layout.inode(ROOT_ID)
+        await super().commit(
+            [each for each in operations if not (isinstance(each, Check) and each.path == root)]
+        )
 
 
 class AnyVersion(RacingZnodes):
@@ -59,6 +84,8 @@ async def work(fixture: Fixture, rng: random.Random) -> int:
     done = 0
     namenode, root = fixture.namenode, fixture.root
     for _ in range(OPERATIONS):
+        if rng.random() < 0.2:
+            await namenode.keep_edits()
         try:
             match rng.randrange(10):
                 case 0 | 1 | 2:
@@ -82,14 +109,36 @@ async def work(fixture: Fixture, rng: random.Random) -> int:
     return done
 
 
-async def raced(seed: int, store: type[RacingZnodes], directory: Path) -> tuple[int, list[str]]:
+async def move_about(fixture: Fixture, rng: random.Random) -> int:
+    """Be a client that makes and moves few directories: what goes wrong without guards goes wrong soon."""
+    done = 0
+    for _ in range(OPERATIONS):
+        if rng.random() < 0.3:
+            await fixture.namenode.keep_edits()
+        one, other = ("/" + "/".join(rng.choices(NAMES[:2], k=rng.randrange(1, 4))) for _ in range(2))
+        try:
+            if rng.randrange(10) < 4:
+                done += await fixture.namenode.mkdirs(fixture.root, one, new_file().modes)
+            else:
+                done += await fixture.namenode.rename(fixture.root, one, other)
+        except Refusal:
+            continue
+    return done
+
+
+async def raced(
+    seed: int,
+    store: type[RacingZnodes],
+    directory: Path,
+    client: Callable[[Fixture, random.Random], Coroutine[None, None, int]] = work,
+) -> tuple[int, list[str]]:
     """Let clients of two NameNodes race; return how much they did, and what the audit finds."""
     rng = random.Random(seed)
     znodes = store(EmbeddedZnodes(), rng)
     fixtures = [await Fixture.make(directory / f"{seed}-{number}", znodes) for number in range(2)]
     async with asyncio.TaskGroup() as group:
         clients = [
-            group.create_task(work(fixtures[number % 2], random.Random(f"{seed}-{number}")))
+            group.create_task(client(fixtures[number % 2], random.Random(f"{seed}-{number}")))
             for number in range(CLIENTS)
         ]
     for fixture in fixtures:
@@ -109,13 +158,13 @@ async def test_no_inode_is_lost(seed: int, tmp_path: Path) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("variant", [Unchecked, AnyVersion])
+@pytest.mark.parametrize("variant", [Unchecked, AnyVersion, EditsApart, SegmentUnchecked])
 async def test_a_broken_variant_is_caught(variant: type[RacingZnodes], tmp_path: Path) -> None:
     """Without the guards the audit finds something, in one of a few runs."""
     for seed in range(60):
         try:
             async with asyncio.timeout(20):
-                _, found = await raced(seed, variant, tmp_path)
+                _, found = await raced(seed, variant, tmp_path, move_about)
         except (ExceptionGroup, TimeoutError):
             return  # a client walked into what cannot be
         if found:

@@ -1,10 +1,13 @@
-"""Read the reply of getEditsFromTxid.
+"""Read the reply of getEditsFromTxid, and write it.
 
 Source: inotify.proto and org.apache.hadoop.hdfs.protocolPB.PBHelperClient of Hadoop 3.4.1 and 3.5.0.
 What cannot be read whole is refused whole: an event that is passed over would leave stale answers behind.
 """
 
-from typing import Final, get_args
+from collections.abc import Mapping
+from typing import Final, assert_never, get_args
+
+from google.protobuf.message import Message
 
 from nncache.hadoop.errors import FramingError, MalformedReplyError
 from nncache.hadoop.events import (
@@ -52,6 +55,93 @@ def decode_edits(reply: pb.EventsList) -> EditsPage:
     except (FramingError, ValueError, KeyError) as exc:  # UnicodeDecodeError is a ValueError
         raise MalformedReplyError(f"the edits hold what cannot be read: {exc}") from exc
     return EditsPage(reply.first_txid, reply.last_txid, reply.sync_txid, batches)
+
+
+def encode_edits(page: EditsPage) -> pb.EventsList:
+    """Return a page as a NameNode sends it (PBHelperClient.convertEditsResponse)."""
+    reply = pb.EventsList(first_txid=page.first_txid, last_txid=page.last_txid, sync_txid=page.sync_txid)
+    for batch in page.batches:
+        events = reply.batch.add(txid=batch.txid).events
+        for event in batch.events:
+            kind, message = _encode_event(event)
+            events.add(type=kind, contents=message.SerializeToString())
+    return reply
+
+
+def _encode_event(event: Event) -> tuple[int, Message]:
+    match event:
+        case Create():
+            return pb.EVENT_CREATE, _encode_create(event)
+        case Close(path, file_size, timestamp):
+            return pb.EVENT_CLOSE, pb.CloseEvent(path=path.encode(), file_size=file_size, timestamp=timestamp)
+        case Append(path, new_block):
+            return pb.EVENT_APPEND, pb.AppendEvent(path=path.encode(), new_block=new_block)
+        case Rename(source, destination, timestamp):
+            return pb.EVENT_RENAME, pb.RenameEvent(
+                src_path=source.encode(), dest_path=destination.encode(), timestamp=timestamp
+            )
+        case MetadataUpdate():
+            return pb.EVENT_METADATA, _encode_metadata_update(event)
+        case Unlink(path, timestamp):
+            return pb.EVENT_UNLINK, pb.UnlinkEvent(path=path.encode(), timestamp=timestamp)
+        case Truncate(path, file_size, timestamp):
+            return pb.EVENT_TRUNCATE, pb.TruncateEvent(
+                path=path.encode(), file_size=file_size, timestamp=timestamp
+            )
+        case _:
+            assert_never(event)
+
+
+def _encode_create(event: Create) -> pb.CreateEvent:
+    says_whether_coded = event.erasure_coded or event.kind is FileType.FILE
+    return pb.CreateEvent(
+        type=_number(_FILE_TYPES, event.kind),
+        path=event.path.encode(),
+        ctime=event.ctime,
+        owner_name=event.owner.encode(),
+        group_name=event.group.encode(),
+        perms=pb.FsPermission(perm=int(event.permission, 8)),
+        replication=event.replication,
+        symlink_target=event.symlink_target.encode(),
+        overwrite=event.overwrite,
+        default_block_size=event.default_block_size,
+        erasure_coded=event.erasure_coded if says_whether_coded else None,
+    )
+
+
+def _encode_metadata_update(event: MetadataUpdate) -> pb.MetadataUpdateEvent:
+    return pb.MetadataUpdateEvent(
+        path=event.path.encode(),
+        type=_number(_METADATA, event.kind),
+        mtime=event.mtime,
+        atime=event.atime,
+        replication=event.replication,
+        owner_name=event.owner.encode(),
+        group_name=event.group.encode(),
+        perms=pb.FsPermission(perm=int(event.permission, 8)) if event.kind is MetadataKind.PERMS else None,
+        acls=[
+            pb.AclEntry(
+                type=_number(_ACL_KINDS, entry.kind),
+                scope=_number(_ACL_SCOPES, entry.scope),
+                permissions=_number(_ACTIONS, entry.permissions),
+                name=entry.name.encode() if entry.name else None,
+            )
+            for entry in event.acls
+        ],
+        x_attrs=[
+            pb.XAttr(
+                namespace=_number(_XATTR_NAMESPACES, attribute.namespace),
+                name=attribute.name.encode(),
+                value=attribute.value or None,
+            )
+            for attribute in event.xattrs
+        ],
+        x_attrs_removed=event.xattrs_removed,
+    )
+
+
+def _number(numbered: Mapping[int, object], value: object) -> int:
+    return next(number for number, each in numbered.items() if each == value)
 
 
 def _decode_event(raw: pb.RawEvent) -> Event:

@@ -17,13 +17,24 @@ MAX_FRAME_BYTES = 128 * 1024 * 1024
 MAX_VARINT_BYTES = 5
 """A length fits 32 bits, of which a varint carries seven in each byte."""
 
+IPC_VERSION = 9
+
+PREAMBLE_BYTES = 7
+
 _MORE = 0x80  # the bit of a varint's byte that says that another follows
-_PREAMBLE = b"hrpc\x09\x00"  # magic, version 9 of Hadoop IPC, service class 0
+_PREAMBLE = b"hrpc" + bytes((IPC_VERSION, 0))  # magic, version of Hadoop IPC, service class
 
 
 def encode_preamble(auth_protocol: int) -> bytes:
     """Render what a client says first; `auth_protocol` is 0 for none and 0xDF for SASL."""
     return _PREAMBLE + bytes((auth_protocol,))
+
+
+def parse_preamble(preamble: bytes) -> int:
+    """Return the `auth_protocol` of what a client says first. Raises FramingError: it is no such thing."""
+    if len(preamble) != PREAMBLE_BYTES or preamble[:5] != _PREAMBLE[:5]:
+        raise FramingError(f"{preamble!r} is not how a client of Hadoop IPC {IPC_VERSION} begins")
+    return preamble[6]
 
 
 def encode_frame(*messages: bytes) -> bytes:

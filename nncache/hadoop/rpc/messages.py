@@ -1,4 +1,4 @@
-"""Write the envelopes of Hadoop RPC calls, and read those of replies.
+"""Write the envelopes of Hadoop RPC calls and read those of replies, and the other way round for a server.
 
 Sans-I/O. Source: RpcHeader.proto, ProtobufRpcEngine.proto and IpcConnectionContext.proto of Hadoop 3.4.1
 and 3.5.0, whose field numbers `proto/rpc_header.proto` repeats.
@@ -10,7 +10,7 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from nncache.hadoop.errors import FramingError
-from nncache.hadoop.rpc.framing import encode_frame, take_message
+from nncache.hadoop.rpc.framing import IPC_VERSION, encode_frame, take_message
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 
 CONTEXT_CALL_ID = -3
@@ -44,6 +44,34 @@ class Refused:
 
 
 Reply = Succeeded | Refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What a client asks of a server."""
+
+    call_id: int
+    client_id: bytes
+    retry_count: int
+    protocol: str
+    method: str
+    body: bytes  # the serialised request
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who a client is; None where it does not say."""
+
+    effective_user: str | None
+    real_user: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """A client is still there."""
+
+
+Request = Call | Context | Ping | pb.RpcSasl
 
 
 def encode_call(client_id: bytes, call_id: int, protocol: str, method: str, request: Message) -> bytes:
@@ -111,6 +139,80 @@ def _refused(header: pb.RpcResponseHeader) -> Refused:
         detail=header.error_detail,
         class_name=header.exception_class_name.decode(errors="replace"),
         message=header.error_message.decode(errors="replace").split("\n\tat ", 1)[0].strip(),
+    )
+
+
+def parse_request(frame: bytes) -> Request:
+    """Read what a client sends, as a server does. Raises FramingError: the frame holds nothing of it."""
+    encoded, end = take_message(frame, 0)
+    header = parse_message(pb.RpcRequestHeader, encoded)
+    if header.call_id == PING_CALL_ID:
+        return Ping()
+    encoded, end = take_message(frame, end)
+    if header.call_id == SASL_CALL_ID:
+        return parse_message(pb.RpcSasl, encoded)
+    if header.call_id == CONTEXT_CALL_ID:
+        user = parse_message(pb.IpcConnectionContext, encoded).user_info
+        return Context(
+            user.effective_user if user.HasField("effective_user") else None,
+            user.real_user if user.HasField("real_user") else None,
+        )
+    asked = parse_message(pb.RequestHeader, encoded)
+    return Call(
+        call_id=header.call_id,
+        client_id=header.client_id,
+        retry_count=header.retry_count,
+        protocol=asked.declaring_class_protocol_name,
+        method=asked.method_name,
+        body=take_message(frame, end)[0],
+    )
+
+
+def encode_success(call: Call, result: Message) -> bytes:
+    """Render the frame of a call's result."""
+    header = _response_header(call.call_id, call.client_id, call.retry_count)
+    return encode_frame(header.SerializeToString(), result.SerializeToString())
+
+
+def encode_refusal(call: Call, class_name: str, message: str, detail: int = pb.ERROR_APPLICATION) -> bytes:
+    """Render the frame of an exception that is a call's answer; the connection stays usable."""
+    header = _response_header(call.call_id, call.client_id, call.retry_count)
+    return _encode_refused(header, pb.RpcResponseHeader.ERROR, class_name, message, detail)
+
+
+def encode_fatal(call_id: int, class_name: str, message: str, detail: int) -> bytes:
+    """Render the frame after which a server closes the connection."""
+    header = _response_header(call_id, b"", -1)
+    return _encode_refused(header, pb.RpcResponseHeader.FATAL, class_name, message, detail)
+
+
+def encode_sasl_reply(message: pb.RpcSasl) -> bytes:
+    """Render the frame of a SASL message of a server."""
+    header = _response_header(SASL_CALL_ID, b"", -1)
+    return encode_frame(header.SerializeToString(), message.SerializeToString())
+
+
+def _encode_refused(
+    header: pb.RpcResponseHeader,
+    status: pb.RpcResponseHeader.Status,
+    class_name: str,
+    message: str,
+    detail: int,
+) -> bytes:
+    header.status = status
+    header.exception_class_name = class_name.encode()
+    header.error_message = message.encode(errors="surrogatepass")
+    header.error_detail = detail
+    return encode_frame(header.SerializeToString())
+
+
+def _response_header(call_id: int, client_id: bytes, retry_count: int) -> pb.RpcResponseHeader:
+    return pb.RpcResponseHeader(
+        call_id=call_id % 2**32,
+        status=pb.RpcResponseHeader.SUCCESS,
+        server_ipc_version=IPC_VERSION,
+        client_id=client_id,
+        retry_count=retry_count,
     )
 
 

@@ -11,13 +11,14 @@ from typing import Final
 from google.protobuf.message import Message
 
 from nncache.hadoop.errors import MalformedReplyError
-from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.connection import Method, RpcConnection
 from nncache.hadoop.rpc.messages import MessageT
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto.inotify_pb2 import FsPermission, XAttr
+from nncache.hadoop.rpc.statuses import status_of
 
 _CLIENT: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _MKDIRS: Final = Method(_CLIENT, "mkdirs", is_repeatable=True)
@@ -40,7 +41,6 @@ _CREATE_OR_REPLACE: Final = 3  # XAttrSetFlag
 _CREATE_NEW: Final = 1  # CreateFlag: FileAlreadyExistsException if there is one
 _REPLICATION: Final = 1
 _BLOCK_BYTES: Final = 128 * 1024 * 1024
-_TYPES: Final = {1: FileType.DIRECTORY, 2: FileType.FILE, 3: FileType.SYMLINK}  # HdfsFileStatusProto.FileType
 
 
 class NamespaceCalls:
@@ -155,28 +155,3 @@ class NamespaceCalls:
 
     async def _call(self, method: Method, request: Message, result: type[MessageT]) -> MessageT:
         return await self._connection.call(method, request, result, self._timeout_s)
-
-
-def status_of(status: client.HdfsFileStatus) -> FileStatus:
-    """Return a status in the form of WebHDFS; without the optional keys, which are not read here.
-
-    Raises MalformedReplyError: it holds an unknown type, or a name that is not UTF-8.
-    """
-    try:
-        return FileStatus(
-            type=_TYPES[status.file_type],
-            path_suffix=status.path.decode(),
-            length=status.length,
-            owner=status.owner.decode(),
-            group=status.group.decode(),
-            permission=f"{status.permission.perm:o}",
-            access_time=status.access_time,
-            modification_time=status.modification_time,
-            block_size=status.blocksize,
-            replication=status.block_replication,
-            file_id=status.file_id,
-            children_num=status.children_num,
-            storage_policy=status.storage_policy,
-        )
-    except (KeyError, UnicodeDecodeError) as exc:
-        raise MalformedReplyError(f"a listing holds what cannot be read: {exc}") from exc

@@ -4,6 +4,7 @@ For the NameNode an upload is a client with a lease of its own, as in HDFS.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import random
 from collections.abc import AsyncIterator, Iterator
@@ -15,7 +16,7 @@ from nncache.namenode.datanode.replicas import Replicas, WritingReplica
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.permissions import Caller
-from nncache.namenode.namespace.refusal import io_error
+from nncache.namenode.namespace.refusal import Refusal, io_error
 from nncache.namenode.node.namenode import NameNode
 
 RENEW_EVERY_S: Final = 30.0
@@ -187,12 +188,19 @@ class Upload:
             self._replica = self._datanode.reopen(block)
 
     async def write_all(self, body: AsyncIterator[bytes]) -> None:
-        """Write a body, and close the file; it is closed with what had arrived if the body breaks off."""
+        """Write a body, and close the file.
+
+        It is closed with what has been written also if the body breaks off, or if the NameNode refuses the next block.
+        """
         try:
             async for data in body:
                 await self.write(data)
         except (ConnectionError, asyncio.CancelledError):
             await self.close()
+            raise
+        except Refusal:
+            with contextlib.suppress(Refusal):  # it was taken from this writer, or deleted
+                await self.close()
             raise
         await self.close()
 

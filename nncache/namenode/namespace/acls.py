@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+from nncache.namenode.namespace import events
 from nncache.namenode.namespace.inode import AclEntry, Inode
 from nncache.namenode.namespace.permissions import ALL, Caller, check_owner, check_traverse, symbol
 from nncache.namenode.namespace.refusal import Java, Refusal, not_found
@@ -39,6 +40,8 @@ def change_acl(
         raise Refusal(refused.java, f"{refused.message} Path: {chain.path}") from refused
     mode, kept = _stored(acl, node.inode.mode)
     tx.change(node, mode=mode, acl=kept)
+    is_removed = change is minimal or (change is replace and not entries)
+    tx.log(events.acl_set(chain.path, () if is_removed else acl))
 
 
 def full_acl(inode: Inode) -> Acl:

@@ -5,6 +5,7 @@ Source: FSDirAppendOp of Hadoop 3.5.0.
 
 import msgspec
 
+from nncache.hadoop.events import Append
 from nncache.namenode.namespace.files import change_file
 from nncache.namenode.namespace.inode import BlockState, Inode
 from nncache.namenode.namespace.leases import Purpose, Writer, take_over
@@ -36,4 +37,5 @@ def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode
         last = msgspec.structs.replace(blocks[-1], state=BlockState.UNDER_CONSTRUCTION)
         blocks = (*blocks[:-1], last)
     tx.lease(writer.holder, file.id)
+    tx.log(Append(chain.path))
     return change_file(tx, chain, node, blocks=blocks, holder=writer.holder, client=writer.host)

@@ -6,6 +6,7 @@ Source: FSDirAttrOp and FSDirXAttrOp of Hadoop 3.5.0.
 from collections.abc import Sequence
 from typing import Final
 
+from nncache.namenode.namespace import events
 from nncache.namenode.namespace.create import check_replication
 from nncache.namenode.namespace.files import change_file, existing
 from nncache.namenode.namespace.inode import NO_QUOTA, ROOT_ID, UNLIMITED, Inode, Quota
@@ -41,6 +42,7 @@ def set_permission(view: View, tx: Transaction, caller: Caller, mode: int) -> No
     node = existing(chain)
     if mode != node.inode.mode:
         tx.change(node, mode=mode)
+        tx.log(events.permission_set(chain.path, mode))
 
 
 def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, group: str | None) -> None:
@@ -57,6 +59,7 @@ def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, gr
     fields = {"owner": owner or node.inode.owner, "group": group or node.inode.group}
     if fields != {"owner": node.inode.owner, "group": node.inode.group}:
         tx.change(node, **fields)
+        tx.log(events.owner_set(chain.path, owner, group))
 
 
 def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: int) -> None:
@@ -75,6 +78,8 @@ def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: in
             tx.touch(node, mtime)
         else:
             tx.change(node, mtime=mtime)
+    if (mtime, atime) != (-1, -1):
+        tx.log(events.times_set(chain.path, mtime, atime))
 
 
 def set_replication(view: View, tx: Transaction, caller: Caller, replication: int) -> bool:
@@ -87,6 +92,7 @@ def set_replication(view: View, tx: Transaction, caller: Caller, replication: in
     if node is None or node.inode.is_directory:
         return False
     change_file(tx, chain, node, replication=replication)
+    tx.log(events.replication_set(chain.path, replication))
     return True
 
 
@@ -206,6 +212,7 @@ def set_xattr(
     if len(xattrs) > MAX_XATTRS:
         raise io_error(f"Cannot add additional XAttr to inode, would exceed limit of {MAX_XATTRS}")
     tx.change(node, xattrs=xattrs)
+    tx.log(events.xattr_set(chain.path, space, rest, value))
 
 
 def remove_xattr(view: View, tx: Transaction, caller: Caller, name: str) -> None:
@@ -220,6 +227,7 @@ def remove_xattr(view: View, tx: Transaction, caller: Caller, name: str) -> None
     if len(kept) == len(node.inode.xattrs):
         raise io_error("No matching attributes found for remove operation")
     tx.change(node, xattrs=kept)
+    tx.log(events.xattr_removed(chain.path, space, rest, node.inode.xattrs[f"{space}.{rest}"]))
 
 
 def get_xattrs(view: View, caller: Caller, names: Sequence[str]) -> list[tuple[str, bytes]]:

@@ -4,7 +4,7 @@ Source: FSDirConcatOp of Hadoop 3.5.0.
 """
 
 from nncache.coordination.zookeeper import SetData
-from nncache.namenode.namespace import layout
+from nncache.namenode.namespace import events, layout
 from nncache.namenode.namespace.files import change_file, file_of
 from nncache.namenode.namespace.inode import Block, Location, encode
 from nncache.namenode.namespace.permissions import (
@@ -43,6 +43,7 @@ def concat(view: View, tx: Transaction, caller: Caller) -> None:
         tx.remove(source)
     change_file(tx, target, node, blocks=tuple(blocks), mtime=tx.now_ms)
     tx.touch(node.inode.parent)
+    tx.log(*events.joined(target.path, (chain.asked for chain in sources), tx.now_ms))
 
 
 def _source(caller: Caller, chain: Chain, target: Chain, into: Node) -> Node:

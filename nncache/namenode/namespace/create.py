@@ -6,6 +6,7 @@ Source: FSNamesystem.startFileInt and FSDirWriteFileOp.startFile of Hadoop 3.5.0
 from dataclasses import dataclass
 from typing import Final
 
+from nncache.namenode.namespace import events
 from nncache.namenode.namespace.acls import inherited
 from nncache.namenode.namespace.delete import detach_file
 from nncache.namenode.namespace.inode import Inode
@@ -91,6 +92,7 @@ def create(
         client=writer.host,
     )
     tx.make(made)
+    tx.log(events.made(chain.path, made, overwrite=file.overwrite))
     tx.touch(above.id)
     tx.lease(writer.holder, made.id)
     return made

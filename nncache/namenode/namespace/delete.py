@@ -5,6 +5,7 @@ The rights to the directories below, and what the tree counts for quotas, are re
 guarded by it: a change of them just then is as if it came a moment later.
 """
 
+from nncache.hadoop.events import Unlink
 from nncache.namenode.namespace.files import has_quota_above, usage_of
 from nncache.namenode.namespace.permissions import (
     ALL,
@@ -40,6 +41,7 @@ def delete(view: View, tx: Transaction, caller: Caller, *, recursive: bool) -> b
         return False
     detach(view, tx, chain, node)
     tx.touch(node.inode.parent)
+    tx.log(Unlink(chain.path, tx.now_ms))
     return True
 
 

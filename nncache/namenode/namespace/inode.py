@@ -77,6 +77,7 @@ class Inode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     blocks: tuple[Block, ...] = ()
     holder: str = ""  # of the lease, while the file is open
     client: str = ""  # its host
+    segment: int = 0  # of the root alone: to which segment of the feed its edits go
 
     @property
     def is_open(self) -> bool:

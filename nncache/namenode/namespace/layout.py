@@ -10,7 +10,10 @@
 | /work_queues/trees/ID          | nothing: detached, to be reclaimed   |                                |
 | /work_queues/recover/BLOCK     | an order to recover the block        |                                |
 | /work_queues/delete/DN/BLOCK   | nothing: the replica may go          |                                |
+| /edits                         | the first segment kept, its number   |                                |
+| /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   |                                |
 | /ids                           | the next id that is not taken        |                                |
+| /version                       | which namespace this is              |                                |
 
 Ids are never used twice, so the version of an inode's znode guards its place, its rights and its identity in one.
 """
@@ -27,10 +30,12 @@ WORK_QUEUES: Final = "/work_queues"
 TREES: Final = f"{WORK_QUEUES}/trees"
 RECOVER: Final = f"{WORK_QUEUES}/recover"
 DELETE: Final = f"{WORK_QUEUES}/delete"
+EDITS: Final = "/edits"
 IDS: Final = "/ids"
+VERSION: Final = "/version"
 
 ROOTS: Final = (INODES, FILE_SYSTEM, BLOCK_LOCATIONS, LEASES, WORK_QUEUES, TREES, RECOVER, DELETE)
-"""The znodes that a format makes, parents first, beside the root directory's own and /ids."""
+"""The znodes that a format makes empty, parents first."""
 
 # What ZooKeeper's PathUtils.validatePath refuses, as Java counts characters, and the escape itself.
 _REFUSED: Final = re.compile(
@@ -72,6 +77,16 @@ def lease(holder: str) -> str:
 def leased(holder: str, file: int) -> str:
     """Return where it stands that a holder has a file open."""
     return f"{LEASES}/{escape(holder)}/{file}"
+
+
+def segment(number: int) -> str:
+    """Return where the edits of a segment are."""
+    return f"{EDITS}/{number}"
+
+
+def new_edit(segment_number: int) -> str:
+    """Return where an edit is made; its number follows."""
+    return f"{EDITS}/{segment_number}/e-"
 
 
 def escape(name: str) -> str:

@@ -11,6 +11,7 @@ from enum import Enum
 import msgspec
 
 from nncache.coordination.zookeeper import Create, Delete, SetData
+from nncache.hadoop.events import Close
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file, file_of
 from nncache.namenode.namespace.inode import Block, BlockState, Inode, Recovery, Replica, encode
@@ -192,7 +193,8 @@ def close(tx: Transaction, chain: Chain, node: Node) -> None:
     file = tx.now(node)
     blocks = tuple(msgspec.structs.replace(block, state=BlockState.COMPLETE) for block in file.blocks)
     tx.release(file.holder, file.id)
-    change_file(tx, chain, node, verify=False, blocks=blocks, holder="", client="", mtime=tx.now_ms)
+    closed = change_file(tx, chain, node, verify=False, blocks=blocks, holder="", client="", mtime=tx.now_ms)
+    tx.log(Close(chain.path, closed.length, closed.mtime))
 
 
 def drop_block(view: View, tx: Transaction, block: Block) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from nncache.namenode.namespace import events
 from nncache.namenode.namespace.acls import Acl, inherited
 from nncache.namenode.namespace.inode import Inode
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_ancestor, check_traverse
@@ -83,6 +84,7 @@ def _make(
     tx.consume(chain, 1, 0)
     made = _directory(tx, new_id(), above, chain.names[index], caller, mode, acl)
     tx.make(made)
+    tx.log(events.made(chain.path_of(index + 1), made))
     if above.id == chain.nodes[-1].inode.id:
         tx.touch(above.id)
     return made

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.namenode.namespace import events
 from nncache.namenode.namespace.attributes import policy_of, shown_quota
 from nncache.namenode.namespace.files import file_of
 from nncache.namenode.namespace.inode import ROOT_ID, Inode
@@ -124,6 +125,7 @@ def readable(view: View, tx: Transaction, caller: Caller) -> Inode:
     node = file_of(chain)
     check_access(caller, chain, READ)
     if tx.now_ms > node.inode.atime + ACCESS_TIME_PRECISION_MS:
+        tx.log(events.times_set(chain.path, -1, tx.now_ms))
         return tx.change(node, atime=tx.now_ms)
     return node.inode
 

@@ -4,6 +4,7 @@ Source: FSDirRenameOp of Hadoop 3.5.0. Of the two kinds the older one answers fa
 moves into a directory that exists.
 """
 
+from nncache.hadoop.events import Rename
 from nncache.namenode.namespace.delete import detach
 from nncache.namenode.namespace.files import has_quota_above, usage_of
 from nncache.namenode.namespace.making import check_name, check_new_name, check_path_length
@@ -40,6 +41,7 @@ def rename(view: View, tx: Transaction, caller: Caller) -> bool:
     if node is None or not source.names:
         return False
     if source.path == destination.path:
+        tx.log(Rename(source.path, destination.path, tx.now_ms))
         return True
     if _is_below(destination.path, source.path) or destination.last is not None or destination.parent is None:
         return False
@@ -110,6 +112,7 @@ def _move(view: View, tx: Transaction, source: Chain, destination: Chain, node: 
     tx.touch(node.inode.parent)
     if destination.parent.inode.id != node.inode.parent:
         tx.touch(destination.parent)
+    tx.log(Rename(source.path, destination.path, tx.now_ms))
 
 
 def _verify(view: View, tx: Transaction, destination: Chain, shared: int, names: int, space: int) -> None:

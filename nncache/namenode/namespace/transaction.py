@@ -5,8 +5,10 @@ from typing import Any, Final
 import msgspec
 
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData
+from nncache.hadoop.events import Event
 from nncache.hadoop.paths import ROOT
 from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.events import encode_edit
 from nncache.namenode.namespace.inode import LIMBO, NO_QUOTA, Inode, Quota, encode
 from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.view import Chain, Node, View
@@ -21,6 +23,8 @@ class Transaction:
     Invariants:
         T1  The version of each inode that was decided on is in it: as the guard of its change, or as a check.
         T2  An inode is set once, however often it is changed.
+        T3  Its edits go into the segment that the root names, and the root's version is in it: none goes into a
+            segment behind which another one was begun.
     """
 
     def __init__(self, view: View, now_ms: int) -> None:
@@ -32,7 +36,7 @@ class Transaction:
         self._writes: list[Operation] = []
         self._renewed: set[str] = set()  # holders
         self._opened: dict[str, int] = {}  # files more, by holder
-        self._checked_leases: dict[str, Operation] = {}
+        self._edits: list[tuple[Event, ...]] = []
         for chain in view.chains:
             for node in chain.nodes:
                 self._guards[node.inode.id] = node
@@ -45,14 +49,14 @@ class Transaction:
             if number not in self._gone
         ]
         leases = self._lease_operations()
-        if not sets and not self._writes and not leases:
+        if not sets and not self._writes and not leases and not self._edits:
             return ()
         checks = [
             Check(layout.inode(number), node.version)
             for number, node in self._guards.items()
             if number not in self._changed and number not in self._gone
         ]
-        return (*checks, *sets, *self._writes, *leases)
+        return (*checks, *sets, *self._writes, *leases, *self._edit_operations())
 
     # ---- inodes --------------------------------------------------------------------------------------------------
 
@@ -108,6 +112,16 @@ class Transaction:
     def write(self, *operations: Operation) -> None:
         """Add changes of other znodes."""
         self._writes += operations
+
+    def log(self, *events: Event) -> None:
+        """Say in the feed what was changed, as one transaction of HDFS's log."""
+        self._edits.append(events)
+
+    def _edit_operations(self) -> list[Operation]:
+        if not self._edits:
+            return []
+        path = layout.new_edit(self._view.chains[0].nodes[0].inode.segment)
+        return [Create(path, encode_edit(events), sequential=True) for events in self._edits]
 
     def _link(self, inode: Inode) -> None:
         self._writes.append(Create(layout.entry(inode.parent, inode.name), str(inode.id).encode()))

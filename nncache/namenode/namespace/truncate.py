@@ -6,6 +6,7 @@ is open, and has its old length.
 
 import msgspec
 
+from nncache.hadoop.events import Truncate
 from nncache.namenode.namespace.files import change_file, file_of
 from nncache.namenode.namespace.inode import Block, BlockState
 from nncache.namenode.namespace.leases import Purpose, Writer, drop_block, order_recovery, take_over
@@ -41,6 +42,7 @@ def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: W
             Java.HADOOP_ILLEGAL_ARGUMENT,
             f"Cannot truncate to a larger file size. Current size: {file.length}, truncate size: {length}.",
         )
+    tx.log(Truncate(chain.path, length, tx.now_ms))
     kept: list[Block] = []
     begin = 0
     for block in file.blocks:

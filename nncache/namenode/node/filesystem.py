@@ -4,11 +4,15 @@ The shell around `namespace/`. A refused transaction means that something has ch
 again, and decided again, and the reason may be another answer.
 """
 
+import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeAlias, TypeVar
 
+import msgspec
+
 from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
 from nncache.coordination.zookeeper import Create, SetData, Znodes
+from nncache.hadoop.namespace import Namespace
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import ROOT_ID, Inode, encode
 from nncache.namenode.namespace.refusal import Java, Refusal
@@ -21,6 +25,7 @@ from nncache.namenode.namespace.view import (
     TreeNeededError,
     View,
 )
+from nncache.namenode.node.feed import FIRST_SEGMENT, first_operations
 from nncache.namenode.node.resolving import Resolver
 
 _T = TypeVar("_T")
@@ -82,7 +87,11 @@ class FileSystem:
 
     async def format(self, owner: str, group: str) -> None:
         """Make an empty namespace, unless there is one."""
-        root = Inode(id=ROOT_ID, parent=0, name="", is_directory=True, owner=owner, group=group, mode=0o755)
+        root = Inode(
+            id=ROOT_ID, parent=0, name="", is_directory=True, owner=owner, group=group, mode=0o755,
+            segment=FIRST_SEGMENT,
+        )  # fmt: skip
+        version = Namespace(f"CID-{uuid.uuid4()}", f"BP-{uuid.uuid4().int % 10**9}-127.0.0.1-{self.now_ms()}")
         try:
             await self.znodes.commit(
                 [
@@ -90,10 +99,16 @@ class FileSystem:
                     Create(layout.IDS, str(ROOT_ID + 1).encode()),
                     Create(layout.inode(ROOT_ID), encode(root)),
                     Create(layout.directory(ROOT_ID), b"0"),
+                    Create(layout.VERSION, msgspec.json.encode(version)),
+                    *first_operations(),
                 ]
             )
         except NodeExistsError:
             return
+
+    async def namespace(self) -> Namespace:
+        """Return which namespace this is; a format makes another one."""
+        return msgspec.json.decode((await self.znodes.get(layout.VERSION)).data, type=Namespace)
 
     async def run(self, paths: Sequence[str], decide: Decide[_T]) -> _T:
         """Carry out an operation on paths.

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from nncache.coordination.errors import ZnodeError
 from nncache.coordination.zookeeper import Create, Delete, Operation
+from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
 from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads
 from nncache.namenode.namespace.append import append
@@ -15,13 +16,14 @@ from nncache.namenode.namespace.delete import delete
 from nncache.namenode.namespace.inode import AclEntry, Block, Inode, Recovery, parse_recovery
 from nncache.namenode.namespace.leases import Recovered, Writer
 from nncache.namenode.namespace.making import Modes, mkdirs
-from nncache.namenode.namespace.permissions import Caller
+from nncache.namenode.namespace.permissions import Caller, check_superuser
 from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.rename import rename, rename_with_options
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
 from nncache.namenode.namespace.truncate import truncate
 from nncache.namenode.namespace.view import Node, View
 from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import Decide, FileSystem
 from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
 from nncache.namenode.node.resolving import order
@@ -29,6 +31,7 @@ from nncache.namenode.node.resolving import order
 _T = TypeVar("_T")
 
 SUPERGROUP: Final = "supergroup"
+SAFE_MODE: Final = 'It was turned on manually. Use "hdfs dfsadmin -safemode leave" to turn safe mode off.'
 LIST_LIMIT: Final = 1_000
 """Entries of one page (dfs.ls.limit)."""
 
@@ -40,6 +43,7 @@ class NameNodeSettings:
     superuser: str
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each user
     leases: LeaseLimits = field(default_factory=LeaseLimits)
+    edits: EditsLimits = field(default_factory=EditsLimits)
 
 
 class NameNode:
@@ -48,22 +52,47 @@ class NameNode:
     Attributes:
         safe_mode: whether nothing may be changed.
         is_standby: whether every call is refused.
+        started_ms: when it was started, by the wall clock.
+        transition_ms: when it last became active or standby; 0: it is as it was started.
         datanodes: ids of those that new blocks go to.
     """
 
     def __init__(self, file_system: FileSystem, settings: NameNodeSettings, clock: Clock) -> None:
         self.safe_mode = False
         self.is_standby = False
+        self.started_ms = clock.wall_ms()
+        self.transition_ms = 0
         self.datanodes: tuple[str, ...] = ()
         self._fs = file_system
         self._settings = settings
         self._clock = clock
         self._leases = LeaseClock(settings.leases)
+        self._feed = Feed(file_system.znodes, settings.edits)
 
     def caller(self, user: str) -> Caller:
         """Return a user with their groups."""
-        groups = frozenset(self._settings.groups.get(user, ()))
+        groups = frozenset(self.groups_of(user))
         return Caller(user, groups, user == self._settings.superuser or SUPERGROUP in groups)
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """What `/conf` says, by HDFS's names."""
+        return {
+            "dfs.namenode.num.extra.edits.retained": str(self._settings.edits.kept),
+            "dfs.namenode.inotify.max.events.per.rpc": str(MAX_EVENTS),
+            "dfs.namenode.lease-hard-limit-sec": f"{self._settings.leases.hard_s:g}",
+            "dfs.permissions.superusergroup": SUPERGROUP,
+        }
+
+    def groups_of(self, user: str) -> Sequence[str]:
+        """Return the groups of a user; the superuser is in the superusers' one."""
+        others: Sequence[str] = (SUPERGROUP,) if user == self._settings.superuser else ()
+        return self._settings.groups.get(user, others)
+
+    def become(self, *, standby: bool) -> None:
+        """Be a standby NameNode, or the active one."""
+        self.is_standby = standby
+        self.transition_ms = max(self._clock.wall_ms(), self.transition_ms + 1)
 
     # ---- the namespace -------------------------------------------------------------------------------------------
 
@@ -221,6 +250,36 @@ class NameNode:
         """Tell whether a file is not being written."""
         self._may_read()
         return await self._fs.run([path], lambda view, _: leases.is_file_closed(view, caller))
+
+    # ---- the edits -----------------------------------------------------------------------------------------------
+
+    async def edits(self, caller: Caller, from_txid: int) -> EditsPage:
+        """Return a page of the edits (getEditsFromTxid)."""
+        self._may_read()
+        check_superuser(caller, "getEditsFromTxid")
+        return await self._feed.page(from_txid)
+
+    async def current_txid(self, caller: Caller) -> int:
+        """Return the last transaction that was written (getCurrentEditLogTxid)."""
+        self._may_read()
+        check_superuser(caller, "getCurrentEditLogTxid")
+        return await self._feed.last_txid()
+
+    async def last_txid(self) -> int:
+        """Return the last transaction that was written, as JMX shows it to all."""
+        return await self._feed.last_txid()
+
+    async def roll_edits(self, caller: Caller) -> int:
+        """Return with which transaction a segment begins now. Reading is as quick in a long one: nothing is rolled."""
+        if self.is_standby:
+            raise _standby("JOURNAL")
+        check_superuser(caller, "rollEditLog")
+        self._may_write("Log not rolled")
+        return await self._feed.last_txid() + 1
+
+    async def keep_edits(self) -> None:
+        """Begin a segment of the edits when it is time to, and drop the oldest ones."""
+        await self._feed.keep()
 
     # ---- writing files -------------------------------------------------------------------------------------------
 
@@ -455,8 +514,7 @@ class NameNode:
         if self.safe_mode:
             raise Refusal(
                 Java.SAFE_MODE,
-                f"{words}. Name node is in safe mode.\nIt was turned on manually. "
-                'Use "hdfs dfsadmin -safemode leave" to turn safe mode off. NamenodeHostName:localhost',
+                f"{words}. Name node is in safe mode.\n{SAFE_MODE} NamenodeHostName:localhost",
             )
 
 

@@ -7,6 +7,8 @@ from typing import Final
 
 from aiohttp import web
 
+from nncache.hadoop import conf_page
+from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import InvalidPathError, decode_loosely
 from nncache.namenode.datanode.datanode import DataNode, StoppedError
 from nncache.namenode.datanode.replicas import CorruptReplicaError, ReplicaStoppedError
@@ -16,8 +18,8 @@ from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.node.clock import Clock
-from nncache.namenode.node.namenode import NameNode
-from nncache.namenode.webhdfs import json
+from nncache.namenode.node.namenode import SAFE_MODE, NameNode
+from nncache.namenode.webhdfs import jmx, json
 from nncache.namenode.webhdfs.operations import (
     BYTES,
     DEFAULT_FILE_MODE,
@@ -40,6 +42,8 @@ UNNAMED: Final = "dr.who"
 DEFAULT_BLOCK_SIZE: Final = 134_217_728
 _METHODS: Final = {"HEAD": "GET"}
 _AT_ONCE: Final = 256 * 1024
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""A DataNode says so before it opens the file, whether the client waits for it or not (WebHdfsHandler.onCreate)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ class Addresses:
     namenode_http: str
     datanode_http: str
     namenode_rpc: str
-    block_pool: str
+    namespace: Namespace
 
 
 @dataclass(slots=True)
@@ -77,6 +81,10 @@ class NameNodeHandler:
         if self._door.unavailable:
             return web.Response(status=503, text="unavailable")
         spelled, _, query = request.raw_path.partition("?")
+        if spelled == "/jmx":
+            return await self._jmx(request.method, query)
+        if request.path_qs == conf_page.TARGET or request.path_qs.startswith(f"{conf_page.TARGET}&"):
+            return web.Response(text=jmx.conf(self._namenode.configuration), content_type=JSON)
         if not spelled.startswith(PREFIX) or spelled[len(PREFIX) :][:1] not in {"", "/"}:
             return web.Response(status=404, text="Not found\n")
         try:
@@ -92,6 +100,27 @@ class NameNodeHandler:
         if answer.location is not None:
             response.headers["Location"] = answer.location
         return response
+
+    async def _jmx(self, method: str, query: str) -> web.StreamResponse:
+        if method not in {"GET", "HEAD"}:
+            return web.Response(status=405)
+        namenode = self._namenode
+        facts = jmx.Facts(
+            namespace=self._addresses.namespace,
+            rpc_address=self._addresses.namenode_rpc,
+            is_standby=namenode.is_standby,
+            started_ms=namenode.started_ms,
+            transition_ms=namenode.transition_ms,
+            safe_mode=SAFE_MODE if namenode.safe_mode else "",
+            last_txid=await namenode.last_txid(),
+        )
+        headers = {
+            **self._headers(),
+            "Content-Type": "application/json; charset=utf8",
+            "Access-Control-Allow-Methods": "GET",
+            "Access-Control-Allow-Origin": "*",
+        }
+        return web.Response(body=jmx.answer(query, facts).encode(), headers=headers)
 
     async def _answered(self, request: web.BaseRequest, spelled: str, query: str) -> Answer:
         method = _METHODS.get(request.method, request.method)
@@ -124,7 +153,7 @@ class NameNodeHandler:
                 parameters=parameters,
                 datanode_http=self._addresses.datanode_http,
                 namenode_rpc=self._addresses.namenode_rpc,
-                block_pool=self._addresses.block_pool,
+                block_pool=self._addresses.namespace.block_pool,
             )
         )
 
@@ -177,6 +206,8 @@ class DataNodeHandler:
         parameters = parse_parameters(_METHODS.get(request.method, request.method), query)
         caller = self._namenode.caller(parameters.doas or parameters.user or UNNAMED)
         host = "127.0.0.1"
+        if parameters.op in {"CREATE", "APPEND"} and request.transport is not None:
+            request.transport.write(_CONTINUE)
         match parameters.op:
             case "CREATE":
                 await self._create(request, caller, path, parameters, host)

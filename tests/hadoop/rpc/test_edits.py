@@ -25,7 +25,7 @@ from nncache.hadoop.events import (
     XAttrNamespace,
 )
 from nncache.hadoop.filestatus import FileType
-from nncache.hadoop.rpc.edits import decode_edits
+from nncache.hadoop.rpc.edits import decode_edits, encode_edits
 from nncache.hadoop.rpc.proto import inotify_pb2 as pb
 
 PATH = b"/w/\xc3\xa4"
@@ -119,6 +119,23 @@ def test_each_event(event_type: int, message: Message, event: Event) -> None:
     """Field by field, as the NameNode sends it."""
     page = decode_edits(page_of(event_type, message.SerializeToString()))
     assert page == EditsPage(5, 9, 12, (EventBatch(7, (event,)),))
+    assert decode_edits(encode_edits(page)) == page
+
+
+def test_an_encoded_page_leaves_out_what_a_namenode_leaves_out() -> None:
+    """Of a directory whether it is erasure coded, of an entry of an ACL no name, of an attribute no value."""
+    made = Create(kind=FileType.DIRECTORY, path="/d")
+    entry = FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.OTHER, name="", permissions="---")
+    acls = MetadataUpdate(path="/d", kind=MetadataKind.ACLS, acls=(entry,))
+    xattrs = MetadataUpdate(
+        path="/d", kind=MetadataKind.XATTRS, xattrs=(XAttr(XAttrNamespace.USER, "x"),), xattrs_removed=True
+    )
+    (batch,) = encode_edits(EditsPage(1, 1, 1, (EventBatch(1, (made, acls, xattrs)),))).batch
+    contents = [event.contents for event in batch.events]
+    assert not pb.CreateEvent.FromString(contents[0]).HasField("erasure_coded")
+    assert not pb.MetadataUpdateEvent.FromString(contents[1]).acls[0].HasField("name")
+    assert not pb.MetadataUpdateEvent.FromString(contents[1]).HasField("perms")
+    assert not pb.MetadataUpdateEvent.FromString(contents[2]).x_attrs[0].HasField("value")
 
 
 def test_a_page_without_events() -> None:

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.hadoop.errors import FramingError
-from nncache.hadoop.rpc.framing import FrameSplitter, encode_frame, encode_preamble, take_message
+from nncache.hadoop.rpc.framing import (
+    FrameSplitter,
+    encode_frame,
+    encode_preamble,
+    parse_preamble,
+    take_message,
+)
 from tests.hadoop.rpc.fake_server import frame_of, messages
 
 LIMIT = 1000
@@ -115,3 +121,13 @@ def test_the_preamble_is_seven_bytes() -> None:
     """Magic, version 9, service class 0, and how the client will say who it is."""
     assert encode_preamble(0) == b"hrpc\x09\x00\x00"
     assert encode_preamble(0xDF) == b"hrpc\x09\x00\xdf"
+
+
+@pytest.mark.parametrize("auth_protocol", [0, 0xDF])
+def test_a_preamble_is_read_as_it_was_written(auth_protocol: int) -> None:
+    """Another version, another magic and a shorter one are refused."""
+    preamble = encode_preamble(auth_protocol)
+    assert parse_preamble(preamble) == auth_protocol
+    for wrong in (b"hrpc\x08" + preamble[5:], b"x" + preamble[1:], preamble[:-1]):
+        with pytest.raises(FramingError):
+            parse_preamble(wrong)

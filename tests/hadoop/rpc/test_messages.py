@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,22 @@ from hypothesis import strategies as st
 
 from nncache.hadoop.errors import FramingError
 from nncache.hadoop.rpc.messages import (
+    Call,
+    Context,
+    Ping,
     Refused,
     Succeeded,
     encode_call,
     encode_context,
+    encode_fatal,
     encode_ping,
+    encode_refusal,
     encode_sasl,
+    encode_sasl_reply,
+    encode_success,
     parse_message,
     parse_reply,
+    parse_request,
     parse_sasl,
 )
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
@@ -95,6 +104,54 @@ def test_any_reply_header_is_a_reply_or_an_error(header: bytes) -> None:
     """The same with the frame's own lengths right, so that more of them reach the header."""
     try:
         parse_reply(frame_of(header, b"")[4:])
+    except FramingError:
+        return
+
+
+CALL = Call(
+    call_id=7,
+    client_id=CLIENT_ID,
+    retry_count=0,
+    protocol="some.Protocol",
+    method="isFileClosed",
+    body=b"body",
+)
+
+
+def test_a_server_reads_what_a_client_writes() -> None:
+    """Calls, who is there, pings and SASL."""
+    request = client.IsFileClosedRequest(src="/ä")
+    frame = encode_call(CLIENT_ID, 7, "some.Protocol", "isFileClosed", request)
+    assert parse_request(frame[4:]) == replace(CALL, body=request.SerializeToString())
+    for user, real_user in (("alice", None), ("alice", "proxy"), (None, None)):
+        frame = encode_context(CLIENT_ID, user, real_user, "some.Protocol")
+        assert parse_request(frame[4:]) == Context(user, real_user)
+    assert parse_request(encode_ping(CLIENT_ID)[4:]) == Ping()
+    sasl = pb.RpcSasl(state=pb.RpcSasl.NEGOTIATE)
+    assert parse_request(encode_sasl(CLIENT_ID, sasl)[4:]) == sasl
+
+
+def test_a_client_reads_what_a_server_writes() -> None:
+    """Results, exceptions with the detail that a server gives, the last words of a connection, and SASL."""
+    result = client.IsFileClosedResponse(result=True)
+    assert parse_reply(encode_success(CALL, result)[4:]) == Succeeded(7, result.SerializeToString())
+    refused = Refused(
+        call_id=7, is_fatal=False, detail=1, class_name="java.io.IOException", message="two\nlines"
+    )
+    assert parse_reply(encode_refusal(CALL, refused.class_name, refused.message)[4:]) == refused
+    fatal = parse_reply(encode_fatal(-3, "a.B", "no", pb.FATAL_UNAUTHORIZED)[4:])
+    assert fatal == Refused(
+        call_id=2**32 - 3, is_fatal=True, detail=pb.FATAL_UNAUTHORIZED, class_name="a.B", message="no"
+    )
+    sasl = pb.RpcSasl(state=pb.RpcSasl.SUCCESS)
+    assert parse_sasl(encode_sasl_reply(sasl)[4:]) == sasl
+
+
+@given(st.binary(max_size=100))
+def test_any_frame_is_a_request_or_an_error(frame: bytes) -> None:
+    """No frame, however broken, gives anything else."""
+    try:
+        parse_request(frame)
     except FramingError:
         return
 

@@ -13,6 +13,7 @@ from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.namenode.cluster import LightCluster
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from tests.hadoop.rpc.fake_namenode import FakeNameNode
@@ -56,13 +57,19 @@ class Subject:
             await rpc.close()
 
 
-@pytest.fixture(params=["fake", "real"])
+@pytest.fixture(params=["fake", "light", "real"])
 async def subject(request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
-    """The fake, then the real one."""
+    """The fake, a light cluster's, then the real one."""
     if request.param == "fake":
         fake = FakeNameNode("hdfs", closed={"/f": True})
         async with fake_server(fake.answer) as server:
             yield Subject(server.address, "hdfs", "/f", fake)
+        return
+    if request.param == "light":
+        with LightCluster() as light:
+            async with WebHdfs(f"http://{light.namenode_http}", light.superuser) as hdfs:
+                await hdfs.create("/f", b"x")
+            yield Subject(light.namenode_rpc, light.superuser, "/f", None, light.namenode_http)
         return
     cluster: Cluster = request.getfixturevalue("cluster")
     directory: str = request.getfixturevalue("hdfs_directory")

@@ -1,7 +1,8 @@
-"""The namespace over RPC, read and changed at a real NameNode: as WebHDFS shows it."""
+"""The namespace over RPC, read and changed at a real NameNode and at a light one: as WebHDFS shows it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import uuid
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -15,20 +16,46 @@ from nncache.hadoop.errors import (
 from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.hadoop.rpc.namespace_calls import MAX_DIRECTORIES, NamespaceCalls, status_of
+from nncache.hadoop.rpc.namespace_calls import MAX_DIRECTORIES, NamespaceCalls
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.statuses import encode_status, status_of
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
+from tests.cluster import make_directory
+from tests.light_server import LightServer
 
 TIMEOUT_S = 15.0
 LIST_LIMIT = 1_000
 """dfs.ls.limit, by default: statuses of one reply."""
 
 
+@pytest.fixture(scope="module")
+def light_server() -> Iterator[LightServer]:
+    """A light cluster of this module's."""
+    with LightServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["cluster", "light_server"])
+def upstream(request: pytest.FixtureRequest) -> Cluster:
+    """The session's cluster, then the light one."""
+    cluster: Cluster = request.getfixturevalue(request.param)
+    return cluster
+
+
 @pytest.fixture
-async def hdfs(cluster: Cluster) -> AsyncIterator[WebHdfs]:
+def directory(upstream: Cluster) -> str:
+    """Return a directory that is this test's alone."""
+    path = f"/t/{uuid.uuid4().hex[:12]}"
+    make_directory(upstream, "/t")
+    make_directory(upstream, path)
+    return path
+
+
+@pytest.fixture
+async def hdfs(upstream: Cluster) -> AsyncIterator[WebHdfs]:
     """The same over WebHDFS."""
-    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as client:
+    async with WebHdfs(f"http://{upstream.namenodes[0].http}", upstream.superuser) as client:
         yield client
 
 
@@ -45,15 +72,15 @@ async def calling(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
 
 
 @pytest.fixture
-async def edits(cluster: Cluster, hdfs: WebHdfs) -> AsyncIterator[NamespaceCalls]:
+async def edits(upstream: Cluster, hdfs: WebHdfs) -> AsyncIterator[NamespaceCalls]:
     """As the superuser."""
-    async with calling(hdfs, cluster.superuser) as calls:
+    async with calling(hdfs, upstream.superuser) as calls:
         yield calls
 
 
-async def test_each_change_is_seen(edits: NamespaceCalls, hdfs: WebHdfs, hdfs_directory: str) -> None:
+async def test_each_change_is_seen(edits: NamespaceCalls, hdfs: WebHdfs, directory: str) -> None:
     """Directories with their mode, owner, group, attributes, moved and deleted."""
-    path = f"{hdfs_directory}/ä b/c"
+    path = f"{directory}/ä b/c"
     assert await edits.mkdirs(path, "750")
     assert await edits.mkdirs(path, "750"), "it is there already"
     await edits.set_owner(path, "alice")
@@ -63,17 +90,17 @@ async def test_each_change_is_seen(edits: NamespaceCalls, hdfs: WebHdfs, hdfs_di
         assert await hdfs.xattrs(path) == {"user.nncache.test": value}
     status = await hdfs.status(path)
     assert (status.owner, status.group, status.permission) == ("alice", "users", "750")
-    await edits.rename_to(path, f"{hdfs_directory}/d")
-    assert await hdfs.xattrs(f"{hdfs_directory}/d") == {"user.nncache.test": b"two"}
-    assert await edits.delete(f"{hdfs_directory}/d", recursive=True)
-    assert not await edits.delete(f"{hdfs_directory}/d", recursive=True)
+    await edits.rename_to(path, f"{directory}/d")
+    assert await hdfs.xattrs(f"{directory}/d") == {"user.nncache.test": b"two"}
+    assert await edits.delete(f"{directory}/d", recursive=True)
+    assert not await edits.delete(f"{directory}/d", recursive=True)
 
 
 async def test_a_file_is_there_before_it_is_closed(
-    cluster: Cluster, edits: NamespaceCalls, hdfs: WebHdfs, hdfs_directory: str
+    upstream: Cluster, edits: NamespaceCalls, hdfs: WebHdfs, directory: str
 ) -> None:
     """It is empty, with the directories above it; what is there already is not opened."""
-    path, asker = f"{hdfs_directory}/new/f", NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
+    path, asker = f"{directory}/new/f", NameNodeRpc(upstream.namenodes[0].rpc, upstream.superuser)
     await edits.create(path, "640")
     status = await hdfs.status(path)
     assert (status.type.value, status.length, status.permission) == ("FILE", 0, "640")
@@ -86,21 +113,21 @@ async def test_a_file_is_there_before_it_is_closed(
     assert caught.value.remote.exception == "FileAlreadyExistsException"
 
 
-async def test_nothing_is_replaced(edits: NamespaceCalls, hdfs_directory: str) -> None:
+async def test_nothing_is_replaced(edits: NamespaceCalls, directory: str) -> None:
     """As by RENAME with the option NONE."""
     for name in ("a", "b"):
-        await edits.mkdirs(f"{hdfs_directory}/{name}")
+        await edits.mkdirs(f"{directory}/{name}")
     with pytest.raises(RemoteCallError) as caught:
-        await edits.rename_to(f"{hdfs_directory}/a", f"{hdfs_directory}/b")
+        await edits.rename_to(f"{directory}/a", f"{directory}/b")
     assert caught.value.remote.exception == "FileAlreadyExistsException"
 
 
-async def test_another_namespace_is_not_changed(cluster: Cluster) -> None:
+async def test_another_namespace_is_not_changed(upstream: Cluster) -> None:
     """Nothing is sent before the namespace was compared."""
-    address = cluster.namenodes[0].rpc
+    address = upstream.namenodes[0].rpc
     check = NamespaceCheck("nn:9870", address)
     check.said_over_http(Namespace("CID-other", "BP-other"))
-    made = NamespaceCalls(address, cluster.superuser, check, timeout_s=TIMEOUT_S)
+    made = NamespaceCalls(address, upstream.superuser, check, timeout_s=TIMEOUT_S)
     with pytest.raises(WrongAddressError):
         await made.connect()
     with pytest.raises(WrongAddressError):
@@ -108,37 +135,35 @@ async def test_another_namespace_is_not_changed(cluster: Cluster) -> None:
     await made.close()
 
 
-async def test_statuses_are_those_of_webhdfs(cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str) -> None:
+async def test_statuses_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs, directory: str) -> None:
     """Files, directories, owners, modes; each by the path that was asked for."""
-    path = f"{hdfs_directory}/ä b"
+    path = f"{directory}/ä b"
     await hdfs.mkdirs(f"{path}/c/d", "750")
     await hdfs.set_owner(f"{path}/c", owner="alice", group="users")
     await hdfs.create(f"{path}/file", b"12345", create_parent=False)
-    async with calling(hdfs, cluster.superuser) as reads:
+    async with calling(hdfs, upstream.superuser) as reads:
         listed = await reads.list_many([path, f"{path}/c"])
     assert listed == {each: await hdfs.list(each) for each in (path, f"{path}/c")}
     assert [status.path_suffix for status in listed[path]] == ["c", "file"]
 
 
-async def test_what_is_not_listed_costs_no_other(
-    cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str
-) -> None:
+async def test_what_is_not_listed_costs_no_other(upstream: Cluster, hdfs: WebHdfs, directory: str) -> None:
     """One that is not there, and one that this user may not read: as with WebHDFS, permissions are each directory's."""
     for name, mode in (("open", "755"), ("closed", "700")):
-        await hdfs.mkdirs(f"{hdfs_directory}/{name}/child", mode)
-    paths = [f"{hdfs_directory}/{name}" for name in ("closed", "none", "open")]
+        await hdfs.mkdirs(f"{directory}/{name}/child", mode)
+    paths = [f"{directory}/{name}" for name in ("closed", "none", "open")]
     async with calling(hdfs, "bob") as reads:
         assert [*await reads.list_many(paths)] == [paths[2]]
-    async with WebHdfs(f"http://{cluster.namenodes[0].http}", "bob") as bobs:
+    async with WebHdfs(f"http://{upstream.namenodes[0].http}", "bob") as bobs:
         with pytest.raises(RemoteExceptionError, match="Permission denied"):
             await bobs.list(paths[0])
-    async with calling(hdfs, cluster.superuser) as reads:
+    async with calling(hdfs, upstream.superuser) as reads:
         assert [*await reads.list_many(paths)] == [paths[0], paths[2]]
 
 
-async def test_more_than_a_reply_holds_is_read_to_its_end(edits: NamespaceCalls, hdfs_directory: str) -> None:
+async def test_more_than_a_reply_holds_is_read_to_its_end(edits: NamespaceCalls, directory: str) -> None:
     """One directory in two replies, and one after the other."""
-    many, few = f"{hdfs_directory}/many", f"{hdfs_directory}/few"
+    many, few = f"{directory}/many", f"{directory}/few"
     made = [f"{many}/{number:04}" for number in range(LIST_LIMIT + 1)] + [f"{few}/one", f"{few}/two"]
     for start in range(0, len(made), 100):
         await asyncio.gather(*map(edits.mkdirs, made[start : start + 100]))
@@ -154,11 +179,11 @@ async def test_more_directories_than_the_namenode_takes_are_refused(edits: Names
         await edits.list_many(["/"] * (MAX_DIRECTORIES + 1))
 
 
-async def test_attributes_are_those_of_webhdfs(cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str) -> None:
+async def test_attributes_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs, directory: str) -> None:
     """All of the namespace `user`, and none; one may not read those of what is closed."""
-    path = f"{hdfs_directory}/closed/with"
+    path = f"{directory}/closed/with"
     await hdfs.mkdirs(path)
-    async with calling(hdfs, cluster.superuser) as reads:
+    async with calling(hdfs, upstream.superuser) as reads:
         assert await reads.xattrs(path) == {}
         for name in ("user.nncache.one", "user.two"):
             await hdfs.set_xattr(path, name, b"\xff\0" + name.encode())
@@ -166,10 +191,10 @@ async def test_attributes_are_those_of_webhdfs(cluster: Cluster, hdfs: WebHdfs, 
         assert len(await reads.xattrs(path)) == 2
         with pytest.raises(RemoteCallError):
             await reads.xattrs(f"{path}/none")
-    await hdfs.mkdirs(f"{hdfs_directory}/own", "700")
+    await hdfs.mkdirs(f"{directory}/own", "700")
     async with calling(hdfs, "bob") as reads:
         with pytest.raises(RemoteCallError):
-            await reads.xattrs(f"{hdfs_directory}/own")
+            await reads.xattrs(f"{directory}/own")
 
 
 @pytest.mark.parametrize("bad", [{"file_type": 4}, {"owner": b"\xff"}])
@@ -177,6 +202,7 @@ def test_a_status_that_cannot_be_read_is_no_status(bad: dict[str, object]) -> No
     """A type that is none, a name that is no text."""
     good = client.HdfsFileStatus(file_type=1, path=b"p", owner=b"o", group=b"g")
     assert isinstance(status_of(good), FileStatus)
+    assert status_of(encode_status(status_of(good))) == status_of(good)
     for field, value in bad.items():
         setattr(good, field, value)
     with pytest.raises(MalformedReplyError, match="cannot be read"):

@@ -1,0 +1,107 @@
+"""What a change says in the feed of edits: the events that a NameNode's log has for it.
+
+Source: InotifyFSEditLogOpTranslator of Hadoop 3.5.0, and what each operation logs (FSEditLog). What has no event there
+has none here: quotas, storage policies, blocks, leases.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from nncache.hadoop.events import (
+    AclKind,
+    AclScope,
+    Action,
+    Append,
+    Close,
+    Create,
+    Event,
+    FileAclEntry,
+    MetadataKind,
+    MetadataUpdate,
+    Unlink,
+    XAttr,
+    XAttrNamespace,
+)
+from nncache.hadoop.filestatus import FileType
+from nncache.namenode.namespace.inode import AclEntry, Inode
+
+_ACTIONS: Final[tuple[Action, ...]] = ("---", "--x", "-w-", "-wx", "r--", "r-x", "rw-", "rwx")
+_EDITS: Final = msgspec.json.Decoder(tuple[Event, ...])
+
+
+def encode_edit(events: Iterable[Event]) -> bytes:
+    """Return the JSON that an edit's znode keeps."""
+    return msgspec.json.encode(tuple(events))
+
+
+def parse_edit(data: bytes) -> tuple[Event, ...]:
+    """Read the events of an edit."""
+    return _EDITS.decode(data)
+
+
+def made(path: str, inode: Inode, *, overwrite: bool = False) -> Create:
+    """Return what says that a file was made and opened, or a directory made."""
+    return Create(
+        kind=FileType.DIRECTORY if inode.is_directory else FileType.FILE,
+        path=path,
+        ctime=inode.mtime,
+        owner=inode.owner,
+        group=inode.group,
+        permission=f"{inode.mode:o}",
+        replication=inode.replication,
+        default_block_size=inode.block_size,
+        overwrite=overwrite,
+    )
+
+
+def joined(target: str, sources: Iterable[str], at_ms: int) -> tuple[Event, ...]:
+    """Return what says that files were put behind another one."""
+    return (Append(target), *(Unlink(source, at_ms) for source in sources), Close(target, -1, at_ms))
+
+
+def permission_set(path: str, mode: int) -> MetadataUpdate:
+    """Return what says that a mode was set."""
+    return MetadataUpdate(path=path, kind=MetadataKind.PERMS, permission=f"{mode:o}")
+
+
+def owner_set(path: str, owner: str | None, group: str | None) -> MetadataUpdate:
+    """Return what says that owner and group were set; None: one of them was left."""
+    return MetadataUpdate(path=path, kind=MetadataKind.OWNER, owner=owner or "", group=group or "")
+
+
+def times_set(path: str, mtime: int, atime: int) -> MetadataUpdate:
+    """Return what says that times were set; -1: one of them was left."""
+    return MetadataUpdate(path=path, kind=MetadataKind.TIMES, mtime=mtime, atime=atime)
+
+
+def replication_set(path: str, replication: int) -> MetadataUpdate:
+    """Return what says that a replication was set."""
+    return MetadataUpdate(path=path, kind=MetadataKind.REPLICATION, replication=replication)
+
+
+def acl_set(path: str, entries: Iterable[AclEntry]) -> MetadataUpdate:
+    """Return what says that an ACL was set: all its entries, or none where it was removed."""
+    acls = tuple(
+        FileAclEntry(
+            scope=AclScope.DEFAULT if entry.is_default else AclScope.ACCESS,
+            kind=AclKind(entry.type.upper()),
+            name=entry.name,
+            permissions=_ACTIONS[entry.permission],
+        )
+        for entry in entries
+    )
+    return MetadataUpdate(path=path, kind=MetadataKind.ACLS, acls=acls)
+
+
+def xattr_set(path: str, space: str, name: str, value: bytes) -> MetadataUpdate:
+    """Return what says that an extended attribute was set."""
+    attribute = XAttr(XAttrNamespace(space.upper()), name, value)
+    return MetadataUpdate(path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,))
+
+
+def xattr_removed(path: str, space: str, name: str, value: bytes) -> MetadataUpdate:
+    """Return what says that an extended attribute was removed."""
+    attribute = XAttr(XAttrNamespace(space.upper()), name, value)
+    return MetadataUpdate(path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,), xattrs_removed=True)

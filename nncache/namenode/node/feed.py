@@ -1,0 +1,171 @@
+"""The feed of edits: what was changed, in order, for those who follow it (HDFS inotify).
+
+Each change writes its edit in its own transaction, as a sequential znode: no counter is set, so two changes never
+collide, and there is no gap. Edits stand in segments. Of these the root's inode names the one that is written to, and
+every change checks that inode: once another segment is begun, the one before it has its last edit. So the transaction
+id of an edit is its number, behind all those before.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from nncache.coordination.errors import ZnodeError
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znodes, sequential_name
+from nncache.hadoop.events import EditsPage, EventBatch
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.events import encode_edit, parse_edit
+from nncache.namenode.namespace.inode import ROOT_ID, encode, parse_inode
+from nncache.namenode.namespace.transaction import MAX_OPERATIONS
+
+FIRST_SEGMENT: Final = 1
+FIRST_TXID: Final = 1
+
+MAX_EVENTS: Final = 1_000
+"""Of a page (dfs.namenode.inotify.max.events.per.rpc)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditsLimits:
+    """How many edits there are."""
+
+    segment: int = 1_000  # in a segment, before the next one is begun
+    kept: int = (
+        10_000  # at least; segments that are older than these go (dfs.namenode.num.extra.edits.retained)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    number: int
+    first_txid: int
+    edits: int
+
+    @property
+    def last_txid(self) -> int:
+        """The last one in it, or before it."""
+        return self.first_txid + self.edits - 1
+
+    def path(self, txid: int) -> str:
+        """Return where an edit is."""
+        return sequential_name(layout.new_edit(self.number), txid - self.first_txid)
+
+
+def first_operations() -> list[Operation]:
+    """Return what begins an empty feed; its first edit says nothing, as that of a log of HDFS."""
+    return [
+        Create(layout.EDITS, _spelled(FIRST_SEGMENT, FIRST_TXID)),
+        Create(layout.segment(FIRST_SEGMENT), b""),
+        Create(layout.new_edit(FIRST_SEGMENT), encode_edit(()), sequential=True),
+    ]
+
+
+class Feed:
+    """Reads the edits in a store, and keeps their number bounded."""
+
+    def __init__(self, znodes: Znodes, limits: EditsLimits) -> None:
+        self._znodes = znodes
+        self._limits = limits
+        self._seen = (FIRST_SEGMENT, FIRST_SEGMENT)  # the first and last segment, as far as is known
+
+    async def last_txid(self) -> int:
+        """Return the last edit's transaction id; that of every change that was answered is not larger."""
+        return (await self._segments())[-1].last_txid
+
+    async def page(self, from_txid: int) -> EditsPage:
+        """Return the edits from that one on, or from the first that is kept (NameNodeRpcServer.getEditsFromTxid)."""
+        while True:
+            segments = await self._segments()
+            end = segments[-1].last_txid
+            if from_txid > end:
+                return EditsPage(-1, -1, end, ())
+            begin = max(from_txid, segments[0].first_txid)
+            txids = range(begin, min(end, begin + MAX_EVENTS - 1) + 1)
+            paths = [
+                segment.path(txid)
+                for segment in segments
+                for txid in range(max(begin, segment.first_txid), min(segment.last_txid, txids[-1]) + 1)
+            ]
+            found = [znode.data for znode in await self._znodes.get_many(paths) if znode is not None]
+            if len(found) == len(txids):  # else some were dropped just now
+                return _page(txids, found, end)
+
+    async def keep(self) -> None:
+        """Begin a new segment when it is time to, and drop the oldest ones."""
+        segments = await self._segments()
+        if segments[-1].edits >= self._limits.segment:
+            await self._begin(segments[-1].number + 1)
+        await self._drop(segments)
+
+    async def _segments(self) -> list[_Segment]:
+        """Return all segments that are kept, the oldest first, as they are at one moment."""
+        while True:
+            first_seen, last_seen = self._seen
+            numbers = range(first_seen, last_seen + 2)
+            edits, *found = await self._znodes.get_many(
+                [layout.EDITS, *(layout.segment(number) for number in numbers)]
+            )
+            assert edits is not None, "a namespace is formatted before it is served"
+            first, txid = map(int, edits.data.split())
+            segments: list[_Segment] = []
+            for number, znode in zip(numbers, found, strict=True):
+                if znode is not None and number >= first:
+                    segments.append(_Segment(number, txid, znode.children))
+                    txid += znode.children
+            self._seen = first, max(first, last_seen + (found[-1] is not None))
+            if segments and found[-1] is None:
+                return segments
+
+    async def _begin(self, number: int) -> None:
+        (znode,) = await self._znodes.get_many([layout.inode(ROOT_ID)])
+        assert znode is not None, "there is always a root"
+        root = msgspec.structs.replace(parse_inode(znode.data), segment=number)
+        begin = [
+            Create(layout.segment(number), b""),
+            SetData(layout.inode(ROOT_ID), encode(root), znode.version),
+        ]
+        try:
+            await self._znodes.commit(begin)
+        except ZnodeError:
+            return  # another NameNode has begun it, or the root was changed: it is tried again at the next turn
+
+    async def _drop(self, segments: list[_Segment]) -> None:
+        """Drop what is too old: first it is said from where on there is something, then the rest goes."""
+        left = sum(segment.edits for segment in segments)
+        first = segments[0]
+        for segment, following in pairwise(segments):
+            left -= segment.edits
+            if left >= self._limits.kept:
+                first = following
+        if first is not segments[0]:
+            await self._znodes.commit([SetData(layout.EDITS, _spelled(first.number, first.first_txid))])
+        for name in await self._znodes.children(layout.EDITS):
+            if int(name) < first.number:
+                await self._sweep(int(name))
+
+    async def _sweep(self, number: int) -> None:
+        path = layout.segment(number)
+        names = await self._znodes.children(path)
+        for at in range(0, len(names), MAX_OPERATIONS):
+            await self._znodes.commit([Delete(f"{path}/{name}") for name in names[at : at + MAX_OPERATIONS]])
+        await self._znodes.commit([Delete(path)])
+
+
+def _page(txids: range, found: list[bytes], end: int) -> EditsPage:
+    batches: list[EventBatch] = []
+    events = 0
+    last = txids[0]
+    for last, data in zip(txids, found, strict=True):
+        batch = parse_edit(data)
+        if batch:
+            batches.append(EventBatch(last, batch))
+        events += len(batch)
+        if events >= MAX_EVENTS:
+            break
+    return EditsPage(txids[0], last, end, tuple(batches))
+
+
+def _spelled(segment: int, first_txid: int) -> bytes:
+    return f"{segment} {first_txid}".encode()

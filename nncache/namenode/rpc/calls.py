@@ -1,0 +1,272 @@
+"""What each call over RPC asks of the NameNode, and how it is answered.
+
+Served is what nncache asks, with the fields that it reads. Another call is refused as Hadoop refuses what it does not
+know (ProtobufRpcEngine2).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from google.protobuf.message import Message
+
+from nncache.hadoop.errors import FramingError
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.paths import InvalidPathError
+from nncache.hadoop.rpc.edits import encode_edits
+from nncache.hadoop.rpc.messages import Call, MessageT, parse_message
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as header
+from nncache.hadoop.rpc.proto.inotify_pb2 import XAttr
+from nncache.hadoop.rpc.statuses import encode_status
+from nncache.namenode.namespace.attributes import XATTR_NAMESPACES
+from nncache.namenode.namespace.create import NewFile
+from nncache.namenode.namespace.making import Modes
+from nncache.namenode.namespace.permissions import ALL, Caller
+from nncache.namenode.namespace.refusal import Java, Refusal
+from nncache.namenode.node.namenode import LIST_LIMIT, NameNode
+
+CLIENT_PROTOCOL: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+NAMENODE_PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
+USER_MAPPINGS: Final = "org.apache.hadoop.tools.GetUserMappingsProtocol"
+
+MAX_DIRECTORIES: Final = 100
+"""Of one listing (dfs.batched.ls.limit)."""
+
+_OVERWRITE: Final = 2  # CreateFlag
+_XATTR_FLAGS: Final = {1: "CREATE", 2: "REPLACE"}  # XAttrSetFlag
+
+
+class NotServedError(Exception):
+    """The call is not one that is served, or cannot be read."""
+
+    def __init__(self, class_name: str, message: str, detail: int) -> None:
+        super().__init__(message)
+        self.class_name = class_name
+        self.message = message
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Who asks, and whom."""
+
+    namenode: NameNode
+    namespace: Namespace
+    caller: Caller
+    host: str
+    protocol: str  # as the connection has named it
+
+
+_Answer: TypeAlias = Callable[[Asked, bytes], Awaitable[Message]]
+
+
+async def answer(asked: Asked, call: Call) -> Message:
+    """Carry out a call and return its result.
+
+    Raises:
+        Refusal: the NameNode's answer is an exception.
+        NotServedError: see there.
+    """
+    methods = SERVED.get(call.protocol)
+    if methods is None:
+        message = f"Unknown protocol: {call.protocol}"
+        raise NotServedError(
+            "org.apache.hadoop.ipc.RpcNoSuchProtocolException", message, header.ERROR_NO_SUCH_PROTOCOL
+        )
+    serve = methods.get(call.method)
+    if serve is None:
+        message = f"Unknown method {call.method} called on {asked.protocol} protocol."
+        raise NotServedError(
+            "org.apache.hadoop.ipc.RpcNoSuchMethodException", message, header.ERROR_NO_SUCH_METHOD
+        )
+    return await serve(asked, call.body)
+
+
+def _of(kind: type[MessageT], serve: Callable[[Asked, MessageT], Awaitable[Message]]) -> _Answer:
+    """Return what reads a request of this kind, and serves it."""
+
+    async def read_and_serve(asked: Asked, body: bytes) -> Message:
+        try:
+            return await serve(asked, parse_message(kind, body))
+        except FramingError as wrong:
+            name = "org.apache.hadoop.thirdparty.protobuf.InvalidProtocolBufferException"
+            raise NotServedError(name, str(wrong), header.ERROR_APPLICATION) from wrong
+        except InvalidPathError as wrong:
+            raise NotServedError("java.lang.AssertionError", str(wrong), header.ERROR_APPLICATION) from wrong
+
+    return read_and_serve
+
+
+# ---- the edits -----------------------------------------------------------------------------------------------------
+
+
+async def _edits(asked: Asked, request: pb.GetEditsFromTxidRequest) -> Message:
+    page = await asked.namenode.edits(asked.caller, request.txid)
+    return pb.GetEditsFromTxidResponse(events_list=encode_edits(page))
+
+
+async def _current_txid(asked: Asked, _: pb.GetCurrentEditLogTxidRequest) -> Message:
+    return pb.GetCurrentEditLogTxidResponse(txid=await asked.namenode.current_txid(asked.caller))
+
+
+async def _roll_edits(asked: Asked, _: pb.RollEditsRequest) -> Message:
+    return pb.RollEditsResponse(new_segment_txid=await asked.namenode.roll_edits(asked.caller))
+
+
+# ---- reads ---------------------------------------------------------------------------------------------------------
+
+
+async def _version(asked: Asked, _: pb.VersionRequest) -> Message:
+    info = pb.NamespaceInfo(
+        block_pool_id=asked.namespace.block_pool,
+        storage_info=pb.StorageInfo(cluster_id=asked.namespace.cluster_id),
+    )
+    return pb.VersionResponse(info=info)
+
+
+async def _groups(asked: Asked, request: pb.GetGroupsForUserRequest) -> Message:
+    return pb.GetGroupsForUserResponse(groups=asked.namenode.groups_of(request.user))
+
+
+async def _is_file_closed(asked: Asked, request: pb.IsFileClosedRequest) -> Message:
+    return pb.IsFileClosedResponse(result=await asked.namenode.is_file_closed(asked.caller, request.src))
+
+
+async def _file_info(asked: Asked, request: pb.GetFileInfoRequest) -> Message:
+    try:
+        status = await asked.namenode.status(asked.caller, request.src)
+    except Refusal as refusal:
+        if refusal.java is Java.FILE_NOT_FOUND:
+            return pb.GetFileInfoResponse()
+        raise
+    return pb.GetFileInfoResponse(fs=encode_status(status))
+
+
+async def _check_access(asked: Asked, request: pb.CheckAccessRequest) -> Message:
+    if not 0 <= request.mode <= ALL:
+        raise FramingError(f"{request.mode} is no FsAction")
+    await asked.namenode.check_access(asked.caller, request.path, request.mode)
+    return pb.CheckAccessResponse()
+
+
+async def _xattrs(asked: Asked, request: pb.GetXAttrsRequest) -> Message:
+    found = await asked.namenode.xattrs(asked.caller, request.src, [_full_name(x) for x in request.x_attrs])
+    reply = pb.GetXAttrsResponse()
+    for name, value in found:
+        space, _, rest = name.partition(".")
+        reply.x_attrs.add(namespace=XATTR_NAMESPACES.index(space), name=rest.encode(), value=value)
+    return reply
+
+
+async def _batched_listing(asked: Asked, request: pb.GetBatchedListingRequest) -> Message:
+    """List directories up to a limit; `start_after` is the number of a path and the name that was last."""
+    if len(request.paths) > MAX_DIRECTORIES:
+        message = f"Too many source paths ({len(request.paths)} > {MAX_DIRECTORIES})"
+        raise Refusal(Java.ILLEGAL_ARGUMENT, message)
+    begin, _, after = request.start_after.decode(errors="surrogateescape").partition(" ")
+    reply = pb.GetBatchedListingResponse(has_more=False, start_after=b"")
+    room = LIST_LIMIT
+    for number, path in list(enumerate(request.paths))[int(begin or 0) :]:
+        if room <= 0:
+            reply.has_more, reply.start_after = True, f"{number} ".encode()
+            break
+        try:
+            statuses, remaining = await asked.namenode.listing(asked.caller, path, after)
+        except Refusal as refusal:
+            reply.listings.add(parent_idx=number, exception=_listing_exception(path, refusal))
+            continue
+        finally:
+            after = ""
+        reply.listings.add(parent_idx=number, partial_listing=map(encode_status, statuses))
+        room -= len(statuses)
+        if remaining:
+            last = statuses[-1].path_suffix
+            reply.has_more, reply.start_after = True, f"{number} {last}".encode(errors="surrogateescape")
+            break
+    return reply
+
+
+def _listing_exception(path: str, refusal: Refusal) -> pb.ListingException:
+    is_missing = refusal.java is Java.FILE_NOT_FOUND
+    message = f"Path {path} does not exist" if is_missing else refusal.message
+    return pb.ListingException(class_name=refusal.java.value, message=message)
+
+
+# ---- changes -------------------------------------------------------------------------------------------------------
+
+
+async def _mkdirs(asked: Asked, request: pb.MkdirsRequest) -> Message:
+    made = await asked.namenode.mkdirs(asked.caller, request.src, Modes(request.masked.perm))
+    return pb.MkdirsResponse(result=made)
+
+
+async def _create(asked: Asked, request: pb.CreateRequest) -> Message:
+    file = NewFile(
+        modes=Modes(request.masked.perm),
+        replication=request.replication,
+        block_size=request.block_size,
+        overwrite=bool(request.create_flag & _OVERWRITE),
+        create_parent=request.create_parent,
+    )
+    await asked.namenode.create(asked.caller, request.src, file, request.client_name, asked.host)
+    return pb.CreateResponse()
+
+
+async def _complete(asked: Asked, request: pb.CompleteRequest) -> Message:
+    done = await asked.namenode.complete(request.src, request.client_name, None, request.file_id)
+    return pb.CompleteResponse(result=done)
+
+
+async def _set_owner(asked: Asked, request: pb.SetOwnerRequest) -> Message:
+    owner, group = (
+        getattr(request, name) if request.HasField(name) else None for name in ("username", "groupname")
+    )
+    await asked.namenode.set_owner(asked.caller, request.src, owner, group)
+    return pb.SetOwnerResponse()
+
+
+async def _set_xattr(asked: Asked, request: pb.SetXAttrRequest) -> Message:
+    flags = frozenset(name for bit, name in _XATTR_FLAGS.items() if request.flag & bit)
+    name, value = _full_name(request.x_attr), request.x_attr.value
+    await asked.namenode.set_xattr(asked.caller, request.src, name, value, flags)
+    return pb.SetXAttrResponse()
+
+
+async def _rename(asked: Asked, request: pb.Rename2Request) -> Message:
+    options = frozenset({"OVERWRITE"} if request.overwrite_dest else ())
+    await asked.namenode.rename_with_options(asked.caller, request.src, request.dst, options)
+    return pb.Rename2Response()
+
+
+async def _delete(asked: Asked, request: pb.DeleteRequest) -> Message:
+    done = await asked.namenode.delete(asked.caller, request.src, recursive=request.recursive)
+    return pb.DeleteResponse(result=done)
+
+
+def _full_name(attribute: XAttr) -> str:
+    return f"{XATTR_NAMESPACES[attribute.namespace]}.{attribute.name.decode(errors='surrogateescape')}"
+
+
+SERVED: Final[Mapping[str, Mapping[str, _Answer]]] = {
+    CLIENT_PROTOCOL: {
+        "getEditsFromTxid": _of(pb.GetEditsFromTxidRequest, _edits),
+        "getCurrentEditLogTxid": _of(pb.GetCurrentEditLogTxidRequest, _current_txid),
+        "rollEdits": _of(pb.RollEditsRequest, _roll_edits),
+        "isFileClosed": _of(pb.IsFileClosedRequest, _is_file_closed),
+        "getFileInfo": _of(pb.GetFileInfoRequest, _file_info),
+        "checkAccess": _of(pb.CheckAccessRequest, _check_access),
+        "getXAttrs": _of(pb.GetXAttrsRequest, _xattrs),
+        "getBatchedListing": _of(pb.GetBatchedListingRequest, _batched_listing),
+        "mkdirs": _of(pb.MkdirsRequest, _mkdirs),
+        "create": _of(pb.CreateRequest, _create),
+        "complete": _of(pb.CompleteRequest, _complete),
+        "setOwner": _of(pb.SetOwnerRequest, _set_owner),
+        "setXAttr": _of(pb.SetXAttrRequest, _set_xattr),
+        "rename2": _of(pb.Rename2Request, _rename),
+        "delete": _of(pb.DeleteRequest, _delete),
+    },
+    NAMENODE_PROTOCOL: {"versionRequest": _of(pb.VersionRequest, _version)},
+    USER_MAPPINGS: {"getGroupsForUser": _of(pb.GetGroupsForUserRequest, _groups)},
+}
+"""What is served, by protocol and method."""

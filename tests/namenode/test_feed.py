@@ -1,0 +1,203 @@
+"""The feed of edits: in the changes' own transactions, in order, bounded; what is purged is seen as with HDFS.
+
+That its events are HDFS's own is held against a NameNode in test_beside_a_namenode.py, that no race and no crash parts
+them from what they say in test_races.py and test_crashes.py.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from nncache.coordination.embedded import EmbeddedZnodes
+from nncache.coordination.zookeeper import Create, Operation, Znode
+from nncache.hadoop.events import Close, Event, Rename
+from nncache.hadoop.events import Create as Created
+from nncache.invalidation.edits.cursor import EditsCursor, EditsGap
+from nncache.invalidation.errors import GapKind
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
+from tests.namenode.fixture import A, Fixture, new_file
+from tests.namenode.killed_znodes import KillingZnodes
+
+
+@pytest.fixture
+async def fixture(tmp_path: Path) -> Fixture:
+    """Return a cluster without HTTP."""
+    return await Fixture.make(tmp_path)
+
+
+async def change(fixture: Fixture, number: int) -> None:
+    """Make so many changes."""
+    for _ in range(number):
+        await fixture.namenode.set_times(fixture.root, "/", 5, -1)
+
+
+async def last_txid(fixture: Fixture) -> int:
+    """Return the last transaction."""
+    return await fixture.namenode.current_txid(fixture.root)
+
+
+class Recording(KillingZnodes):
+    """Remembers the transactions."""
+
+    def __init__(self, znodes: EmbeddedZnodes) -> None:
+        super().__init__(znodes)
+        self.committed: list[Sequence[Operation]] = []
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Take it down."""
+        await super().commit(operations)
+        self.committed.append(operations)
+
+
+async def test_a_change_and_its_edits_are_one_transaction(tmp_path: Path) -> None:
+    """One edit for each transaction that HDFS would write: of the directories above a file each has its own."""
+    znodes = Recording(EmbeddedZnodes())
+    fixture = await Fixture.make(tmp_path, znodes)
+    await fixture.file_system.ids.prepare()
+    znodes.committed.clear()
+    before = await last_txid(fixture)
+    await fixture.create("/a/b/f", A)
+    (committed,) = znodes.committed
+    edits = [each for each in committed if isinstance(each, Create) and each.sequential]
+    page = await fixture.namenode.edits(fixture.root, before + 1)
+    assert len(edits) == 3
+    assert [batch.txid for batch in page.batches] == [before + 1, before + 2, before + 3]
+    made = [event for batch in page.batches for event in batch.events]
+    assert [event.path for event in made if isinstance(event, Created)] == ["/a", "/a/b", "/a/b/f"]
+
+
+async def test_what_changes_nothing_and_what_is_refused_says_nothing(fixture: Fixture) -> None:
+    """Nor does what no event of HDFS is about: quotas, policies, blocks, leases."""
+    namenode, root = fixture.namenode, fixture.root
+    await namenode.mkdirs(root, "/d", new_file().modes)
+    file = await fixture.create("/d/f", A)
+    before = await last_txid(fixture)
+    await namenode.mkdirs(root, "/d", new_file().modes)
+    await namenode.set_permission(root, "/d", 0o644)
+    await namenode.set_quota(root, "/d", 10, -1)
+    await namenode.set_storage_policy(root, "/d", "COLD")
+    await fixture.add_block("/d/f", A, None, file.id)
+    await namenode.renew_lease(A)
+    assert not await namenode.delete(root, "/none", recursive=True)
+    with pytest.raises(Refusal):
+        await namenode.delete(root, "/d", recursive=False)
+    assert await last_txid(fixture) == before
+
+
+async def test_what_was_made_before_a_refusal_is_said(fixture: Fixture) -> None:
+    """HDFS makes one directory after the other: those that a quota still allowed are there, and announced."""
+    await fixture.namenode.mkdirs(fixture.root, "/q", new_file().modes)
+    await fixture.namenode.set_quota(fixture.root, "/q", 2, -1)
+    with pytest.raises(Refusal):
+        await fixture.namenode.mkdirs(fixture.root, "/q/a/b", new_file().modes)
+    assert [event.path for event in await fixture.events() if isinstance(event, Created)] == ["/q", "/q/a"]
+
+
+async def test_an_event_names_where_a_file_is_now(fixture: Fixture) -> None:
+    """A file that was renamed while it was open is closed by its new path."""
+    file = await fixture.create("/f", A)
+    await fixture.namenode.rename(fixture.root, "/f", "/g")
+    await fixture.namenode.complete("/f", A, None, file.id)
+    events: list[Event] = await fixture.events()
+    assert [type(event) for event in events] == [Created, Rename, Close]
+    assert [event.path for event in events if isinstance(event, Close)] == ["/g"]
+
+
+async def test_no_transaction_is_missing_over_segments(fixture: Fixture) -> None:
+    """Page after page, whatever was begun in between."""
+    for _ in range(20):
+        await change(fixture, 3)
+        await fixture.namenode.keep_edits()
+    assert len(await fixture.znodes.children(layout.EDITS)) > 5
+    assert len(await fixture.events()) == 60
+    assert await last_txid(fixture) == 61, "the first says nothing"
+
+
+async def test_a_page_is_bounded(fixture: Fixture) -> None:
+    """By dfs.namenode.inotify.max.events.per.rpc; the next one goes on."""
+    await change(fixture, MAX_EVENTS + 5)
+    page = await fixture.namenode.edits(fixture.root, 2)
+    assert (page.first_txid, page.last_txid, page.sync_txid) == (2, MAX_EVENTS + 1, MAX_EVENTS + 6)
+    assert len(await fixture.events()) == MAX_EVENTS + 5
+
+
+async def test_old_edits_go_and_a_reader_sees_the_gap(fixture: Fixture) -> None:
+    """The page begins later than asked for, as with HDFS; who has read so far misses nothing."""
+    feed = Feed(fixture.znodes, EditsLimits(segment=5, kept=12))
+    cursor = EditsCursor(1, synced_txid=1)
+    for _ in range(12):
+        await change(fixture, 4)
+        await feed.keep()
+    last = await feed.last_txid()
+    assert last == 49
+    kept = [
+        await fixture.znodes.get(layout.segment(int(name)))
+        for name in await fixture.znodes.children(layout.EDITS)
+    ]
+    assert 12 <= sum(segment.children for segment in kept) < 12 + 2 * 8
+    page = await feed.page(2)
+    gap = cursor.receive(page, 0.0)
+    assert isinstance(gap, EditsGap)
+    assert (gap.kind, gap.first_txid, gap.last_txid) == (GapKind.PURGED, 2, page.first_txid - 1)
+    late = EditsCursor(page.first_txid - 1, synced_txid=page.first_txid - 1)
+    result = late.receive(await feed.page(late.next_txid), 0.0)
+    assert not isinstance(result, EditsGap)
+    assert result.through_txid == last
+
+
+async def test_another_reader_finds_its_way(fixture: Fixture) -> None:
+    """One that begins when the first segments are long gone."""
+    feed = Feed(fixture.znodes, EditsLimits(segment=5, kept=12))
+    for _ in range(12):
+        await change(fixture, 6)
+        await feed.keep()
+    other = Feed(fixture.znodes, EditsLimits())
+    assert await other.last_txid() == await feed.last_txid() == 73
+    assert await other.page(1) == await feed.page(1)
+
+
+class LateReads(KillingZnodes):
+    """Lets the janitor go first between the two reads of a page."""
+
+    def __init__(self, znodes: EmbeddedZnodes, janitor: Feed) -> None:
+        super().__init__(znodes)
+        self._janitor = janitor
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Drop what is old, then read, if these are edits."""
+        if "/e-" in paths[0]:
+            await self._janitor.keep()
+        return await super().get_many(paths)
+
+
+async def test_a_page_that_is_purged_meanwhile_begins_later(tmp_path: Path) -> None:
+    """No part of what goes while it is read is taken for all there was."""
+    znodes = EmbeddedZnodes()
+    fixture = await Fixture.make(tmp_path, znodes)
+    janitor = Feed(znodes, EditsLimits(segment=5, kept=3))
+    for _ in range(4):
+        await change(fixture, 6)
+        await fixture.namenode.keep_edits()
+    page = await Feed(LateReads(znodes, janitor), EditsLimits()).page(1)
+    assert page.first_txid > 1
+    assert page.last_txid == page.sync_txid == 25
+
+
+async def test_the_feed_is_kept_for_the_next_start(tmp_path: Path) -> None:
+    """Its transactions go on where they were, of the same namespace."""
+    first = EmbeddedZnodes(tmp_path / "znodes")
+    fixture = await Fixture.make(tmp_path / "blocks", first)
+    await change(fixture, 9)
+    await fixture.namenode.keep_edits()
+    namespace, before = await fixture.file_system.namespace(), await fixture.events()
+    first.close()
+    second = EmbeddedZnodes(tmp_path / "znodes")
+    fixture = await Fixture.make(tmp_path / "blocks", second)
+    await change(fixture, 1)
+    assert await fixture.file_system.namespace() == namespace
+    assert await last_txid(fixture) == 11
+    assert (await fixture.events())[:-1] == before
+    second.close()

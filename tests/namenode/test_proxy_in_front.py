@@ -1,0 +1,119 @@
+"""A proxy in front of a light cluster is as exact as in front of HDFS: hits, what is forgotten, gaps, failovers."""
+
+import json
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from nncache.namenode.cluster import LightCluster
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
+from nncache.testbed.daemon import Proxy
+from tests.channels import Channel, proxied
+from tests.datanode import begin, led_to
+from tests.differential.exceptions import MAX_ENTRY_AGE_S
+from tests.differential.figures import Target
+from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
+from tests.light_server import LightServer
+from tests.proxied_cluster import ProxiedCluster, Where
+
+OPERATIONS = 120
+
+
+@pytest.fixture(scope="module")
+def light_server() -> Iterator[LightServer]:
+    """A light cluster in a process of its own."""
+    with LightServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def proxied_light(light_server: LightServer) -> Iterator[ProxiedCluster]:
+    """The same with a proxy on the direct channel."""
+    with proxied(light_server, "/t/*", "/t/*/*") as simulation:
+        yield simulation
+
+
+def test_a_hit_is_forgotten_when_it_is_changed(proxied_light: ProxiedCluster) -> None:
+    """Behind the proxy's back, within the bound; through the proxy, at once."""
+    proxied_light.mkdirs("/t/d", "alice", "755")
+    proxied_light.must(proxied_light.write(Where.NAMENODE, "/t/d/f", b"12345", "alice"))
+    proxied_light.make_hit("/t/d/f", "bob")
+    done = proxied_light.do(Where.NAMENODE, "PUT", "SETPERMISSION", "/t/d/f", "alice", permission="600")
+    proxied_light.await_agreement("/t/d/f", "bob", since=done.ended_at)
+    assert json.loads(proxied_light.ask("/t/d/f", "bob").body)["FileStatus"]["permission"] == "600"
+    proxied_light.make_hit("/t/d/f", "bob")
+    proxied_light.do(Where.PROXY, "DELETE", "DELETE", "/t/d/f", "alice")
+    assert proxied_light.ask("/t/d/f", "bob").status == 404
+
+
+def test_an_open_file_is_no_hit(proxied_light: ProxiedCluster) -> None:
+    """The proxy asks isFileClosed; once it is closed, it is one."""
+    proxied_light.mkdirs("/t/o", "alice", "777")
+    first = proxied_light.do(Where.NAMENODE, "PUT", "CREATE", "/t/o/f", "alice", noredirect="true")
+    connection, waits = begin("PUT", led_to(first), 2)
+    assert waits, "a DataNode asks for the content before it opens the file"
+    connection.send(b"1")
+    process = proxied_light.cluster.namenodes[0].process
+    process.await_that(lambda: proxied_light.truth("/t/o/f", "bob").status == 200, "has no such file")
+    proxied_light.settle()
+    for _ in range(5):
+        reply = proxied_light.ask("/t/o/f", "bob")
+        assert (reply.status, reply.is_hit) == (200, False)
+    connection.send(b"2")
+    assert connection.getresponse().status == 201
+    connection.close()
+    assert json.loads(proxied_light.make_hit("/t/o/f", "bob").body)["FileStatus"]["length"] == 2
+
+
+@pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
+def test_every_answer_is_the_namenodes_own(cluster: Cluster, channel: Channel) -> None:
+    """Verbatim, Bounded and OwnWrites after random operations, with enough hits to mean something."""
+    with (
+        LightServer(cluster.zookeeper) as light,
+        proxied(
+            light,
+            *GLOBS,
+            channel=channel,
+            two_step_window_s=TWO_STEP_WINDOW_S,
+            max_entry_age_s=MAX_ENTRY_AGE_S,
+        ) as simulation,
+    ):
+        figures = run_for(simulation, seed=20261128, operations=OPERATIONS)
+    print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
+    assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf)) == []
+
+
+def proxy_of(light: LightCluster) -> Proxy:
+    """Return a proxy in front of a light cluster of this process, not started."""
+    return Proxy(
+        *("--namenode-http", light.namenode_http, "--namenode-rpc", light.namenode_rpc),
+        *("--user", light.superuser, "--channel", "direct", "--glob", "/*"),
+    )
+
+
+def status_of(proxy: Proxy, path: str) -> tuple[int, bool]:
+    """Ask the proxy as alice: the status, and whether it came from memory."""
+    with Asker(proxy.address) as asker:
+        reply = asker.ask("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name=alice")
+    return reply.status, reply.is_hit
+
+
+def test_a_standby_opens_no_gate() -> None:
+    """Nothing is answered from memory while no NameNode is active; what was cached before is forgotten."""
+    with LightCluster() as light, proxy_of(light) as proxy:
+        proxy.await_gate()
+        with Asker(light.namenode_http) as asker:
+            asker.ask("PUT", f"/webhdfs/v1/d?op=MKDIRS&user.name={light.superuser}")
+        proxy.process.await_that(lambda: status_of(proxy, "/d") == (200, True), "has no hit")
+        terms = proxy.metrics()["nncache_namenode_term"]
+        light.standby(on=True)
+        proxy.process.await_that(
+            lambda: not proxy.metrics()["nncache_cache_gate_open"], "keeps the gate open"
+        )
+        assert status_of(proxy, "/d")[1] is False
+        light.standby(on=False)
+        proxy.await_gate()
+        assert proxy.metrics()["nncache_namenode_term"] > terms
+        assert status_of(proxy, "/d") == (200, False)
