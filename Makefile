@@ -81,7 +81,7 @@ $(NIGHTLY): $(READY) # one part of the night, on the terminal
 	$(if $(filter hostile,$@),$(INSTALL) -e '.[hostile]')
 	$(BIN)/python -m tools.nightly --only $@ $(if $(SEED),--seed $(SEED))
 
-demo: $(if $(SECURE),$(SECURED),$(if $(LIGHT),$(READY),$(RUNS))) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail, SECURE=1 for a cluster with Kerberos, LIGHT=1 for a short one without Java)
+demo: $(if $(SECURE),$(SECURED),$(RUNS)) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail, SECURE=1 for a cluster with Kerberos, LIGHT=1 for a short one without Java)
 	$(BIN)/python -m nncache.demo
 
 lint: $(READY) ## Check format and style
