@@ -147,6 +147,7 @@ async def raced(
         ]
     for fixture in fixtures:
         await fixture.namenode.reclaim()
+        await fixture.namenode.check_leases()
     try:
         found = await fixtures[0].orphans()
     except (AssertionError, RecursionError) as wrong:

@@ -63,7 +63,7 @@ def check_lease(view: View, chain: Chain, holder: str, file_id: int) -> Node:
 
 def _lease_words(view: View, holder: str) -> str:
     lease = view.lease_of(holder)
-    if lease is None:
+    if lease is None or not lease.files:
         return f"Holder {holder} does not have any open files."
     return f"[Lease.  Holder: {holder}, pending creates: {lease.files}]"
 
