@@ -22,7 +22,11 @@ def _of_json(reply: Reply) -> object:
 
 
 DIFFERENCES: dict[str, Ask] = {
-    "snapshots may be allowed": lambda http, user: call(http, "PUT", "/x", "ALLOWSNAPSHOT", user).status,
+    "snapshots are made": lambda http, user: (
+        call(http, "PUT", "/x", "ALLOWSNAPSHOT", user).status,
+        call(http, "PUT", "/x", "CREATESNAPSHOT", user, snapshotname="one").status,
+        call(http, "DELETE", "/x", "DELETESNAPSHOT", user, snapshotname="one").status,
+    ),
     "the root has .snapshot": lambda http, user: (
         call(http, "GET", "/.snapshot", "GETFILESTATUS", user).status
     ),
@@ -33,6 +37,12 @@ DIFFERENCES: dict[str, Ask] = {
         call(
             http, "PUT", "/x", "SETQUOTABYSTORAGETYPE", user, storagetype="DISK", storagespacequota=10**9
         ).status
+    ),
+    "Accept of HTML alone": lambda http, user: (
+        ask(http, "GET", target("/", "GETFILESTATUS", user), headers=(("Accept", "text/html"),)).status
+    ),
+    "Content-Type that is none": lambda http, user: (
+        ask(http, "PUT", target("/x", "MKDIRS", user), headers=(("Content-Type", "nonsense"),)).status
     ),
     "names by inode": lambda http, user: (
         call(http, "GET", "/.reserved/.inodes/16385", "GETFILESTATUS", user).status
