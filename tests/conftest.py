@@ -16,6 +16,7 @@ from nncache.testbed.jars import resolve
 from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
 from tests.kerberos import KdcServer, need_kdc
 from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, turn_of
+from tests.light_server import LightServer
 from tests.quiet import enable_logging
 from tests.zookeepers import ZooKeeperServer
 
@@ -29,6 +30,7 @@ NEED_JARS = {"cluster", "secured_cluster", "zookeeper_server"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that chooses a layer (tests/layers.py)."""
     parser.addoption("--layer", choices=[*Layer], help="run the tests of this layer alone")
+    parser.addoption("--light", action="store_true", help="let the session's cluster be a light one")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -132,11 +134,16 @@ def collector() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A NameNode, a DataNode and a ZooKeeper of release HADOOP, one of each for the whole session.
 
     Leave it as it was found: whoever kills, pauses or reconfigures a server starts a cluster of their own.
+    With --light a light cluster stands in their place, for a look at what needs *a* NameNode and not *the* NameNode.
     """
+    if request.config.getoption("light"):
+        with LightServer(request.getfixturevalue("zookeeper_server")) as light:
+            yield light
+        return
     with Cluster.start(SESSION) as started:
         yield started
 

@@ -167,7 +167,7 @@ async def _listening_for_calls(namenode: NameNode, namespace: Namespace, port: i
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # The first client has protobuf loaded: who starts a cluster for WebHDFS alone does not wait for that.
-        from nncache.namenode.rpc.server import serve_connection  # noqa: PLC0415
+        from nncache.namenode.rpc.server import serve_connection  # noqa: PLC0415 - as above
 
         writers.add(writer)
         try:

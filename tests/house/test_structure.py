@@ -23,7 +23,7 @@ JOURNEYS = {"ordinary hit": 37, "LISTSTATUS": 41, "MKDIRS": 48}
 SMALL_WITH_ONE_USER = 24
 PACKAGES_BOTH_WAYS = 13
 README_WORDS = 800
-DOCS_WORDS = 53_000  # 50,000, and the pages of the advisor and the light cluster
+DOCS_WORDS = 53_200  # 50,000, the pages of the advisor and the light cluster, and its feed
 
 SMALL = 40
 """Lines below which a module with a single user belongs into that user."""

@@ -147,7 +147,7 @@ def _comparable(reply: Reply, kind: type[Message]) -> str:
 
 
 def _without_ids(message: Message) -> Message:
-    message.DiscardUnknownFields()  # type: ignore[attr-defined]  # the stubs lack it
+    message.DiscardUnknownFields()
     if isinstance(message, pb.HdfsFileStatus):
         message.modification_time = message.access_time = message.file_id = 0
     for field, value in message.ListFields():

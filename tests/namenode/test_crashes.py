@@ -106,6 +106,7 @@ OPERATIONS: dict[str, Step] = {
     "add a block": lambda fixture: fixture.add_block("/open", A, None, 0),
     "complete": lambda fixture: fixture.namenode.complete("/open", A, None, 0),
     "renew a lease": lambda fixture: fixture.namenode.renew_lease(A),
+    "begin a segment of the feed": lambda fixture: fixture.namenode.keep_edits(),
 }
 
 ASKED_AGAIN = ("mkdirs", "add a block", "complete", "truncate at a block's end", "renew a lease")

@@ -19,7 +19,7 @@ from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from tests.namenode.fixture import A, Fixture, new_file
-from tests.namenode.killed_znodes import KillingZnodes
+from tests.namenode.killed_znodes import KilledError, KillingZnodes
 
 
 @pytest.fixture
@@ -184,6 +184,35 @@ async def test_a_page_that_is_purged_meanwhile_begins_later(tmp_path: Path) -> N
     page = await Feed(LateReads(znodes, janitor), EditsLimits()).page(1)
     assert page.first_txid > 1
     assert page.last_txid == page.sync_txid == 25
+
+
+@pytest.mark.parametrize("kill_after", [False, True])
+async def test_what_a_crash_leaves_of_old_edits_goes_later(tmp_path: Path, *, kill_after: bool) -> None:
+    """Readers see the gap from the first transaction on, and the next janitor takes away what is left."""
+    limits = EditsLimits(segment=5, kept=3)
+    for kill_at in range(100):
+        znodes = KillingZnodes(EmbeddedZnodes())
+        fixture = await Fixture.make(tmp_path / str(kill_at), znodes)
+        for _ in range(4):
+            await change(fixture, 6)
+            await fixture.namenode.keep_edits()
+        znodes.commits, znodes.kill_at, znodes.kill_after = 0, kill_at, kill_after
+        try:
+            await Feed(znodes, limits).keep()
+        except KilledError:
+            is_killed = True
+        else:
+            is_killed = False
+        znodes.kill_at = None
+        page = await Feed(znodes, limits).page(1)
+        assert page.last_txid == page.sync_txid == 25
+        await Feed(znodes, limits).keep()
+        begin = (await Feed(znodes, limits).page(1)).first_txid
+        assert begin in {page.first_txid, 20}
+        assert len(await znodes.children(layout.EDITS)) == 2
+        if not is_killed:
+            break
+    assert kill_at > 3
 
 
 async def test_the_feed_is_kept_for_the_next_start(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from pywebhdfs.webhdfs import PyWebHdfsClient
 
 from nncache import LightCluster
+from tests.datanode import CONTINUE
 from tests.namenode.asking import ask, call, target
 from tests.patience import HANG_S
 
@@ -26,13 +27,15 @@ DATA = bytes(range(256)) * 40
 
 
 def begun_upload(cluster: LightCluster, path: str, length: int, sent: bytes) -> socket.socket:
-    """Begin an upload of so many bytes, and send a part of them."""
+    """Begin an upload of so many bytes, and send a part of them once the DataNode asks for them, as it does unasked."""
     redirected = ask(cluster.namenode_http, "PUT", target(path, "CREATE", "alice"))
     address, _, rest = redirected.headers["Location"].partition("//")[2].partition("/")
     host, _, port = address.partition(":")
     connection = socket.create_connection((host, int(port)), timeout=HANG_S)
     head = f"PUT /{rest} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n\r\n"
-    connection.sendall(head.encode() + sent)
+    connection.sendall(head.encode())
+    assert connection.recv(len(CONTINUE), socket.MSG_WAITALL) == CONTINUE
+    connection.sendall(sent)
     return connection
 
 
@@ -55,7 +58,10 @@ def test_both_steps_of_reading_and_writing(homes: LightCluster) -> None:
     """What was uploaded is read, whole and in part; `noredirect` names the second step."""
     http = homes.namenode_http
     written = call(http, "PUT", "/user/alice/f", "CREATE", "alice", DATA, blocksize=1024)
-    assert (written.status, written.headers["Location"]) == (201, f"hdfs://{http}/user/alice/f")
+    assert (written.status, written.headers["Location"]) == (
+        201,
+        f"hdfs://{homes.namenode_rpc}/user/alice/f",
+    )
     assert call(http, "GET", "/user/alice/f", "OPEN", "alice").body == DATA
     assert (
         call(http, "GET", "/user/alice/f", "OPEN", "alice", offset=1000, length=100).body == DATA[1000:1100]
@@ -332,3 +338,23 @@ def test_a_killed_process_loses_no_answered_upload(tmp_path: Path) -> None:
         for path, length in found.items():
             read = call(cluster.namenode_http, "GET", path, "OPEN", "alice").body
             assert (len(read), DATA.startswith(read)) == (length, True), path
+
+
+def test_an_upload_without_room_is_closed_with_what_was_written(homes: LightCluster) -> None:
+    """As HDFS's client closes it: the NameNode refuses the next block, and the writer is refused with that."""
+    http = homes.namenode_http
+    call(http, "PUT", "/q", "MKDIRS", homes.superuser, permission="777")
+    call(http, "PUT", "/q", "SETQUOTA", homes.superuser, storagespacequota=1024)
+    refused = call(http, "PUT", "/q/f", "CREATE", "alice", bytes(3000), blocksize=1024).error
+    assert refused[0].endswith("DSQuotaExceededException")
+    assert homes.is_file_closed("/q/f")
+    assert length_of(homes, "/q/f") == 1024
+
+
+def test_a_redirect_names_the_composed_form(homes: LightCluster) -> None:
+    """The Location is in normalization form C, as Java spells it; with noredirect it is as it was asked for."""
+    spelled = "/user/alice/cafe\N{COMBINING ACUTE ACCENT}"
+    redirected = ask(homes.namenode_http, "PUT", target(spelled, "CREATE", "alice"))
+    assert "/caf%C3%A9?" in redirected.headers["Location"]
+    named = call(homes.namenode_http, "PUT", spelled, "CREATE", "alice", noredirect="true")
+    assert "/cafe%CC%81?" in named.json["Location"]

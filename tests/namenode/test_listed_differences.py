@@ -9,6 +9,7 @@ import pytest
 
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
 from tests.cluster import HADOOP
 from tests.namenode.asking import Reply, ask, call, target
 from tests.namenode.test_beside_a_namenode import SPEAKS
@@ -19,6 +20,11 @@ Ask = Callable[[str, str], object]
 
 def _of_json(reply: Reply) -> object:
     return reply.status, reply.body
+
+
+def _jmx(http: str) -> bytes:
+    with Asker(http) as asker:
+        return asker.ask("GET", "/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState").body
 
 
 DIFFERENCES: dict[str, Ask] = {
@@ -56,6 +62,7 @@ DIFFERENCES: dict[str, Ask] = {
     "a cookie": lambda http, user: (
         "Set-Cookie" in ask(http, "GET", target("/", "GETFILESTATUS", user)).headers
     ),
+    "beans of JMX": lambda http, _: b"FSNamesystemState" in _jmx(http),
     "figures of disks": lambda http, user: (
         call(http, "GET", "/", "GETSTATUS", user).json["FsStatus"]["capacity"] > 0
     ),

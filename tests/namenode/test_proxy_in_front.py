@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.namenode.cluster import LightCluster
-from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
 from tests.channels import Channel, proxied
+from tests.cluster import make_directory
 from tests.datanode import begin, led_to
 from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import Target
@@ -31,6 +31,7 @@ def light_server() -> Iterator[LightServer]:
 @pytest.fixture(scope="module")
 def proxied_light(light_server: LightServer) -> Iterator[ProxiedCluster]:
     """The same with a proxy on the direct channel."""
+    make_directory(light_server, "/t")
     with proxied(light_server, "/t/*", "/t/*/*") as simulation:
         yield simulation
 
@@ -68,10 +69,12 @@ def test_an_open_file_is_no_hit(proxied_light: ProxiedCluster) -> None:
 
 
 @pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
-def test_every_answer_is_the_namenodes_own(cluster: Cluster, channel: Channel) -> None:
+def test_every_answer_is_the_namenodes_own(channel: Channel, request: pytest.FixtureRequest) -> None:
     """Verbatim, Bounded and OwnWrites after random operations, with enough hits to mean something."""
+    needs_zookeeper = channel is Channel.ZOOKEEPER
+    zookeeper = request.getfixturevalue("zookeeper_server") if needs_zookeeper else None
     with (
-        LightServer(cluster.zookeeper) as light,
+        LightServer(zookeeper) as light,
         proxied(
             light,
             *GLOBS,

@@ -6,6 +6,7 @@ import pytest
 
 from nncache.testbed import Cluster
 from tests.channels import SPARING, Channel, proxied
+from tests.light_server import LightServer
 from tests.proxied_cluster import ProxiedCluster, Where
 
 GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
@@ -16,5 +17,5 @@ def proxied_cluster(cluster: Cluster, request: pytest.FixtureRequest) -> Iterato
     """The session's cluster and a proxy whose filters match everything below /t."""
     with proxied(cluster, *GLOBS, channel=request.param, polling=SPARING) as proxied_cluster:
         enable = proxied_cluster.call(Where.NAMENODE, "PUT", "ENABLEECPOLICY", "/", ecpolicy="XOR-2-1-1024k")
-        assert enable.status == 200, enable
+        assert enable.status == 200 or isinstance(cluster, LightServer), enable
         yield proxied_cluster

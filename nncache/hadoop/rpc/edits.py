@@ -93,8 +93,7 @@ def _encode_event(event: Event) -> tuple[int, Message]:
 
 
 def _encode_create(event: Create) -> pb.CreateEvent:
-    says_whether_coded = event.erasure_coded or event.kind is FileType.FILE
-    return pb.CreateEvent(
+    message = pb.CreateEvent(
         type=_number(_FILE_TYPES, event.kind),
         path=event.path.encode(),
         ctime=event.ctime,
@@ -105,8 +104,10 @@ def _encode_create(event: Create) -> pb.CreateEvent:
         symlink_target=event.symlink_target.encode(),
         overwrite=event.overwrite,
         default_block_size=event.default_block_size,
-        erasure_coded=event.erasure_coded if says_whether_coded else None,
     )
+    if event.erasure_coded or event.kind is FileType.FILE:  # of a directory it says nothing
+        message.erasure_coded = event.erasure_coded
+    return message
 
 
 def _encode_metadata_update(event: MetadataUpdate) -> pb.MetadataUpdateEvent:

@@ -122,7 +122,7 @@ class Feed:
         (znode,) = await self._znodes.get_many([layout.inode(ROOT_ID)])
         assert znode is not None, "there is always a root"
         root = msgspec.structs.replace(parse_inode(znode.data), segment=number)
-        begin = [
+        begin: list[Operation] = [
             Create(layout.segment(number), b""),
             SetData(layout.inode(ROOT_ID), encode(root), znode.version),
         ]

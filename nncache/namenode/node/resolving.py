@@ -10,7 +10,7 @@ from typing import Final
 
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import Znode, Znodes
-from nncache.hadoop.paths import ROOT, canonical
+from nncache.hadoop.paths import ROOT, InvalidPathError
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import LIMBO, ROOT_ID, Inode, parse_inode, parse_location, parse_replica
 from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
@@ -30,7 +30,7 @@ class Resolver:
 
     async def chains(self, paths: Sequence[str]) -> tuple[Chain, ...]:
         """Return what there is on the way to each path, all of it read at one moment."""
-        names = [tuple(name for name in canonical(path).split(ROOT) if name) for path in paths]
+        names = [_names(path) for path in paths]
         while True:
             guesses = [self._guess(each) for each in names]
             wanted: dict[str, None] = {}
@@ -74,7 +74,7 @@ class Resolver:
             if entry is not None:
                 self._learn((ids[-1], name), int(entry.data))
                 return None
-        return Chain(asked, canonical(asked), names, tuple(nodes))
+        return Chain(asked, ROOT + ROOT.join(names), names, tuple(nodes))
 
     def _learn(self, place: tuple[int, str], number: int) -> None:
         if len(self._hints) >= MAX_HINTS:
@@ -170,6 +170,16 @@ def _node(znode: Znode | None, directory: Znode | None) -> Node | None:
     if directory is None:
         return Node(inode, znode.version, inode.mtime)
     return Node(inode, znode.version, int(directory.data), directory.children)
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """Return the names of an absolute path; each is taken as it is, a NUL in it, too.
+
+    Raises InvalidPathError: it is relative.
+    """
+    if not path.startswith(ROOT):
+        raise InvalidPathError(f"Absolute path required, but got '{path}'")
+    return tuple(name for name in path.split(ROOT) if name)
 
 
 def _nothing(asked: str) -> Chain:

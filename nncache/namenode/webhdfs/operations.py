@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 from nncache.namenode.namespace import acls
@@ -77,11 +78,15 @@ def _redirect(request: Request, *names: str) -> Answer:
     for name in sorted(names):
         value = _spelled(parameters, name)
         query += "" if value is None else f"&{name}={quote_plus(value)}"
-    path = quote(request.path, safe="/!$&'()*+,;=:@-._~")
-    url = f"http://{request.datanode_http}/webhdfs/v1{path}?{query}"
+
+    def url(path: str) -> str:
+        spelled = quote(path, safe="/!$&'()*+,;=:@-._~")
+        return f"http://{request.datanode_http}/webhdfs/v1{spelled}?{query}"
+
     if parameters.flag("noredirect"):
-        return _json({"Location": url})
-    return Answer(status=307, content_type=BYTES, location=url)
+        return _json({"Location": url(request.path)})
+    # Java's URI.toASCIIString has normalized it: the client is sent to another name, if there is another form.
+    return Answer(status=307, content_type=BYTES, location=url(normalize("NFC", request.path)))
 
 
 _DEFAULTS: Final[Mapping[str, str]] = {
