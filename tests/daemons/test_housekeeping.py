@@ -48,9 +48,8 @@ from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
 from tests.cache.cases import ALICE, fill, is_hit, make_cache
 from tests.hadoop.rpc.fake_gss import FakeContext, FakeTokens
-from tests.hadoop.rpc.fake_namenode import version
 from tests.hadoop.rpc.fake_sasl_server import SaslServer, sasl_server
-from tests.hadoop.rpc.fake_server import Answer, Cut, Failure, Never, Raw, fake_server
+from tests.hadoop.rpc.fake_server import Answer, Cut, Failure, Never, Raw, fake_server, version
 from tests.hadoop.rpc.test_compared_connections import check_of
 from tests.hadoop.rpc.test_connection import YES, ask
 from tests.patience import HANG_S

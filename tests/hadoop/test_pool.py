@@ -18,8 +18,7 @@ from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.user import RpcUser
 from tests.hadoop.fake_jmx import NAMESPACE, FakeJmx, fake_jmx
-from tests.hadoop.rpc.fake_namenode import version
-from tests.hadoop.rpc.fake_server import Answer, Call, FakeServer, Result, fake_server
+from tests.hadoop.rpc.fake_server import Answer, Call, FakeServer, Result, fake_server, version
 from tests.patience import HANG_S
 
 

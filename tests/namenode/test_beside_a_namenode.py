@@ -15,6 +15,7 @@ from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from tests.cluster import HADOOP, webhdfs
 from tests.namenode import differential, odd_calls, oddities
+from tests.namenode.asking import call, comparable
 
 SPEAKS = "3.5.0"
 """The release whose answers a light cluster gives."""
@@ -106,6 +107,56 @@ def _shape(text: str) -> list[str]:
         )
         for line in text.splitlines()
     ]
+
+
+BY_INODE = (
+    ("GET", "DIR", "GETFILESTATUS"),
+    ("GET", "DIR/f", "GETFILESTATUS"),
+    ("GET", "FILE/x", "GETFILESTATUS"),
+    ("GET", "FILE/..", "LISTSTATUS"),
+    ("GET", "DIR/../x", "GETFILESTATUS"),
+    ("GET", "/.reserved/.inodes/16385", "LISTSTATUS"),
+    ("GET", "/.reserved/.inodes/9999999999", "GETFILESTATUS"),
+    ("GET", "/.reserved/.inodes/abc", "GETFILESTATUS"),
+    ("GET", "/.reserved/.inodes", "GETFILESTATUS"),
+    ("POST", "FILE", "APPEND"),
+    ("PUT", "DIR/new", "MKDIRS"),
+    ("PUT", "DIR/h", "CREATE"),
+    ("GET", "DIR", "LISTSTATUS"),
+    ("PUT", "/.reserved/.inodes/9999999999/x", "MKDIRS"),
+    ("PUT", "/.reserved/x", "MKDIRS"),
+    ("DELETE", "FILE", "DELETE"),
+    ("GET", "FILE", "GETFILESTATUS"),
+)
+"""Calls by the numbers of a directory and of the file `f` in it."""
+
+
+def test_names_by_inode_have_the_same_answers(cluster: Cluster) -> None:
+    """Below /.reserved/.inodes: what is there, what is not, what is written and deleted by such a name."""
+    with LightCluster(superuser=cluster.superuser) as light:
+        real, own = (
+            _by_inode(http, cluster.superuser) for http in (cluster.namenodes[0].http, light.namenode_http)
+        )
+    assert [pair for pair in zip(BY_INODE, real, own, strict=True) if pair[1] != pair[2]] == []
+
+
+def _by_inode(http: str, superuser: str) -> list[tuple[int, bytes]]:
+    top = f"/by-inode-{random.randrange(10**9)}"
+    call(http, "PUT", top, "MKDIRS", superuser, permission="777")
+    call(http, "PUT", f"{top}/f", "CREATE", "alice", b"123")
+    ids = {
+        name: str(call(http, "GET", path, "GETFILESTATUS").json["FileStatus"]["fileId"])
+        for name, path in (("DIR", top), ("FILE", f"{top}/f"))
+    }
+    found = []
+    for method, path, op in BY_INODE:
+        named = re.sub("DIR|FILE", lambda name: f"/.reserved/.inodes/{ids[name[0]]}", path)
+        status, body = comparable(call(http, method, named, op, "alice", b"45"))
+        for name, number in ids.items():
+            body = body.replace(number.encode(), name.encode())
+        found.append((status, b"" if named.endswith("16385") else body.replace(top.encode(), b"TOP")))
+    call(http, "DELETE", top, "DELETE", superuser, recursive="true")
+    return found
 
 
 def test_hadoops_own_shell(cluster: Cluster) -> None:

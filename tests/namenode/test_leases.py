@@ -90,11 +90,14 @@ async def test_a_new_observer_begins_at_zero(fixture: Fixture, tmp_path: Path) -
 
 async def test_a_deletion_ends_the_leases_below(fixture: Fixture) -> None:
     """Of a tree when it is reclaimed, of a file at once."""
-    await fixture.create("/d/e/f", A)
+    file = await fixture.create("/d/e/f", A)
     await fixture.create("/g", B)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
     await fixture.namenode.delete(fixture.root, "/g", recursive=False)
     assert await fixture.file_system.resolver.lease(B) is None
+    assert "pending creates: 1]" in await said(
+        fixture.namenode.complete("/d/e/f", A, None, file.id)
+    )  # HDFS says none
     await fixture.namenode.reclaim()
     assert await fixture.file_system.resolver.lease(A) is None
     assert await fixture.orphans() == []

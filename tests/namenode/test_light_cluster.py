@@ -416,3 +416,17 @@ def test_a_redirect_names_the_composed_form(homes: LightCluster) -> None:
     assert "/caf%C3%A9?" in redirected.headers["Location"]
     named = call(homes.namenode_http, "PUT", spelled, "CREATE", "alice", noredirect="true")
     assert "/cafe%CC%81?" in named.json["Location"]
+
+
+def test_a_tree_as_deep_as_hdfs_makes_any(homes: LightCluster) -> None:
+    """It is counted, moved, deleted by a user whose rights to all of it are checked, and reclaimed."""
+    http, deep = homes.namenode_http, "/user/alice" + "/d" * 990
+    assert call(http, "PUT", deep, "MKDIRS", "alice").json["boolean"]
+    counted = call(http, "GET", "/user/alice/d", "GETCONTENTSUMMARY", "alice").json["ContentSummary"]
+    assert counted["directoryCount"] == 990
+    assert call(http, "PUT", "/user/alice/d", "RENAME", "alice", destination="/user/alice/moved").json[
+        "boolean"
+    ]
+    assert call(http, "DELETE", "/user/alice/moved", "DELETE", "alice", recursive="true").json["boolean"]
+    homes.turn()
+    assert call(http, "GET", "/user/alice", "LISTSTATUS", "alice").json["FileStatuses"]["FileStatus"] == []

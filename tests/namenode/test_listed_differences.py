@@ -50,12 +50,12 @@ DIFFERENCES: dict[str, Ask] = {
     "Content-Type that is none": lambda http, user: (
         ask(http, "PUT", target("/x", "MKDIRS", user), headers=(("Content-Type", "nonsense"),)).status
     ),
-    "names by inode": lambda http, user: (
-        call(http, "GET", "/.reserved/.inodes/16385", "GETFILESTATUS", user).status
-    ),
     "raw names": lambda http, user: call(http, "GET", "/.reserved/raw/x", "GETFILESTATUS", user).status,
     "a stack trace behind a DataNode's error": lambda http, user: (
         b"\\tat " in call(http, "PUT", "/x", "CREATE", user, b"").body
+    ),
+    "letters in a Location": lambda http, user: (
+        call(http, "PUT", "/x/é", "CREATE", user, b"").headers["Location"].rpartition("/")[2]
     ),
     "checksums": lambda http, user: call(http, "GET", "/x/f", "GETFILECHECKSUM", user).json,
     "server defaults": lambda http, user: _of_json(call(http, "GET", "/", "GETSERVERDEFAULTS", user)),

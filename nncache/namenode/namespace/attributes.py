@@ -227,7 +227,7 @@ def remove_xattr(view: View, tx: Transaction, caller: Caller, name: str) -> None
     if len(kept) == len(node.inode.xattrs):
         raise io_error("No matching attributes found for remove operation")
     tx.change(node, xattrs=kept)
-    tx.log(events.xattr_removed(chain.path, space, rest, node.inode.xattrs[f"{space}.{rest}"]))
+    tx.log(events.xattr_removed(chain.path, space, rest))
 
 
 def get_xattrs(view: View, caller: Caller, names: Sequence[str]) -> list[tuple[str, bytes]]:

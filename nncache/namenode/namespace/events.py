@@ -101,7 +101,7 @@ def xattr_set(path: str, space: str, name: str, value: bytes) -> MetadataUpdate:
     return MetadataUpdate(path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,))
 
 
-def xattr_removed(path: str, space: str, name: str, value: bytes) -> MetadataUpdate:
-    """Return what says that an extended attribute was removed."""
-    attribute = XAttr(XAttrNamespace(space.upper()), name, value)
+def xattr_removed(path: str, space: str, name: str) -> MetadataUpdate:
+    """Return what says that an extended attribute was removed, whatever its value was."""
+    attribute = XAttr(XAttrNamespace(space.upper()), name)
     return MetadataUpdate(path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,), xattrs_removed=True)

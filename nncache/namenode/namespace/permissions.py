@@ -114,13 +114,13 @@ def check_below(caller: Caller, path: str, tree: Tree, access: int, *, ignore_em
 
 def check_each(caller: Caller, path: str, tree: Tree, access: int) -> None:
     """See that the caller has these rights to all directories of a tree, each before what is in it."""
-    inode = tree.top.inode
-    if caller.is_superuser or not inode.is_directory:
-        return
-    if not may(caller, inode, access):
-        raise _denied(caller, inode, path, access)
-    for child in tree.below:
-        check_each(caller, _join(path, child.top.inode.name), child, access)
+    waiting = [] if caller.is_superuser else [(path, tree)]
+    while waiting:
+        at, each = waiting.pop()
+        inode = each.top.inode
+        if inode.is_directory and not may(caller, inode, access):
+            raise _denied(caller, inode, at, access)
+        waiting += [(_join(at, child.top.inode.name), child) for child in reversed(each.below)]
 
 
 def may(caller: Caller, inode: Inode, access: int) -> bool:

@@ -483,15 +483,22 @@ class NameNode:
         for name in await self._fs.znodes.children(layout.TREES):
             await self._reclaim(int(name), [Delete(f"{layout.TREES}/{name}")])
 
-    async def _reclaim(self, number: int, last: list[Operation]) -> None:
-        """Take an inode with all below it out of the store, and carry out `last` together with that."""
-        while True:
+    async def _reclaim(self, top: int, last_of_all: list[Operation]) -> None:
+        """Take an inode with all below it out of the store, and carry out `last_of_all` together with that."""
+        waiting = [(top, last_of_all)]  # what lies below comes behind what it is in, and goes first
+        while waiting:
+            number, last = waiting[-1]
             (znode,) = await self._fs.znodes.get_many([layout.inode(number)])
             inode = await self._fs.resolver.inode(number)
             if znode is None or inode is None:
-                return
-            for entry in await self._fs.resolver.entries(number):
-                await self._reclaim(entry.inode.id, [Delete(layout.entry(number, entry.inode.name))])
+                waiting.pop()
+                continue
+            below = await self._fs.resolver.entries(number)
+            if below:
+                waiting += [
+                    (each.inode.id, [Delete(layout.entry(number, each.inode.name))]) for each in below
+                ]
+                continue
             operations: list[Operation] = [Delete(layout.inode(number), znode.version), *last]
             if inode.is_directory:
                 operations.insert(0, Delete(layout.directory(number)))
@@ -509,7 +516,7 @@ class NameNode:
                 await self._fs.znodes.commit(operations)
             except ZnodeError:
                 continue  # something came in just before it was detached, or it was reclaimed elsewhere
-            return
+            waiting.pop()
 
     async def _lease_end(self, inode: Inode) -> list[Operation]:
         if not inode.is_open:

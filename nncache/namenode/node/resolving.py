@@ -6,6 +6,7 @@ is dropped, and it is read again.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from nncache.coordination.errors import NoNodeError
@@ -13,10 +14,25 @@ from nncache.coordination.zookeeper import Znode, Znodes
 from nncache.hadoop.paths import ROOT, InvalidPathError
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import LIMBO, ROOT_ID, Inode, parse_inode, parse_location, parse_replica
+from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
 
 MAX_HINTS: Final = 100_000
+_BY_INODE: Final = (".reserved", ".inodes")
 _SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The names of a path, and which inode must be at one of its places if it was asked for by that."""
+
+    names: tuple[str, ...]
+    place: int = 0
+    number: int = ROOT_ID
+
+
+def _is_of(chain: Chain, named: _Named) -> bool:
+    return len(chain.nodes) > named.place and chain.nodes[named.place].inode.id == named.number
 
 
 class Resolver:
@@ -29,9 +45,14 @@ class Resolver:
         ] = {}  # id of what had that name in that directory when last seen
 
     async def chains(self, paths: Sequence[str]) -> tuple[Chain, ...]:
-        """Return what there is on the way to each path, all of it read at one moment."""
-        names = [_names(path) for path in paths]
+        """Return what there is on the way to each path, all of it read at one moment.
+
+        Raises:
+            Refusal: a path below /.reserved/.inodes names an inode that is not there.
+        """
         while True:
+            named = [await self._named(path) for path in paths]
+            names = [each.names for each in named]
             guesses = [self._guess(each) for each in names]
             wanted: dict[str, None] = {}
             for each, ids in zip(names, guesses, strict=True):
@@ -44,8 +65,37 @@ class Resolver:
                 self._checked(path, each, ids, read)
                 for path, each, ids in zip(paths, names, guesses, strict=True)
             ]
-            if all(chain is not None for chain in chains):
-                return tuple(chain for chain in chains if chain is not None)
+            found = tuple(chain for chain in chains if chain is not None)
+            if len(found) == len(chains) and all(map(_is_of, found, named)):
+                return found
+
+    async def _named(self, path: str) -> "_Named":
+        """Return what a path names: with /.reserved/.inodes/ID, what lies below that inode (resolveDotInodesPath)."""
+        names = _names(path)
+        if names[:2] != _BY_INODE or len(names) == len(_BY_INODE):
+            return _Named(names)
+        try:
+            number = int(names[2])
+        except ValueError:
+            raise not_found(f"Invalid inode path: {path}") from None
+        above = await self._place_of(number)
+        if above is None:
+            raise not_found(f"File for given inode path does not exist: {path}")
+        if names[3:4] == ("..",):
+            return _Named(above[:-1])
+        return _Named((*above, *names[3:]), len(above), number)
+
+    async def _place_of(self, number: int) -> tuple[str, ...] | None:
+        """Return the names on the way to an inode; None if it is not there, or deleted."""
+        names: list[str] = []
+        at = number
+        while at != ROOT_ID:
+            inode = await self.inode(at)
+            if inode is None or inode.parent == LIMBO:
+                return None
+            names.append(inode.name)
+            at = inode.parent
+        return tuple(reversed(names))
 
     def _guess(self, names: tuple[str, ...]) -> list[int]:
         ids = [ROOT_ID]
@@ -84,26 +134,26 @@ class Resolver:
     async def chain_of(self, number: int, asked: str) -> Chain:
         """Return the chain of an inode, wherever it is now; what is gone has one that is as good as empty."""
         while True:
-            names: list[str] = []
-            at = number
-            while at != ROOT_ID:
-                (znode,) = await self._znodes.get_many([layout.inode(at)])
-                inode = None if znode is None else parse_inode(znode.data)
-                if inode is None or inode.parent == LIMBO:
-                    return _nothing(asked)
-                names.append(inode.name)
-                at = inode.parent
-            path = ROOT + ROOT.join(reversed(names))
-            (chain,) = await self.chains([path])
+            names = await self._place_of(number)
+            if names is None:
+                return _nothing(asked)
+            (chain,) = await self.chains([ROOT + ROOT.join(names)])
             if chain.last is not None and chain.last.inode.id == number:
                 return chain
 
     async def tree(self, top: Node) -> Tree:
         """Return all that lies below a directory; not all of it at one moment."""
-        if not top.inode.is_directory:
-            return Tree(top)
-        below = [await self.tree(node) for node in await self.entries(top.inode.id)]
-        return Tree(top, tuple(below))
+        found = [top]
+        below: dict[int, list[Node]] = {}
+        for node in found:  # it grows: what lies below follows what it is in
+            if node.inode.is_directory:
+                below[node.inode.id] = await self.entries(node.inode.id)
+                found += below[node.inode.id]
+        trees: dict[int, Tree] = {}
+        for node in reversed(found):
+            within = (trees[each.inode.id] for each in below.get(node.inode.id, ()))
+            trees[node.inode.id] = Tree(node, tuple(within))
+        return trees[top.inode.id]
 
     async def entries(self, directory: int, names: Sequence[str] | None = None) -> list[Node]:
         """Return what a directory holds, of these names, in their order; what goes meanwhile is left out."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
 
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.patience import HANG_S
 
@@ -217,3 +219,11 @@ async def _answer(writer: asyncio.StreamWriter, call_id: int, answer: Answer) ->
             await _answer(writer, call_id, then)
         case Never():
             pass
+
+
+def version(namespace: Namespace) -> Result:
+    """Answer versionRequest."""
+    reply = client.VersionResponse()
+    reply.info.block_pool_id = namespace.block_pool
+    reply.info.storage_info.cluster_id = namespace.cluster_id
+    return Result(reply)

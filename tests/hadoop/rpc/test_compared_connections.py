@@ -9,8 +9,17 @@ import pytest
 from nncache.hadoop.errors import RpcError, RpcUnavailableError, WrongAddressError
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.rpc.connection import RpcConnection
-from tests.hadoop.rpc.fake_namenode import version
-from tests.hadoop.rpc.fake_server import Answer, Call, Cut, Failure, FakeServer, Later, Raw, fake_server
+from tests.hadoop.rpc.fake_server import (
+    Answer,
+    Call,
+    Cut,
+    Failure,
+    FakeServer,
+    Later,
+    Raw,
+    fake_server,
+    version,
+)
 from tests.hadoop.rpc.test_connection import YES, ask
 
 OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")

@@ -1,4 +1,4 @@
-"""One NameNode over RPC: the same rules for the fake and for the real one."""
+"""One NameNode over RPC: the same rules for a light cluster's and for a real one."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,8 +16,6 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
-from tests.hadoop.rpc.fake_namenode import FakeNameNode
-from tests.hadoop.rpc.fake_server import fake_server
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +25,16 @@ class Subject:
     address: str
     superuser: str
     file: str
-    fake: FakeNameNode | None
-    http: str = ""
+    http: str
 
     def namespace_over_http(self) -> Namespace:
         """Return what it says over HTTP."""
-        if self.fake is not None:
-            return self.fake.namespace
         with Asker(self.http) as namenode:
             cluster_id = parse_cluster_id(namenode.ask("GET", CLUSTER_QUERY).body)
             return Namespace(cluster_id, parse_block_pool(namenode.ask("GET", BLOCK_POOL_QUERY).body))
 
     async def unlink(self) -> None:
         """Delete the file."""
-        if self.fake is not None:
-            self.fake.unlink(self.file)
-            del self.fake.closed[self.file]
-            return
         async with WebHdfs(f"http://{self.http}", self.superuser) as hdfs:
             await hdfs.delete(self.file)
 
@@ -57,26 +48,21 @@ class Subject:
             await rpc.close()
 
 
-@pytest.fixture(params=["fake", "light", "real"])
+@pytest.fixture(params=["light", "real"])
 async def subject(request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
-    """The fake, a light cluster's, then the real one."""
-    if request.param == "fake":
-        fake = FakeNameNode("hdfs", closed={"/f": True})
-        async with fake_server(fake.answer) as server:
-            yield Subject(server.address, "hdfs", "/f", fake)
-        return
+    """A light cluster's, then the real one."""
     if request.param == "light":
         with LightCluster() as light:
             async with WebHdfs(f"http://{light.namenode_http}", light.superuser) as hdfs:
                 await hdfs.create("/f", b"x")
-            yield Subject(light.namenode_rpc, light.superuser, "/f", None, light.namenode_http)
+            yield Subject(light.namenode_rpc, light.superuser, "/f", light.namenode_http)
         return
     cluster: Cluster = request.getfixturevalue("cluster")
     directory: str = request.getfixturevalue("hdfs_directory")
     http = cluster.namenodes[0].http
     async with WebHdfs(f"http://{http}", cluster.superuser) as hdfs:
         await hdfs.create(f"{directory}/f", b"x")
-    yield Subject(cluster.namenodes[0].rpc, cluster.superuser, f"{directory}/f", None, http)
+    yield Subject(cluster.namenodes[0].rpc, cluster.superuser, f"{directory}/f", http)
 
 
 async def test_what_exists(subject: Subject) -> None:
@@ -176,9 +162,9 @@ async def test_a_connection_is_counted_when_it_is_made(subject: Subject) -> None
 
 async def test_a_standby_says_so() -> None:
     """With every call that needs the active one."""
-    fake = FakeNameNode("hdfs", is_standby=True)
-    async with fake_server(fake.answer) as server:
-        rpc = NameNodeRpc(server.address, "hdfs")
+    with LightCluster() as light:
+        light.standby(on=True)
+        rpc = NameNodeRpc(light.namenode_rpc, light.superuser)
         for call in (rpc.get_edits(1), rpc.exists("/"), rpc.is_file_closed("/f")):
             with pytest.raises(RemoteCallError) as caught:
                 await call
