@@ -18,6 +18,10 @@ class KillingZnodes:
         self.kill_after = False
         self._znodes = znodes
 
+    def die(self) -> None:
+        """End this process, of which nothing goes on."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
     async def get(self, path: str) -> Znode:
         """Pass it on."""
         return await self._znodes.get(path)
@@ -34,11 +38,11 @@ class KillingZnodes:
         """Pass it on, or die."""
         is_last = self.commits == self.kill_at
         if is_last and not self.kill_after:
-            os.kill(os.getpid(), signal.SIGKILL)
+            self.die()
         await self._znodes.commit(operations)
         self.commits += 1
         if is_last:
-            os.kill(os.getpid(), signal.SIGKILL)
+            self.die()
 
 
 class RacingZnodes(KillingZnodes):

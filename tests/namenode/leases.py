@@ -220,12 +220,11 @@ class Light:
 
     async def _until(self, path: str, begins: str) -> str:
         for _ in range(_TURNS):
-            state = await self._fixture.state(path)
-            if state.startswith(begins):
+            if (await self._fixture.state(path)).startswith(begins):
                 break
             await self._fixture.namenode.check_leases()
             await self._fixture.turn()
-        return state
+        return await self._fixture.state(path)
 
     async def _cut(self, path: str) -> None:
         upload = await self._fixture.abandoned(path, BEGUN)
