@@ -4,12 +4,13 @@ python -m tests.namenode.suites [--hadoop 3.4.1] [--only NAME]
 
 Their repositories are cloned into build/suites, unless they are there, and what they import is installed beside them.
 Port 50070 must be free: two of them know no other. A test that passes at the real one and not at ours has to be
-named, it or its class, in docs/light-cluster.md.
+in docs/light-cluster.md: its name, its class or its command, as code.
 """
 
 import argparse
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -168,8 +169,7 @@ def main(arguments: list[str]) -> int:
             f"{name}: {len(good)} of {len(passed)} pass at {chosen.hadoop}, {len(failing)} of those not here\n"
         )
         for test in failing:
-            group, _, own = test.rpartition("::")
-            is_named = own.partition("[")[0] in known or group.rpartition(".")[2] in known
+            is_named = any(f"`{word}`" in known for word in re.split(r"[\s.:]+", test))
             unexplained += not is_named
             sys.stdout.write(f"  {test}{'' if is_named else ': not in docs/light-cluster.md'}\n")
             if isinstance(good[test], str):
