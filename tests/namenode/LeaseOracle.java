@@ -116,7 +116,7 @@ public class LeaseOracle {
         LocatedBlocks found = nn.getBlockLocations(w[1], 0, 10L * BLOCK);
         return "open " + found.isUnderConstruction() + ", last complete " + found.isLastBlockComplete();
       }
-      case "stream": {  // a client of its own, whose lease is renewed by nobody else
+      case "stream": {  // a client of its own, whose lease nothing else renews
         Configuration conf = new Configuration(cluster.getConfiguration(0));
         DistributedFileSystem writer = (DistributedFileSystem) org.apache.hadoop.fs.FileSystem.newInstance(cluster.getURI(), conf);
         writers.put(w[1], writer);

@@ -117,7 +117,7 @@ def run_suite(suite: Suite) -> Mapping[str, object]:
 
 def prepare(address: str, superuser: str) -> None:
     """Make what the suites expect to find: homes, and /tmp for all."""
-    for path, owner in (("/user/testuser", "testuser"), ("/tmp", superuser), ("/user/alice", "alice")):  # noqa: S108
+    for path, owner in (("/user/testuser", "testuser"), ("/tmp", superuser), ("/user/alice", "alice")):  # noqa: S108 - of HDFS
         call(address, "PUT", path, "MKDIRS", superuser)
         call(address, "PUT", path, "SETPERMISSION", superuser, permission="777")
         call(address, "PUT", path, "SETOWNER", superuser, owner=owner)

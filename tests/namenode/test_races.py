@@ -240,7 +240,7 @@ async def blocks_after_deletion(directory: Path) -> list[str]:
 
 
 async def test_no_block_for_what_was_deleted(tmp_path: Path) -> None:
-    """Whoever deletes the directory, the writer's next block is refused; what it had is reclaimed."""
+    """After another client has deleted the directory the writer's next block is refused; what it had is reclaimed."""
     assert await blocks_after_deletion(tmp_path) == []
 
 
