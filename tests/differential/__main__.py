@@ -23,7 +23,6 @@ from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.spec import FULL_SPEED_JVM
 from tests.auth_methods import USER_NAME, AuthMethod
 from tests.channels import Channel, proxied
-from tests.differential import operation as kinds
 from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse
 from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
@@ -48,7 +47,7 @@ SECURED = Kerberos(
 LIGHT_REFUSES = frozenset(
     {
         *("ALLOWSNAPSHOT", "DISALLOWSNAPSHOT", "CREATESNAPSHOT", "RENAMESNAPSHOT", "DELETESNAPSHOT"),
-        *("SETECPOLICY", "UNSETECPOLICY", kinds.ALIASED),
+        *("SETECPOLICY", "UNSETECPOLICY"),
     }
 )
 """What a light cluster does not have (docs/light-cluster.md)."""

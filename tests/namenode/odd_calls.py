@@ -81,7 +81,7 @@ def exchanges(root: str) -> Iterator[Exchange]:
             ("delete", pb.DeleteRequest(src=f"{root}/closed/in", recursive=True)),
             ("delete", pb.DeleteRequest(src=f"{root}/open/made", recursive=False)),
             ("delete", pb.DeleteRequest(src=f"{root}/open/made", recursive=False)),
-            ("complete", pb.CompleteRequest(src=f, client_name="nobody")),
+            ("complete", pb.CompleteRequest(src=f, client_name="another")),
             (
                 "getBatchedListing",
                 pb.GetBatchedListingRequest(
@@ -108,7 +108,7 @@ def exchanges(root: str) -> Iterator[Exchange]:
         ("no right to act for others", encode_context(CLIENT_ID, "alice", "bob", CLIENT) + INFO),
     ):
         yield Exchange(name, BEGIN + sent)
-    for user in ("bob", "nobody-of-that-name"):
+    for user in ("bob", "no-such-user"):
         groups = _call(USER_MAPPINGS, "getGroupsForUser", pb.GetGroupsForUserRequest(user=user))
         yield Exchange(f"groups of {user}", BEGIN + ALICE + groups, pb.GetGroupsForUserResponse)
     yield Exchange("an unknown authentication", encode_preamble(7) + ALICE + INFO)
