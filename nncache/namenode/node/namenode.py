@@ -252,7 +252,7 @@ class NameNode:
         await self._fs.run([path], lambda view, _: snapshots.list_snapshots(view, caller))
 
     async def snapshottable(self, caller: Caller) -> list[tuple[str, FileStatus]] | None:
-        """Return the snapshottable directories of a caller, each with the path above it; None where there are none at all."""
+        """Return the snapshottable directories of a caller, each with the path above it; None without any at all."""
         self._may_read()
         chains = sorted(await self._fs.resolver.snapshottable(), key=lambda chain: order(chain.path))
         found: list[tuple[str, FileStatus]] = []
