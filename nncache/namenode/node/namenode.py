@@ -254,7 +254,7 @@ class NameNode:
     async def snapshottable(self, caller: Caller) -> list[tuple[str, FileStatus]] | None:
         """Return the snapshottable directories of a caller, each with the path above it; None without any at all."""
         self._may_read()
-        chains = sorted(await self._fs.resolver.snapshottable(), key=lambda chain: order(chain.path))
+        chains = await self._fs.resolver.snapshottable()
         found: list[tuple[str, FileStatus]] = []
         for chain in chains:
             node = chain.nodes[-1]
@@ -262,6 +262,7 @@ class NameNode:
                 policy = attributes.policy_of([each.inode for each in chain.nodes])
                 above = chain.path_of(len(chain.names) - 1) if chain.names else ""
                 found.append((above, reads.status_of(node, policy, node.inode.name)))
+        found.sort(key=lambda each: (order(each[0]), order(each[1].path_suffix)))
         return found if chains else None
 
     async def blocks_of(self, caller: Caller, path: str) -> Inode:
