@@ -28,7 +28,7 @@ READY := .venv/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting
+.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-light bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting
 
 # Lines that `make advise` generates.
 LINES ?= 10000000
@@ -81,7 +81,7 @@ $(NIGHTLY): $(READY) # one part of the night, on the terminal
 	$(if $(filter hostile,$@),$(INSTALL) -e '.[hostile]')
 	$(BIN)/python -m tools.nightly --only $@ $(if $(SEED),--seed $(SEED))
 
-demo: $(if $(SECURE),$(SECURED),$(RUNS)) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail, SECURE=1 for a cluster with Kerberos)
+demo: $(if $(SECURE),$(SECURED),$(RUNS)) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail, SECURE=1 for a cluster with Kerberos, LIGHT=1 for a short one without Java)
 	$(BIN)/python -m nncache.demo
 
 lint: $(READY) ## Check format and style
@@ -122,6 +122,9 @@ bench-inotify: $(READY) ## Measure an inotify service: starts with 5,000 filters
 
 bench-waiting: $(READY) ## Let 10,000 clients wait for 1,000 files with `Prefer: wait` and measure when each sees its own, and what a wait costs (about 2 minutes)
 	$(BIN)/python -m nncache.bench.waiting
+
+bench-light: $(READY) ## Measure operations a second and CPU of a light cluster beside a real NameNode (about 2 minutes)
+	$(BIN)/python -m nncache.bench.light
 
 bench-connects: $(READY) ## Make 10,000 connects within a second, five times, and measure what connections that are there notice (about a minute)
 	$(BIN)/python -m nncache.bench.connects

@@ -10,6 +10,7 @@ from typing import IO, Final
 
 import aiohttp
 
+from nncache.demo import light as light_story
 from nncache.demo.clients import DemoError
 from nncache.demo.story import running
 from nncache.demo.terminal import Step, Story, Terminal
@@ -47,24 +48,26 @@ _OUTSIDE: Final = (*_START, HadoopError, aiohttp.ClientError, http.client.HTTPEx
 def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None) -> int:
     """Run the demo and return its exit code.
 
-    HADOOP is the release, DEMO_WITHOUT what is left out to show that the checks can fail, SECURE=1 another story.
+    HADOOP is the release, DEMO_WITHOUT what is left out to show that the checks can fail, SECURE=1 another story,
+    LIGHT=1 a short one without Java.
     """
     version = environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
-    without, secure = environ.get("DEMO_WITHOUT", ""), environ.get("SECURE", "")
+    without, secure, light = (environ.get(key, "") for key in ("DEMO_WITHOUT", "SECURE", "LIGHT"))
     for key, value, allowed in (
         ("HADOOP", version, SUPPORTED_HADOOP_VERSIONS),
-        ("DEMO_WITHOUT", without, ("",) if secure else tuple(CONSEQUENCES)),
-        ("SECURE", secure, ("", "1")),
+        ("DEMO_WITHOUT", without, ("",) if secure or light else tuple(CONSEQUENCES)),
+        ("SECURE", secure, ("",) if light else ("", "1")),
+        ("LIGHT", light, ("", "1")),
     ):
         if value not in allowed:
             names = ", ".join(filter(None, allowed))
-            words = f"one of {names}, or empty" if names else "empty with SECURE"
+            words = f"one of {names}, or empty" if names else f"empty with {'LIGHT' if light else 'SECURE'}"
             print(f"{key}={value}: must be {words}", file=sys.stderr)
             return BAD_OPTION
     stream = stream or sys.stdout
     terminal = Terminal(stream)
     try:
-        with _running(version, without, secure, terminal) as story:
+        with _running(version, without, secure, light, terminal) as story:
             code = _play(story, CONSEQUENCES[without], terminal)
             if code == 0 and stream.isatty():
                 terminal.say("It keeps running; Ctrl-C ends everything.")
@@ -81,7 +84,11 @@ def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None)
     return code
 
 
-def _running(version: str, without: str, secure: str, terminal: Terminal) -> AbstractContextManager[Story]:
+def _running(
+    version: str, without: str, secure: str, light: str, terminal: Terminal
+) -> AbstractContextManager[Story]:
+    if light:
+        return light_story.running(terminal)
     if not secure:
         return running(version, without, terminal)
     from nncache.demo import secured  # noqa: PLC0415 - the other story starts without its libraries

@@ -30,6 +30,7 @@ from nncache.demo.system import (
     NAMESERVICE,
     OWNER,
     WORKFLOW,
+    Stage,
     System,
     output_of,
     started,
@@ -68,11 +69,16 @@ with nncache.connect(zookeeper=sys.argv[1]) as proxies:
 """
 
 
+def make_home(stage: Stage) -> None:
+    """Make the owner's home and the directory of the first file."""
+    home = f"/user/{OWNER}"
+    stage.write(lambda root: root.mkdirs(home), user=stage.superuser)
+    stage.write(lambda root: root.set_owner(home, OWNER), user=stage.superuser)
+    stage.write(lambda owner: owner.mkdirs(_FIRST_FILE.rpartition("/")[0]))
+
+
 def _waiting(system: System) -> tuple[Step, ...]:
-    home, directory = f"/user/{OWNER}", _FIRST_FILE.rpartition("/")[0]
-    system.write(lambda root: root.mkdirs(home), user=system.cluster.superuser)
-    system.write(lambda root: root.set_owner(home, OWNER), user=system.cluster.superuser)
-    system.write(lambda owner: owner.mkdirs(directory))
+    make_home(system)
     before = system.totals()
     with system.clients.polling(Question(user, _FIRST_FILE) for user in ("alice", "bob", "carol") * 2):
         time.sleep(_POLL_S)
@@ -96,7 +102,7 @@ class _Change(NamedTuple):
     linger_s: float = 0.0
 
 
-def _observe(system: System, changes: Iterable[_Change]) -> list[Observed]:
+def _observe(system: Stage, changes: Iterable[_Change]) -> list[Observed]:
     """Make each change while pollers are answered from memory; stop after the first that a client does not see."""
     seen: list[Observed] = []
     for change in changes:
@@ -109,7 +115,7 @@ def _observe(system: System, changes: Iterable[_Change]) -> list[Observed]:
     return seen
 
 
-def _finishing(system: System) -> tuple[Step, ...]:
+def _finishing(system: Stage) -> tuple[Step, ...]:
     def day(number: int) -> _Change:
         path = f"{WORKFLOW}/day-{number}/_SUCCESS"
         questions = [Question(user, path) for user in ("alice", "bob", "carol")]
@@ -121,7 +127,7 @@ def _finishing(system: System) -> tuple[Step, ...]:
     return (seen_in_time("The finished file is seen", *days),)
 
 
-def _renaming(system: System) -> tuple[Step, ...]:
+def _renaming(system: Stage) -> tuple[Step, ...]:
     names = f"{WORKFLOW}/draft", f"{WORKFLOW}/final"
     system.write(lambda owner: owner.create(f"{names[0]}/_SUCCESS"))
 
@@ -138,27 +144,29 @@ def _renaming(system: System) -> tuple[Step, ...]:
     return (seen_in_time("Old name 404, new name 200", *renames),)
 
 
-def _locking(system: System) -> tuple[Step, ...]:
+def _locking(system: Stage, linger_s: float) -> tuple[Step, ...]:
     directory = f"{WORKFLOW}/salaries"
     alice, bob = Question("alice", f"{directory}/_SUCCESS"), Question("bob", f"{directory}/_SUCCESS")
     system.write(lambda owner: owner.create(alice.path))
 
     def lock(number: int) -> _Change:
         system.write(lambda owner: owner.set_permission(directory, "755"))
-        linger_s = _LINGER_S if number == _LOCKS else 0.0
         before, after = {alice: EMPTY, bob: EMPTY}, {alice: EMPTY, bob: DENIED}
-        return _Change(lambda owner: owner.set_permission(directory, "700"), before, after, linger_s)
+        last_s = linger_s if number == _LOCKS else 0.0
+        return _Change(lambda owner: owner.set_permission(directory, "700"), before, after, last_s)
 
     locks = _observe(system, map(lock, range(1, _LOCKS + 1)))
-    last = locks[-1]
+    is_seen, last = seen_in_time("bob gets 403, alice 200", *locks), locks[-1]
+    if not linger_s:
+        return (is_seen,)
     late = f"the last wrong one after {shown(last.oldest_s)}" if last.oldest_s else "none wrong"
     seen = ", ".join(last.wrong) or f"{counted(last.reads, 'read')} in {shown(_LINGER_S)}, {late}"
     came_true = bool(last.reads) and not last.wrong and not last.failed and last.oldest_s <= BOUND_S
     holds = Step("The lock holds", f"no other answer after {BOUND_S:g} s", seen, came_true)
-    return seen_in_time("bob gets 403, alice 200", *locks), holds
+    return is_seen, holds
 
 
-def _writing(system: System) -> tuple[Step, ...]:
+def _writing(system: Stage) -> tuple[Step, ...]:
     bob = Question("bob", f"{WORKFLOW}/own/_SUCCESS")
     system.write(lambda owner: owner.mkdirs(bob.path.rpartition("/")[0]))
     stale: list[View] = []
@@ -325,6 +333,36 @@ def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
         yield Story(chapters(system), hints(system), system.proxy)
 
 
+def changing(stage: Stage, linger_s: float = 0.0) -> tuple[Chapter, ...]:
+    """Return the chapters that need a NameNode and a proxy and no more; after the last lock it lingers so long."""
+    return (
+        Chapter(
+            "The job finishes",
+            f"The job writes the file at the NameNode, not through nncache; {_DAYS} days, one after the other. Times "
+            "count from the acknowledgement to the start of the first read that shows the whole file.",
+            partial(_finishing, stage),
+        ),
+        Chapter(
+            "A directory is renamed",
+            f"{WORKFLOW}/draft becomes {WORKFLOW}/final, and back, {_RENAMES} times, at the NameNode. alice and bob "
+            "ask for _SUCCESS under both names: one is there and the other is not, both from memory.",
+            partial(_renaming, stage),
+        ),
+        Chapter(
+            "A directory is locked",
+            f"alice does chmod 700 on {WORKFLOW}/salaries at the NameNode, {_LOCKS} times. The status of the file in "
+            "it that is in memory is still true, but bob may not see it any more.",
+            partial(_locking, stage, linger_s),
+        ),
+        Chapter(
+            "A write through the proxy",
+            f"alice creates {WORKFLOW}/own/_SUCCESS through the proxy and deletes it again, {_OWN_WRITES // 2} times. "
+            "bob has each old answer from memory just before, and reads once just after.",
+            partial(_writing, stage),
+        ),
+    )
+
+
 def chapters(system: System) -> tuple[Chapter, ...]:
     """Return the chapters; counts begin now."""
     relay, zookeeper = system.relay, system.zookeeper
@@ -336,30 +374,7 @@ def chapters(system: System) -> tuple[Chapter, ...]:
             "whether it is there. A hit is answered from memory, a call reaches the NameNode.",
             partial(_waiting, system),
         ),
-        Chapter(
-            "The job finishes",
-            f"The job writes the file at the NameNode, not through nncache; {_DAYS} days, one after the other. Times "
-            "count from the acknowledgement to the start of the first read that shows the whole file.",
-            partial(_finishing, system),
-        ),
-        Chapter(
-            "A directory is renamed",
-            f"{WORKFLOW}/draft becomes {WORKFLOW}/final, and back, {_RENAMES} times, at the NameNode. alice and bob "
-            "ask for _SUCCESS under both names: one is there and the other is not, both from memory.",
-            partial(_renaming, system),
-        ),
-        Chapter(
-            "A directory is locked",
-            f"alice does chmod 700 on {WORKFLOW}/salaries at the NameNode, {_LOCKS} times. The status of the file in "
-            "it that is in memory is still true, but bob may not see it any more.",
-            partial(_locking, system),
-        ),
-        Chapter(
-            "A write through the proxy",
-            f"alice creates {WORKFLOW}/own/_SUCCESS through the proxy and deletes it again, {_OWN_WRITES // 2} times. "
-            "bob has each old answer from memory just before, and reads once just after.",
-            partial(_writing, system),
-        ),
+        *changing(system, _LINGER_S),
         Chapter(
             "A subscriber",
             f"`nncache watch {FILTER}` follows the filter's events through ZooKeeper. A job writes {_PARTS} part "

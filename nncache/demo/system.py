@@ -29,7 +29,7 @@ WORKFLOW: Final = "/user/alice/workflow"
 BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 """org.apache.hadoop.hdfs.server.namenode.metrics.NameNodeMetrics."""
 
-_GLOB: Final = "/user/*/workflow/*/_SUCCESS"
+GLOB: Final = "/user/*/workflow/*/_SUCCESS"
 _MARKS: Final = "ListSnapshottableDirOps"
 _DROPS_CHANGES: Final = ("--channel", "nncache.demo.dropping_stream:DroppingStream")
 _COMMAND_TIMEOUT_S: Final = 30.0
@@ -74,22 +74,19 @@ class CallCounter:
 
 
 @dataclass(kw_only=True)
-class System:
-    """What runs, and clients of it.
+class Stage:
+    """A NameNode with a proxy before it, and clients of both.
 
     Attributes:
-        relay: through it publisher and proxy reach the NameNode's RPC port.
+        namenode_http: the NameNode's own address.
         loop: runs the client of the story's writers.
         clients: of the proxy, with all reads of the story.
         own_at_most: calls that nncache may have made by itself.
     """
 
-    cluster: Cluster
-    zookeeper: ZooKeeper
-    relay: Relay
+    namenode_http: str
+    superuser: str
     proxy: Proxy
-    publisher: Publisher | None
-    counter: CallCounter
     loop: asyncio.Runner
     clients: Clients
     own_at_most: int = 0
@@ -100,11 +97,26 @@ class System:
         """Let a user do this at the NameNode itself, or through the proxy."""
 
         async def do() -> None:
-            address = self.proxy.address if through_proxy else self.cluster.namenodes[0].http
+            address = self.proxy.address if through_proxy else self.namenode_http
             async with WebHdfs(f"http://{address}", user) as client:
                 await calls(client)
 
         self.loop.run(do())
+
+
+@dataclass(kw_only=True)
+class System(Stage):
+    """What runs, and clients of it.
+
+    Attributes:
+        relay: through it publisher and proxy reach the NameNode's RPC port.
+    """
+
+    cluster: Cluster
+    zookeeper: ZooKeeper
+    relay: Relay
+    publisher: Publisher | None
+    counter: CallCounter
 
     def totals(self) -> Counter[str]:
         """Return what the proxy (`hits`, `shared`) and the NameNode (`calls` of getFileInfo) have counted by now."""
@@ -133,7 +145,7 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
         relay = stack.enter_context(Relay(cluster.namenodes[0].rpc))
         namenode = ("--namenode-http", http, "--user", cluster.superuser)
         with terminal.working("A filter: what is published, and what proxies keep") as say:
-            of_filter = ("--name", FILTER, "--glob", _GLOB, "--owner", OWNER, "--allow", "bob,carol")
+            of_filter = ("--name", FILTER, "--glob", GLOB, "--owner", OWNER, "--allow", "bob,carol")
             added = ("filters", "add", *of_filter, *namenode)
             say(f"$ {typed(*added)}")
             output_of(str(Path(sys.executable).with_name("nncache")), *added)
@@ -154,6 +166,8 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
             if publisher is not None:
                 proxy.await_gate()
         yield System(
+            namenode_http=http,
+            superuser=cluster.superuser,
             cluster=cluster,
             zookeeper=zookeeper,
             relay=relay,

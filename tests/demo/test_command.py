@@ -21,7 +21,7 @@ TIMEOUT_S = 500.0
 
 def run(**environ: str) -> subprocess.CompletedProcess[str]:
     """Run the demo to its end: another process, no terminal."""
-    asked = {"DEMO_WITHOUT": "", "SECURE": "", "PYTHONIOENCODING": "utf-8"} | environ
+    asked = {"DEMO_WITHOUT": "", "SECURE": "", "LIGHT": "", "PYTHONIOENCODING": "utf-8"} | environ
     command = (sys.executable, "-m", "nncache.demo")
     return subprocess.run(
         command,
@@ -50,6 +50,13 @@ def test_the_story_comes_true() -> None:
     assert list(marks(done).values()) == ["✓"] * 22
     assert "\x1b" not in done.stdout
     assert "Try it yourself" in done.stdout
+
+
+def test_the_light_story_comes_true() -> None:
+    """Every step ticked, on a machine without Java."""
+    done = run(LIGHT="1", PATH=str(Path(sys.executable).parent))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert list(marks(done).values()) == ["✓"] * 4
 
 
 @pytest.mark.long
@@ -109,6 +116,7 @@ def test_the_secured_story_comes_true() -> None:
         ),
         ({"SECURE": "yes"}, "SECURE=yes: must be one of 1, or empty"),
         ({"SECURE": "1", "DEMO_WITHOUT": "publisher"}, "DEMO_WITHOUT=publisher: must be empty with SECURE"),
+        ({"LIGHT": "1", "SECURE": "1"}, "SECURE=1: must be empty with LIGHT"),
         ({"HADOOP": "2.7"}, "HADOOP=2.7: must be one of 3.5.0, 3.4.1, or empty"),
     ],
 )

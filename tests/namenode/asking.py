@@ -3,7 +3,7 @@
 import http.client
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -33,13 +33,21 @@ class Reply:
         return remote["javaClassName"], (remote["message"] or "").partition("\n")[0]
 
 
-def ask(http_address: str, method: str, target: str, body: bytes | None = None) -> Reply:
+def ask(
+    http_address: str,
+    method: str,
+    target: str,
+    body: bytes | None = None,
+    headers: Sequence[tuple[str, str]] = (),
+) -> Reply:
     """Send one request, byte for byte, and read its reply."""
     connection = http.client.HTTPConnection(http_address, timeout=HANG_S)
     try:
         connection.putrequest(method, target, skip_accept_encoding=True)
         if body is not None or method in {"PUT", "POST"}:
             connection.putheader("Content-Length", str(len(body or b"")))
+        for name, value in headers:
+            connection.putheader(name, value)
         connection.endheaders(body)
         response = connection.getresponse()
         return Reply(response.status, dict(response.getheaders()), response.read())

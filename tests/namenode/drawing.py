@@ -46,7 +46,8 @@ _KINDS = {
     "REMOVEACLENTRIES": 3, "REMOVEDEFAULTACL": 1, "REMOVEACL": 2, "SETXATTR": 3, "REMOVEXATTR": 2, "SETQUOTA": 3,
     "SETSTORAGEPOLICY": 2, "UNSETSTORAGEPOLICY": 1, "GETFILESTATUS": 3, "LISTSTATUS": 3, "GETCONTENTSUMMARY": 2,
     "GETQUOTAUSAGE": 1, "GETACLSTATUS": 2, "GETXATTRS": 1, "CHECKACCESS": 2, "OPEN": 4, "GETSTORAGEPOLICY": 1,
-    "LISTSTATUS_BATCH": 1,
+    "LISTSTATUS_BATCH": 1, "ALLOWSNAPSHOT": 2, "DISALLOWSNAPSHOT": 2, "DELETESNAPSHOT": 1, "RENAMESNAPSHOT": 1,
+    "GETSNAPSHOTLIST": 1, "GETSNAPSHOTTABLEDIRECTORYLIST": 1,
 }  # fmt: skip
 """How often each is drawn."""
 
@@ -56,6 +57,7 @@ _METHODS = {
     "TRUNCATE": "POST",
     "CONCAT": "POST",
     "UNSETSTORAGEPOLICY": "POST",
+    "DELETESNAPSHOT": "DELETE",
 }
 _READS = ("GET", "LIST", "CHECK", "OPEN")
 _BODIES = {"CREATE": (0, 1, 100, BLOCK, BLOCK + 1, 3 * BLOCK), "APPEND": (0, 1, 600, BLOCK)}
@@ -123,6 +125,8 @@ _PARAMETERS: Mapping[str, Callable[[random.Random, str, str], Parameters]] = {
         "storagespacequota": rng.choice((-1, 4 * BLOCK, 20 * BLOCK)),
     },
     "SETSTORAGEPOLICY": lambda rng, *_: {"storagepolicy": rng.choice(("HOT", "WARM", "ONE_SSD", "BOGUS"))},
+    "DELETESNAPSHOT": lambda *_: {"snapshotname": "one"},
+    "RENAMESNAPSHOT": lambda *_: {"oldsnapshotname": "one", "snapshotname": "two"},
     "GETXATTRS": lambda rng, *_: {"encoding": rng.choice(("TEXT", "HEX", "BASE64"))},
     "CHECKACCESS": lambda rng, *_: {"fsaction": rng.choice(("r--", "-w-", "--x", "rwx"))},
     "OPEN": lambda rng, *_: rng.choice(({}, {"offset": 1}, {"offset": BLOCK, "length": 10}, {"length": 0})),

@@ -70,9 +70,7 @@ class Fixture:
             return "gone"
         file = chain.last.inode
         begin = f"open by {file.holder}" if file.is_open else "closed"
-        blocks = "".join(
-            f" [{block.state.value} gs {block.stamp} bytes {block.length}]" for block in file.blocks
-        )
+        blocks = "".join(f" [{block.state.value} {block} {block.length}]" for block in file.blocks)
         return f"{begin} len {file.length}{blocks}"
 
     async def events(self, from_txid: int = 1) -> list[Event]:

@@ -1,24 +1,26 @@
-"""Znodes that end the process, as it were, before or after a transaction; and such as let others go first."""
+"""Znodes that kill their process before or after a transaction; and such as let others go first."""
 
 import asyncio
+import os
 import random
+import signal
 from collections.abc import Sequence
 
 from nncache.coordination.zookeeper import Operation, Znode, Znodes
 
 
-class KilledError(BaseException):
-    """Nothing of this process goes on. Not an Exception: nothing on the way takes it for an error of its own."""
-
-
 class KillingZnodes:
-    """Counts transactions, and raises at one of them, before or after it is carried out."""
+    """Counts transactions, and kills the process at one of them, before or after it is carried out."""
 
     def __init__(self, znodes: Znodes) -> None:
         self.commits = 0
         self.kill_at: int | None = None  # the number of a transaction, counted from now on
         self.kill_after = False
         self._znodes = znodes
+
+    def die(self) -> None:
+        """End this process, of which nothing goes on."""
+        os.kill(os.getpid(), signal.SIGKILL)
 
     async def get(self, path: str) -> Znode:
         """Pass it on."""
@@ -36,11 +38,11 @@ class KillingZnodes:
         """Pass it on, or die."""
         is_last = self.commits == self.kill_at
         if is_last and not self.kill_after:
-            raise KilledError
+            self.die()
         await self._znodes.commit(operations)
         self.commits += 1
         if is_last:
-            raise KilledError
+            self.die()
 
 
 class RacingZnodes(KillingZnodes):

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator
 from itertools import product
+from typing import NamedTuple
 
 METHODS = ("GET", "PUT", "POST", "DELETE")
 PATHS = (
@@ -170,17 +171,53 @@ IDENTITIES = (
 )
 
 
-def odd_requests(directory: str) -> Iterator[tuple[str, str]]:
-    """Yield methods and targets."""
+HEADERS = (
+    ("Accept", "text/html, */*;q=0.1"), ("Accept-Encoding", "gzip"), ("Authorization", "Basic YWxpY2U6eA=="),
+    ("Connection", "close"), ("Content-Type", "text/plain"), ("Cookie", "hadoop.auth=u=carol&p=carol&t=simple&e=1&s=x"),
+    ("Expect", "100-continue"), ("If-Modified-Since", "Sat, 28 Nov 2026 00:00:00 GMT"), ("If-None-Match", "*"),
+    ("Origin", "http://elsewhere.example.com"), ("Range", "bytes=0-1"), ("Referer", "http://elsewhere.example.com/"),
+    ("X-Forwarded-For", "10.0.0.1"), ("X-HTTP-Method-Override", "DELETE"), ("X-XSRF-HEADER", ""), ("Via", "1.1 other"),
+)  # fmt: skip
+BODIES = (
+    ("application/x-www-form-urlencoded", b"op=DELETE&user.name=root&recursive=true"),
+    ("application/json", b'{"op": "DELETE"}'),
+    ("application/octet-stream", bytes(range(256)) * 300),
+    (
+        "multipart/form-data; boundary=x",
+        b"--x\r\nContent-Disposition: form-data; name=op\r\n\r\nDELETE\r\n--x--\r\n",
+    ),
+    ("text/plain", b"\0"),
+)
+
+
+class Odd(NamedTuple):
+    """A request."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+
+
+def odd_requests(directory: str) -> Iterator[Odd]:
+    """Yield requests."""
     for method in METHODS:
         for path, operation, user in product(PATHS, OPERATIONS[method], USERS[:2]):
-            yield method, f"/webhdfs/v1{path}?op={operation}&{user}".replace("{d}", directory)
+            yield Odd(method, f"/webhdfs/v1{path}?op={operation}&{user}".replace("{d}", directory))
         for query, user in product(QUERIES, USERS):
-            yield method, f"/webhdfs/v1{{d}}/f?{query}&{user}".replace("{d}", directory)
+            yield Odd(method, f"/webhdfs/v1{{d}}/f?{query}&{user}".replace("{d}", directory))
         for identity in IDENTITIES:
             for op in ("GETFILESTATUS", "GETHOMEDIRECTORY", "MKDIRS"):
-                yield method, f"/webhdfs/v1{directory}?op={op}&{identity}"
+                yield Odd(method, f"/webhdfs/v1{directory}?op={op}&{identity}")
+        for header, operation in product(HEADERS, OPERATIONS[method][:6]):
+            target = f"/webhdfs/v1{directory}/f?op={operation}&user.name=alice".replace("{d}", directory)
+            yield Odd(method, target, (header,))
+        for (kind, body), operation in product(
+            BODIES, OPERATIONS[method][:4] if method in {"PUT", "POST"} else ()
+        ):
+            target = f"/webhdfs/v1{directory}/f?op={operation}&user.name=alice".replace("{d}", directory)
+            yield Odd(method, target, (("Content-Type", kind),), body)
     for odd in ("HEAD",):
-        yield odd, f"/webhdfs/v1{directory}/f?op=GETFILESTATUS"
+        yield Odd(odd, f"/webhdfs/v1{directory}/f?op=GETFILESTATUS")
     for elsewhere in ("/webhdfs/v2/x?op=GETFILESTATUS", "/WEBHDFS/V1/?op=GETFILESTATUS", "/nothing"):
-        yield "GET", elsewhere
+        yield Odd("GET", elsewhere)

@@ -10,7 +10,7 @@ import sys
 
 from nncache.namenode.cluster import LightCluster
 from tests.namenode.asking import Reply, ask, call, comparable
-from tests.namenode.odd_requests import odd_requests
+from tests.namenode.odd_requests import Odd, odd_requests
 
 SUPERUSER = "root"
 _ADDRESSES = re.compile(rb"127\.0\.0\.1:\d+|BP-[^\"]+|\"blockId\":\d+")
@@ -36,19 +36,17 @@ def shown(reply: Reply) -> tuple[int, str, bytes, bytes]:
     return status, kind, _ADDRESSES.sub(b"ADDRESS", location), _ADDRESSES.sub(b"ADDRESS", body)
 
 
-def compare(
-    real: str, light: str, superuser: str, requests: list[tuple[str, str]], directory: str
-) -> list[str]:
+def compare(real: str, light: str, superuser: str, requests: list[Odd], directory: str) -> list[str]:
     """Send the requests to both; each finds the directory as it was made."""
     differences: list[str] = []
     for address in (real, light):
         prepare(address, directory, superuser)
-    for method, target in requests:
-        replies = [ask(address, method, target) for address in (real, light)]
+    for odd in requests:
+        replies = [ask(address, odd.method, odd.target, odd.body, odd.headers) for address in (real, light)]
         one, other = map(shown, replies)
         if one != other:
-            differences.append(f"{method} {target}\n  real:  {one}\n  light: {other}")
-        if method != "GET" and any(reply.status < 300 for reply in replies):
+            differences.append(f"{odd.method} {odd.target} {odd.headers}\n  real:  {one}\n  light: {other}")
+        if odd.method != "GET" and any(reply.status < 300 for reply in replies):
             for address in (real, light):
                 prepare(address, directory, superuser)
     for address in (real, light):
@@ -56,7 +54,7 @@ def compare(
     return differences
 
 
-def drawn(directory: str, number: int, seed: int) -> list[tuple[str, str]]:
+def drawn(directory: str, number: int, seed: int) -> list[Odd]:
     """Draw some of the requests."""
     every = list(odd_requests(directory))
     return random.Random(seed).sample(every, min(number, len(every)))

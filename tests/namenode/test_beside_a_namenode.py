@@ -154,7 +154,8 @@ def _by_inode(http: str, superuser: str) -> list[tuple[int, bytes]]:
         status, body = comparable(call(http, method, named, op, "alice", b"45"))
         for name, number in ids.items():
             body = body.replace(number.encode(), name.encode())
-        found.append((status, b"" if named.endswith("16385") else body.replace(top.encode(), b"TOP")))
+        is_root = named.endswith(("16385", "/../x"))  # in which others make directories, too
+        found.append((status, b"" if is_root else body.replace(top.encode(), b"TOP")))
     call(http, "DELETE", top, "DELETE", superuser, recursive="true")
     return found
 

@@ -3,18 +3,26 @@
 import asyncio
 import contextlib
 import itertools
+import multiprocessing
 import shutil
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
-from tests.namenode.fixture import HOST, ROOT_USER, A, B, Fixture, new_file
-from tests.namenode.killed_znodes import KilledError, KillingZnodes
+from nncache.namenode.namespace import blocks
+from tests.namenode.fixture import HOST, ROOT_USER, A, B, Fixture, new_file, said
+from tests.namenode.killed_znodes import KillingZnodes
+from tests.patience import HANG_S
 
 HARD_S = 1201.0
 SMALL_BLOCK = 512
+PROCESSES = multiprocessing.get_context(
+    "forkserver"
+)  # a process that has imported all forks those that are killed
+PROCESSES.set_forkserver_preload([__name__])
 DATA = bytes(range(256)) * 5  # two blocks and a half
 
 
@@ -60,6 +68,7 @@ async def set_up(fixture: Fixture) -> None:
     await upload(fixture, "/c/whole", DATA[: 2 * SMALL_BLOCK])
     await nn.set_quota(root, "/d", 100, 100_000)
     await fixture.create("/d/open", A)
+    await fixture.create("/open", A)
     await fixture.abandoned("/left", 700)
     await upload(fixture, "/gone/one/two", DATA)
     await nn.delete(root, "/gone", recursive=True)
@@ -94,8 +103,14 @@ OPERATIONS: dict[str, Step] = {
     "recover blocks": recover,
     "expire, recover and reclaim": settle,
     "reclaim": lambda fixture: fixture.namenode.reclaim(),
+    "add a block": lambda fixture: fixture.add_block("/open", A, None, 0),
+    "complete": lambda fixture: fixture.namenode.complete("/open", A, None, 0),
+    "renew a lease": lambda fixture: fixture.namenode.renew_lease(A),
     "begin a segment of the feed": lambda fixture: fixture.namenode.keep_edits(),
 }
+
+ASKED_AGAIN = ("mkdirs", "add a block", "complete", "truncate at a block's end", "renew a lease")
+"""Calls whose clients ask again when an answer has not come."""
 
 
 async def contents(fixture: Fixture, path: str = "/") -> dict[str, object]:
@@ -150,13 +165,27 @@ async def prepared(directory: Path, base: Path | None = None) -> AsyncIterator[t
     fixture = await Fixture.make(directory / "blocks", killing)
     await fixture.file_system.ids.prepare()
     killing.commits = 0
-    try:
-        yield fixture, killing
-    finally:
-        for replica in fixture.datanode._writing.values():  # noqa: SLF001 - as the end of the process closes them
-            replica._data.close()  # noqa: SLF001 - as above
-            replica._crcs.close()  # noqa: SLF001 - as above
-        znodes.close()
+    yield fixture, killing
+    for replica in fixture.datanode._writing.values():  # noqa: SLF001 - as the end of the process closes them
+        replica.stop()
+    znodes.close()
+
+
+def kill(directory: Path, base: Path, name: str, commit: int, *, kill_after: bool) -> None:
+    """Begin an operation in a process of its own, which is killed (SIGKILL) at that transaction."""
+    process = PROCESSES.Process(target=_be_killed, args=(directory, base, name, commit, kill_after))
+    process.start()
+    process.join(HANG_S)
+    assert process.exitcode == -signal.SIGKILL
+
+
+def _be_killed(directory: Path, base: Path, name: str, commit: int, kill_after: bool) -> None:
+    async def run() -> None:
+        async with prepared(directory, base) as (fixture, killing):
+            killing.kill_at, killing.kill_after = commit, kill_after
+            await OPERATIONS[name](fixture)
+
+    asyncio.run(run())
 
 
 @contextlib.asynccontextmanager
@@ -191,10 +220,7 @@ async def test_an_operation_is_done_or_not(name: str, base: Path, tmp_path: Path
     assert number > 0
     for commit, kill_after in itertools.product(range(number), (False, True)):
         directory = tmp_path / f"{commit}-{kill_after}"
-        async with prepared(directory, base) as (fixture, killing):
-            killing.kill_at, killing.kill_after = commit, kill_after
-            with pytest.raises(KilledError):
-                await OPERATIONS[name](fixture)
+        kill(directory, base, name, commit, kill_after=kill_after)
         async with restarted(directory) as fixture:
             await settle(fixture)
             assert await fixture.orphans() == [], (commit, kill_after)
@@ -218,12 +244,37 @@ def assert_is_between(found: dict[str, object], before: dict[str, object], after
     assert kept <= found.keys()
 
 
+async def asked_again(name: str, base: Path, directory: Path, *, is_killed: bool) -> tuple[str, list[str]]:
+    """Return an operation's answer, and what it leaves; killed after its transaction it is asked once more."""
+    if is_killed:
+        kill(directory, base, name, 0, kill_after=True)
+    else:
+        shutil.copytree(base, directory)
+    async with restarted(directory) as fixture:
+        answer = await said(OPERATIONS[name](fixture))
+        return answer, [await fixture.state(path) for path in ("/open", "/d/f")]
+
+
+@pytest.mark.parametrize("name", ASKED_AGAIN)
+async def test_a_call_that_is_asked_again_is_done_once(name: str, base: Path, tmp_path: Path) -> None:
+    """When its answer was lost with the process, the same is there, and the same is answered."""
+    whole = await asked_again(name, base, tmp_path / "whole", is_killed=False)
+    assert await asked_again(name, base, tmp_path / "again", is_killed=True) == whole
+
+
+@pytest.mark.parametrize(("name", "is_same"), [("add a block", True), ("complete", False)])
+async def test_asking_again_without_a_mark_is_caught(
+    name: str, is_same: bool, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken variant that cannot see by the last block that it has done this already."""
+    whole = await asked_again(name, base, tmp_path / "whole", is_killed=False)
+    monkeypatch.setattr(blocks, "_is_same", lambda *_: is_same)
+    assert await asked_again(name, base, tmp_path / "again", is_killed=True) != whole
+
+
 async def test_replicas_without_a_block_go(base: Path, tmp_path: Path) -> None:
     """After a crash and the janitor's turn the DataNode's directory has the blocks of the namespace and no more."""
-    async with prepared(tmp_path / "cluster", base) as (fixture, killing):
-        killing.kill_at, killing.kill_after = 3, False
-        with pytest.raises(KilledError):
-            await upload(fixture, "/up", DATA)
+    kill(tmp_path / "cluster", base, "upload", 3, kill_after=False)
     async with restarted(tmp_path / "cluster") as fixture:
         await settle(fixture)
         await fixture.namenode.delete(fixture.root, "/d", recursive=True)

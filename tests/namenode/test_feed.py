@@ -19,7 +19,7 @@ from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from tests.namenode.fixture import A, Fixture, new_file
-from tests.namenode.killed_znodes import KilledError, KillingZnodes
+from tests.namenode.killed_znodes import KillingZnodes
 
 
 @pytest.fixture
@@ -159,6 +159,18 @@ async def test_another_reader_finds_its_way(fixture: Fixture) -> None:
     assert await other.page(1) == await feed.page(1)
 
 
+class KilledError(BaseException):
+    """Nothing goes on. Not an Exception: nothing on the way takes it for an error of its own."""
+
+
+class Ending(KillingZnodes):
+    """Ends what runs on it, and leaves the process alone."""
+
+    def die(self) -> None:
+        """Raise."""
+        raise KilledError
+
+
 class LateReads(KillingZnodes):
     """Lets the janitor go first between the two reads of a page."""
 
@@ -191,7 +203,7 @@ async def test_what_a_crash_leaves_of_old_edits_goes_later(tmp_path: Path, *, ki
     """Readers see the gap from the first transaction on, and the next janitor takes away what is left."""
     limits = EditsLimits(segment=5, kept=3)
     for kill_at in range(100):
-        znodes = KillingZnodes(EmbeddedZnodes())
+        znodes = Ending(EmbeddedZnodes())
         fixture = await Fixture.make(tmp_path / str(kill_at), znodes)
         for _ in range(4):
             await change(fixture, 6)

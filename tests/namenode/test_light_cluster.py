@@ -183,6 +183,64 @@ def test_names_that_zookeeper_would_refuse(light_cluster: LightCluster) -> None:
     assert {each["pathSuffix"] for each in listed["FileStatuses"]["FileStatus"]} == names
 
 
+def test_a_name_that_no_header_takes_is_uploaded(homes: LightCluster) -> None:
+    """The reply to an upload names it as java.net.URI spells it."""
+    http = homes.namenode_http
+    reply = call(http, "PUT", "/user/alice/a\tb %[é", "CREATE", "alice", b"x")
+    assert reply.status == 201
+    location = reply.headers["Location"].encode("latin-1").decode()
+    assert location.endswith("/user/alice/a%09b%20%25%5Bé")
+
+
+def test_snapshottable_directories(light_cluster: LightCluster) -> None:
+    """None below another, none moved to the root; no snapshot is made of them, and a deletion ends it."""
+    http, user = light_cluster.namenode_http, light_cluster.superuser
+    call(http, "PUT", "/d/e/f", "MKDIRS", user)
+    assert call(http, "PUT", "/d/e", "ALLOWSNAPSHOT", "alice").status == 403
+    for _ in range(2):
+        assert call(http, "PUT", "/d/e", "ALLOWSNAPSHOT", user).status == 200
+    for method, path, op, words in (
+        ("PUT", "/d/e/f", "ALLOWSNAPSHOT", "the ancestor /d/e is already"),
+        ("PUT", "/d", "ALLOWSNAPSHOT", "the subdirectory /d/e is already"),
+        ("PUT", "/d/e", "CREATESNAPSHOT", "the per directory snapshot limit is 0"),
+        ("PUT", "/", "CREATESNAPSHOT", "the snapshot quota is 0"),
+        ("PUT", "/d/e/f", "CREATESNAPSHOT", "not a snapshottable directory: /d/e/f"),
+    ):
+        assert words in call(http, method, path, op, user).error[1]
+    assert (
+        "Invalid snapshot name: a/b"
+        in (call(http, "PUT", "/d/e", "CREATESNAPSHOT", user, snapshotname="a/b").error[1])
+    )
+    assert (
+        "snapshot x from path /d/e: the snapshot does not exist"
+        in (call(http, "DELETE", "/d/e", "DELETESNAPSHOT", user, snapshotname="x").error[1])
+    )
+    assert call(http, "GET", "/d/e", "GETSNAPSHOTLIST", user).json == {"SnapshotList": []}
+    assert (
+        "descent of a snapshottable directory"
+        in (call(http, "PUT", "/d", "RENAME", user, destination="/moved").error[1])
+    )
+
+    def listed() -> list[str] | None:
+        found = call(http, "GET", "/", "GETSNAPSHOTTABLEDIRECTORYLIST", user).json[
+            "SnapshottableDirectoryList"
+        ]
+        return (
+            None
+            if found is None
+            else [f"{each['parentFullPath']}/{each['dirStatus']['pathSuffix']}" for each in found]
+        )
+
+    assert call(http, "PUT", "/d/e", "RENAME", user, destination="/d/moved").json == {"boolean": True}
+    assert listed() == ["/d/moved"]
+    call(http, "DELETE", "/d", "DELETE", user, recursive="true")
+    assert listed() is None
+    call(http, "PUT", "/d", "MKDIRS", user)
+    for op, shown in (("ALLOWSNAPSHOT", ["//d"]), ("DISALLOWSNAPSHOT", None)):
+        call(http, "PUT", "/d", op, user)
+        assert listed() == shown
+
+
 def test_pages_of_a_large_directory(light_cluster: LightCluster) -> None:
     """LISTSTATUS has all; LISTSTATUS_BATCH a thousand at a time, each page after the name that is given."""
     http, user = light_cluster.namenode_http, light_cluster.superuser

@@ -28,7 +28,11 @@ def _jmx(http: str) -> bytes:
 
 
 DIFFERENCES: dict[str, Ask] = {
-    "snapshots may be allowed": lambda http, user: call(http, "PUT", "/x", "ALLOWSNAPSHOT", user).status,
+    "snapshots are made": lambda http, user: (
+        call(http, "PUT", "/x", "ALLOWSNAPSHOT", user).status,
+        call(http, "PUT", "/x", "CREATESNAPSHOT", user, snapshotname="one").status,
+        call(http, "DELETE", "/x", "DELETESNAPSHOT", user, snapshotname="one").status,
+    ),
     "the root has .snapshot": lambda http, user: (
         call(http, "GET", "/.snapshot", "GETFILESTATUS", user).status
     ),
@@ -40,9 +44,22 @@ DIFFERENCES: dict[str, Ask] = {
             http, "PUT", "/x", "SETQUOTABYSTORAGETYPE", user, storagetype="DISK", storagespacequota=10**9
         ).status
     ),
+    "Accept of HTML alone": lambda http, user: (
+        ask(http, "GET", target("/", "GETFILESTATUS", user), headers=(("Accept", "text/html"),)).status
+    ),
+    "Content-Type that is none": lambda http, user: (
+        ask(http, "PUT", target("/x", "MKDIRS", user), headers=(("Content-Type", "nonsense"),)).status
+    ),
     "raw names": lambda http, user: call(http, "GET", "/.reserved/raw/x", "GETFILESTATUS", user).status,
     "a stack trace behind a DataNode's error": lambda http, user: (
         b"\\tat " in call(http, "PUT", "/x", "CREATE", user, b"").body
+    ),
+    "letters in a Location": lambda http, user: (
+        [
+            value.rpartition("/")[2]
+            for name, value in call(http, "PUT", "/x/é", "CREATE", user, b"").headers.items()
+            if name.lower() == "location"
+        ]
     ),
     "checksums": lambda http, user: call(http, "GET", "/x/f", "GETFILECHECKSUM", user).json,
     "server defaults": lambda http, user: _of_json(call(http, "GET", "/", "GETSERVERDEFAULTS", user)),

@@ -6,6 +6,7 @@ the store, which leave guards out, are caught by the same audit.
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
@@ -15,8 +16,11 @@ import pytest
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Operation, SetData
 from nncache.namenode.namespace import layout
-from nncache.namenode.namespace.inode import ROOT_ID
+from nncache.namenode.namespace.inode import ROOT_ID, Block, parse_inode
 from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import Chain, Node
+from nncache.namenode.node.resolving import Resolver
 from tests.namenode.fixture import HOST, Fixture, new_file
 from tests.namenode.killed_znodes import RacingZnodes
 
@@ -143,6 +147,7 @@ async def raced(
         ]
     for fixture in fixtures:
         await fixture.namenode.reclaim()
+        await fixture.namenode.check_leases()
     try:
         found = await fixtures[0].orphans()
     except (AssertionError, RecursionError) as wrong:
@@ -170,3 +175,85 @@ async def test_a_broken_variant_is_caught(variant: type[RacingZnodes], tmp_path:
         if found:
             return
     pytest.fail(f"{variant.__name__} is not caught")
+
+
+def of_the_entry(self: Transaction) -> tuple[Operation, ...]:
+    """Check the versions of entries in place of those of the inodes: an entry made anew has version 0 again."""
+    operations: list[Operation] = []
+    for operation in operations_of(self):
+        number = (
+            int(operation.path.rpartition("/")[2])
+            if operation.path.startswith(f"{layout.INODES}/")
+            else ROOT_ID
+        )
+        node = self._guards.get(number)
+        if number == ROOT_ID or node is None or isinstance(operation, Create):
+            operations.append(operation)
+            continue
+        operations.insert(0, Check(layout.entry(node.inode.parent, node.inode.name), 0))
+        if not isinstance(operation, Check):
+            operations.append(_of_any_version(operation))
+    return tuple(operations)
+
+
+operations_of = Transaction.operations
+
+
+async def test_the_version_of_the_entry_is_not_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The audit finds a variant that checks it in place of the inode's."""
+    monkeypatch.setattr(Transaction, "operations", of_the_entry)
+    await test_a_broken_variant_is_caught(RacingZnodes, tmp_path)
+
+
+async def blocks_after_deletion(directory: Path) -> list[str]:
+    """Let a client write a file whose directory another one deletes; return the blocks that it had after that."""
+    znodes = RacingZnodes(EmbeddedZnodes(), random.Random(1))
+    one, other = [await Fixture.make(directory / f"{number}", znodes) for number in range(2)]
+    file = await one.create("/d/e/f", "h")
+    deleted, late = asyncio.Event(), list[str]()
+
+    async def write() -> None:
+        last: Block | None = None
+        with contextlib.suppress(Refusal):
+            for _ in range(100):
+                was_deleted = deleted.is_set()
+                last = await one.add_block("/d/e/f", "h", last, file.id)
+                if was_deleted:
+                    late.append(str(last))
+                last = Block(last.id, last.stamp, 1)
+                await one.namenode.received(last, "dn1")
+
+    async def delete() -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        await other.namenode.delete(other.root, "/d", recursive=True)
+        deleted.set()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(write())
+        group.create_task(delete())
+    for fixture in (one, other):
+        await fixture.namenode.reclaim()
+    return late + await one.orphans()
+
+
+async def test_no_block_for_what_was_deleted(tmp_path: Path) -> None:
+    """After another client has deleted the directory the writer's next block is refused; what it had is reclaimed."""
+    assert await blocks_after_deletion(tmp_path) == []
+
+
+async def test_a_writer_that_does_not_look_for_limbo_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken variant that finds the file by its id, and does not see whether it is still below the root."""
+
+    async def alone(self: Resolver, number: int, asked: str) -> Chain:
+        (root,) = (await self.chains(["/"]))[0].nodes
+        (znode,) = await self._znodes.get_many([layout.inode(number)])
+        nodes = (root,) if znode is None else (root, Node(parse_inode(znode.data), znode.version, 0))
+        return Chain(asked, asked, ("f",), nodes)
+
+    monkeypatch.setattr(Resolver, "chain_of", alone)
+    assert await blocks_after_deletion(tmp_path) != []

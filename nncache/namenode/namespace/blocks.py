@@ -95,10 +95,15 @@ def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, said: Blo
     last = blocks[-1]
     if last.state is BlockState.UNDER_RECOVERY:
         raise io_error(f"Commit or complete block {said}, whereas it is under recovery.")
+    if last.state is not BlockState.COMMITTED and not _is_same(said, last):
+        raise io_error(f"Commit block with mismatching GS. NN has {last}, client submits {said}")
     replicas = view.replicas_of(last.id)
     is_held = replicas is not None and bool(replicas.held)
     state = BlockState.COMPLETE if is_held else BlockState.COMMITTED
-    committed = msgspec.structs.replace(last, stamp=said.stamp, length=said.length, state=state)
+    if last.state is BlockState.COMMITTED:  # what was said first holds
+        committed = msgspec.structs.replace(last, state=state)
+    else:
+        committed = msgspec.structs.replace(last, length=said.length, state=state)
     change_file(tx, chain, node, verify=False, blocks=(*blocks[:-1], committed))
 
 

@@ -70,6 +70,7 @@ class Inode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     xattrs: dict[str, bytes] = {}  # by name with its namespace: "user.x"
     policy: int = 0  # a storage policy's number; 0: that of the directory above
     quota: Quota | None = None
+    is_snapshottable: bool = False
     mtime: int = 0
     atime: int = 0
     replication: int = 0

@@ -7,6 +7,7 @@
 | /file_system/DIRID/NAME        | the inode's id; never set            |                                |
 | /block_locations/BLOCK         | file, targets                        | the DataNodes that hold it     |
 | /leases/HOLDER                 | nothing; its version counts renewals | ids of the files that are open |
+| /snapshottable/ID              | nothing: that directory is           |                                |
 | /work_queues/trees/ID          | nothing: detached, to be reclaimed   |                                |
 | /work_queues/recover/BLOCK     | an order to recover the block        |                                |
 | /work_queues/delete/DN/BLOCK   | nothing: the replica may go          |                                |
@@ -30,11 +31,22 @@ WORK_QUEUES: Final = "/work_queues"
 TREES: Final = f"{WORK_QUEUES}/trees"
 RECOVER: Final = f"{WORK_QUEUES}/recover"
 DELETE: Final = f"{WORK_QUEUES}/delete"
+SNAPSHOTTABLE: Final = "/snapshottable"
 EDITS: Final = "/edits"
 IDS: Final = "/ids"
 VERSION: Final = "/version"
 
-ROOTS: Final = (INODES, FILE_SYSTEM, BLOCK_LOCATIONS, LEASES, WORK_QUEUES, TREES, RECOVER, DELETE)
+ROOTS: Final = (
+    INODES,
+    FILE_SYSTEM,
+    BLOCK_LOCATIONS,
+    LEASES,
+    WORK_QUEUES,
+    TREES,
+    RECOVER,
+    DELETE,
+    SNAPSHOTTABLE,
+)
 """The znodes that a format makes empty, parents first."""
 
 # What ZooKeeper's PathUtils.validatePath refuses, as Java counts characters, and the escape itself.

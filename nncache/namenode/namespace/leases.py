@@ -63,7 +63,7 @@ def check_lease(view: View, chain: Chain, holder: str, file_id: int) -> Node:
 
 def _lease_words(view: View, holder: str) -> str:
     lease = view.lease_of(holder)
-    if lease is None:
+    if lease is None or not lease.files:
         return f"Holder {holder} does not have any open files."
     return f"[Lease.  Holder: {holder}, pending creates: {lease.files}]"
 
@@ -229,7 +229,7 @@ class Recovered:
 
 
 def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) -> None:
-    """Take what a recovery came to, and close the file.
+    """Take what a recovery came to, and close the file, unless another of its blocks is at no DataNode.
 
     Raises:
         Refusal: another recovery has begun since.
@@ -262,4 +262,5 @@ def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) ->
             tx.write(Delete(layout.replica(last.id, datanode)))
         done = Block(last.id, order.recovery_id, recovered.length, BlockState.COMPLETE)
         change_file(tx, chain, node, verify=False, blocks=(*file.blocks[:-1], done))
-    close(tx, chain, node)
+    if all(block.state is BlockState.COMPLETE for block in tx.now(node).blocks):
+        close(tx, chain, node)

@@ -18,10 +18,9 @@ from nncache.namenode.namespace.permissions import (
     check_access,
     check_below,
     check_each,
-    check_owner,
     check_traverse,
 )
-from nncache.namenode.namespace.refusal import Java, Refusal, not_found
+from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Node, View
 
@@ -63,7 +62,7 @@ def status_of(node: Node, policy: int, suffix: str = "") -> FileStatus:
         children_num=node.children,
         storage_policy=policy,
         acl_bit=bool(inode.acl),
-        snapshot_enabled=inode.id == ROOT_ID,
+        snapshot_enabled=inode.is_snapshottable or inode.id == ROOT_ID,
     )
 
 
@@ -137,19 +136,6 @@ def check_may(view: View, caller: Caller, access: int) -> None:
     if chain.last is None:
         raise not_found(f"Path not found: {chain.path}")
     check_access(caller, chain, access)
-
-
-def refuse_snapshot(view: View, caller: Caller, *, needs_owner: bool) -> None:
-    """Refuse what is about a directory's snapshots: none is snapshottable."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
-    if needs_owner:
-        check_owner(caller, chain)
-    if chain.last is None:
-        raise not_found(f"Directory does not exist: {chain.path}")
-    if not chain.last.inode.is_directory:
-        raise Refusal(Java.PATH_IS_NOT_DIRECTORY, f"`{chain.path}': Is not a directory")
-    raise Refusal(Java.SNAPSHOT, f"Directory is not a snapshottable directory: {chain.path}")
 
 
 def policy(view: View, caller: Caller) -> int:

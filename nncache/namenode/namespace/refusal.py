@@ -50,7 +50,7 @@ _STATUSES: Final = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # frozen it could not pass a context manager, which sets its traceback
 class Refusal(Exception):  # noqa: N818 - named after what it is: an answer, no fault of this process
     """The NameNode's answer is an exception; nothing was changed. `message` is None where Java's is null."""
 

@@ -18,6 +18,7 @@ from nncache.namenode.namespace.permissions import (
     check_traverse,
 )
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
+from nncache.namenode.namespace.snapshots import check_move
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
 
@@ -96,6 +97,7 @@ def _check_overwrite(
 
 
 def _move(view: View, tx: Transaction, source: Chain, destination: Chain, node: Node) -> None:
+    check_move(view, source, destination)
     check_new_name(destination, len(destination.names) - 1)
     assert destination.parent is not None, "the caller has seen that it is there"
     shared = _shared(source, destination)

@@ -89,6 +89,8 @@ class Transaction:
         An empty directory goes at once: if something has come into it meanwhile, the store refuses that.
         """
         self._unlink(node.inode)
+        if node.inode.is_snapshottable:
+            self._writes.append(Delete(f"{layout.SNAPSHOTTABLE}/{node.inode.id}"))
         if node.inode.is_directory and not node.children:
             self._gone.add(node.inode.id)
             self._writes.append(Delete(layout.directory(node.inode.id)))

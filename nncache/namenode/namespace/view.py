@@ -114,6 +114,11 @@ class ReplicasNeededError(NeededError):
     block: int
 
 
+@dataclass(frozen=True)
+class SnapshottableNeededError(NeededError):
+    """The snapshottable directories."""
+
+
 @dataclass(slots=True)
 class View:
     """All that was read for one operation."""
@@ -122,6 +127,7 @@ class View:
     leases: dict[str, Lease | None] = field(default_factory=dict)
     trees: dict[int, Tree] = field(default_factory=dict)
     replicas: dict[int, Replicas | None] = field(default_factory=dict)
+    snapshottable: tuple[Chain, ...] | None = None
 
     def lease_of(self, holder: str) -> Lease | None:
         """Return a holder's lease."""
@@ -136,6 +142,12 @@ class View:
         if node.inode.id not in self.trees:
             raise TreeNeededError(node)
         return self.trees[node.inode.id]
+
+    def snapshottable_paths(self) -> tuple[str, ...]:
+        """Return the paths of all snapshottable directories."""
+        if self.snapshottable is None:
+            raise SnapshottableNeededError
+        return tuple(chain.path for chain in self.snapshottable)
 
     def replicas_of(self, block: int) -> Replicas | None:
         """Return where a block is; None if it is not there any more."""

@@ -22,6 +22,7 @@ from nncache.namenode.namespace.view import (
     LeaseNeededError,
     NeededError,
     ReplicasNeededError,
+    SnapshottableNeededError,
     TreeNeededError,
     View,
 )
@@ -159,5 +160,7 @@ class FileSystem:
                 view.trees[node.inode.id] = await self.resolver.tree(node)
             case ReplicasNeededError(block):
                 view.replicas[block] = await self.resolver.replicas(block)
+            case SnapshottableNeededError():
+                view.snapshottable = await self.resolver.snapshottable()
             case _:
                 raise TypeError(f"no rule needs {needed!r}")

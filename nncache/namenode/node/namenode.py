@@ -1,5 +1,6 @@
 """A NameNode: the calls of clients and DataNodes, by the names of ClientProtocol."""
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -8,7 +9,7 @@ from nncache.coordination.errors import ZnodeError
 from nncache.coordination.zookeeper import Create, Delete, Operation
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
-from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads
+from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads, snapshots
 from nncache.namenode.namespace.append import append
 from nncache.namenode.namespace.concat import concat
 from nncache.namenode.namespace.create import NewFile, create
@@ -166,6 +167,21 @@ class NameNode:
         words = f"Cannot remove XAttr entry on {path}"
         await self._change(path, words, attributes.remove_xattr, caller, name)
 
+    async def allow_snapshot(self, caller: Caller, path: str, *, on: bool) -> None:
+        """Make a directory snapshottable, or no longer so."""
+        self._may_write(f"Cannot {'' if on else 'dis'}allow snapshot for {path}")
+        await self._fs.run([path], lambda view, tx: snapshots.allow(view, tx, caller, on=on))
+
+    async def create_snapshot(self, caller: Caller, path: str, name: str) -> None:
+        """Refuse to make a snapshot."""
+        self._may_write(f"Cannot create snapshot for {path}")
+        await self._fs.run([path], lambda view, _: snapshots.create_snapshot(view, caller, name))
+
+    async def no_snapshot(self, caller: Caller, path: str, message: str) -> None:
+        """Refuse what is about a snapshot of a directory."""
+        self._may_write(f"Cannot change snapshots of {path}")
+        await self._fs.run([path], lambda view, _: snapshots.no_snapshot(view, caller, message))
+
     async def change_acl(
         self, caller: Caller, path: str, change: acls.Change, entries: Sequence[AclEntry] = ()
     ) -> None:
@@ -230,12 +246,24 @@ class NameNode:
         self._may_read()
         return await self._fs.run([path], lambda view, _: reads.found(view, caller))
 
-    async def refuse_snapshot(self, caller: Caller, path: str, *, needs_owner: bool) -> None:
-        """Refuse what is about a directory's snapshots."""
+    async def list_snapshots(self, caller: Caller, path: str) -> None:
+        """See that a directory is snapshottable; it has no snapshots."""
         self._may_read()
-        await self._fs.run(
-            [path], lambda view, _: reads.refuse_snapshot(view, caller, needs_owner=needs_owner)
-        )
+        await self._fs.run([path], lambda view, _: snapshots.list_snapshots(view, caller))
+
+    async def snapshottable(self, caller: Caller) -> list[tuple[str, FileStatus]] | None:
+        """Return the snapshottable directories of a caller, each with the path above it; None without any at all."""
+        self._may_read()
+        chains = await self._fs.resolver.snapshottable()
+        found: list[tuple[str, FileStatus]] = []
+        for chain in chains:
+            node = chain.nodes[-1]
+            if caller.is_superuser or node.inode.owner == caller.user:
+                policy = attributes.policy_of([each.inode for each in chain.nodes])
+                above = chain.path_of(len(chain.names) - 1) if chain.names else ""
+                found.append((above, reads.status_of(node, policy, node.inode.name)))
+        found.sort(key=lambda each: (order(each[0]), order(each[1].path_suffix)))
+        return found if chains else None
 
     async def blocks_of(self, caller: Caller, path: str) -> Inode:
         """Return a file that the caller may read; sets its access time if it is old (getBlockLocations)."""
@@ -424,6 +452,10 @@ class NameNode:
             return
         holders = await self._fs.znodes.children(layout.LEASES)
         found = await self._fs.znodes.get_many([f"{layout.LEASES}/{name}" for name in holders])
+        for znode in found:
+            if znode is not None and not znode.children:  # its last two files were closed at one moment
+                with contextlib.suppress(ZnodeError):
+                    await self._fs.znodes.commit([Delete(znode.path)])
         versions = {
             layout.unescape(name): znode.version
             for name, znode in zip(holders, found, strict=True)
@@ -472,6 +504,9 @@ class NameNode:
             if inode.is_directory:
                 operations.insert(0, Delete(layout.directory(number)))
             operations += await self._lease_end(inode)
+            listed = f"{layout.SNAPSHOTTABLE}/{number}"
+            if inode.is_snapshottable and (await self._fs.znodes.get_many([listed]))[0] is not None:
+                operations.append(Delete(listed))
             for block in inode.blocks:
                 dropped = await self._drop(block)
                 if len(operations) + len(dropped) > MAX_OPERATIONS:

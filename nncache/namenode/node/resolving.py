@@ -196,6 +196,12 @@ class Resolver:
             },
         )
 
+    async def snapshottable(self) -> tuple[Chain, ...]:
+        """Return the snapshottable directories, by their ids."""
+        ids = sorted(int(name) for name in await self._znodes.children(layout.SNAPSHOTTABLE))
+        chains = [await self.chain_of(number, "") for number in ids]
+        return tuple(chain for chain in chains if chain.last is not None)
+
     async def inode(self, number: int) -> Inode | None:
         """Return an inode by its id, deleted or not."""
         (znode,) = await self._znodes.get_many([layout.inode(number)])

@@ -77,6 +77,22 @@ def listing(statuses: Sequence[FileStatus]) -> str:
     return f'{{"FileStatuses":{{"FileStatus":[\n{lines}\n]}}}}\n'
 
 
+_NO_FLAGS: Final = {"snapshotEnabled", "aclBit"}
+
+
+def snapshottable(found: Sequence[tuple[str, FileStatus]]) -> Json:
+    """Return snapshottable directories, each with the path above it."""
+    return [
+        {
+            "dirStatus": {key: value for key, value in status(each).items() if key not in _NO_FLAGS},
+            "parentFullPath": above,
+            "snapshotNumber": 0,
+            "snapshotQuota": 65536,
+        }
+        for above, each in found
+    ]
+
+
 def page(statuses: Sequence[FileStatus], remaining: int) -> Json:
     """Return a page of a listing."""
     partial: Json = {"FileStatuses": {"FileStatus": [status(each) for each in statuses]}}

@@ -3,6 +3,7 @@
 What is left out is refused as a NameNode refuses it that has it switched off.
 """
 
+import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -250,7 +251,7 @@ async def _concat(request: Request) -> Answer:
 async def _truncate(request: Request) -> Answer:
     request.parameters.require("newlength")
     length = request.parameters.number("newlength", 0)
-    holder = f"DFSClient_{request.host}_{id(request)}"
+    holder = f"DFSClient_{random.randint(-(2**63), 2**63 - 1)}"  # noqa: S311 - a name, no secret
     return _boolean(
         await request.namenode.truncate(request.caller, request.path, length, holder, request.host)
     )
@@ -371,13 +372,38 @@ def _for_superusers(operation: str, java: Java, message: str, *required: str) ->
     return serve
 
 
-def _of_snapshots(*required: str, needs_owner: bool = True) -> Serve:
+def _allow_snapshot(*, on: bool) -> Serve:
     async def serve(request: Request) -> Answer:
-        request.parameters.require(*required)
-        await request.namenode.refuse_snapshot(request.caller, request.path, needs_owner=needs_owner)
+        await request.namenode.allow_snapshot(request.caller, request.path, on=on)
         return DONE
 
     return serve
+
+
+async def _create_snapshot(request: Request) -> Answer:
+    name = request.parameters.text("snapshotname") or ""
+    await request.namenode.create_snapshot(request.caller, request.path, name)
+    return DONE
+
+
+def _no_snapshot(message: str, *required: str) -> Serve:
+    async def serve(request: Request) -> Answer:
+        request.parameters.require(*required)
+        name = (request.parameters.text(required[0]) or "").replace("{", "{{").replace("}", "}}")
+        await request.namenode.no_snapshot(request.caller, request.path, message.replace("NAME", name))
+        return DONE
+
+    return serve
+
+
+async def _list_snapshots(request: Request) -> Answer:
+    await request.namenode.list_snapshots(request.caller, request.path)
+    return _json({"SnapshotList": []})
+
+
+async def _snapshottable(request: Request) -> Answer:
+    found = await request.namenode.snapshottable(request.caller)
+    return _json({"SnapshottableDirectoryList": None if found is None else json.snapshottable(found)})
 
 
 async def _link_target(request: Request) -> Answer:
@@ -393,7 +419,6 @@ _NO_SATISFIER: Final = (
     "Seek for an admin help to enable it or use Mover tool."
 )
 _NO_CODING: Final = "Erasure coding is not supported"
-_NO_SNAPSHOTS: Final = "Snapshots are not supported"
 _NO_TOKENS: Final = "Delegation tokens are not supported"
 
 SERVED: Final[Mapping[str, Serve]] = {
@@ -417,15 +442,18 @@ SERVED: Final[Mapping[str, Serve]] = {
     "GETSERVERDEFAULTS": _fixed(json.server_defaults()), "GETECPOLICY": _fixed(None),
     "GETECPOLICIES": _fixed({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": []}}),
     "GETECCODECS": _fixed({"ErasureCodingCodecs": {}}),
-    "GETSNAPSHOTTABLEDIRECTORYLIST": _fixed({"SnapshottableDirectoryList": None}),
+    "GETSNAPSHOTTABLEDIRECTORYLIST": _snapshottable,
     "GETSTATUS": _fixed({"FsStatus": {"used": 0, "remaining": 0, "capacity": 0}}),
     "GETDELEGATIONTOKEN": _fixed({"Token": None}), "GETLINKTARGET": _link_target,
     "GETSNAPSHOTDIFF": _refused(Java.SNAPSHOT, _NO_DIFF), "GETSNAPSHOTDIFFLISTING": _refused(Java.SNAPSHOT, _NO_DIFF),
-    "GETSNAPSHOTLIST": _of_snapshots(needs_owner=False),
-    "CREATESNAPSHOT": _of_snapshots(), "RENAMESNAPSHOT": _of_snapshots("oldsnapshotname", "snapshotname"),
-    "DELETESNAPSHOT": _of_snapshots("snapshotname"),
-    "ALLOWSNAPSHOT": _for_superusers("allowSnapshot", Java.UNSUPPORTED_OPERATION, _NO_SNAPSHOTS),
-    "DISALLOWSNAPSHOT": _for_superusers("disallowSnapshot", Java.UNSUPPORTED_OPERATION, _NO_SNAPSHOTS),
+    "GETSNAPSHOTLIST": _list_snapshots, "CREATESNAPSHOT": _create_snapshot,
+    "RENAMESNAPSHOT": _no_snapshot(
+        "The snapshot NAME does not exist for directory {path}", "oldsnapshotname", "snapshotname"
+    ),
+    "DELETESNAPSHOT": _no_snapshot(
+        "Cannot delete snapshot NAME from path {path}: the snapshot does not exist.", "snapshotname"
+    ),
+    "ALLOWSNAPSHOT": _allow_snapshot(on=True), "DISALLOWSNAPSHOT": _allow_snapshot(on=False),
     "CREATESYMLINK": _refused(Java.UNSUPPORTED_OPERATION, "Symlinks not supported", "destination"),
     "SATISFYSTORAGEPOLICY": _refused(Java.UNSUPPORTED_ACTION, _NO_SATISFIER),
     "ENABLEECPOLICY": _for_superusers(

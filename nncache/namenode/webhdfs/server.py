@@ -1,9 +1,11 @@
 """Serve a NameNode's and a DataNode's WebHDFS over HTTP."""
 
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -41,6 +43,10 @@ UNNAMED: Final = "dr.who"
 
 DEFAULT_BLOCK_SIZE: Final = 134_217_728
 _METHODS: Final = {"HEAD": "GET"}
+_NO_URI: Final = re.compile(
+    r"[\x00-\x20\"#%<>?\[\\\]^`{|}\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+)
+"""What java.net.URI escapes in a path; letters of any script stay."""
 _AT_ONCE: Final = 256 * 1024
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 """A DataNode says so before it opens the file, whether the client waits for it or not (WebHdfsHandler.onCreate)."""
@@ -211,7 +217,7 @@ class DataNodeHandler:
         match parameters.op:
             case "CREATE":
                 await self._create(request, caller, path, parameters, host)
-                location = f"hdfs://{self._addresses.namenode_rpc}{path}"
+                location = f"hdfs://{self._addresses.namenode_rpc}{_NO_URI.sub(_escaped, path)}"
                 return web.Response(
                     status=201, headers={"Location": location, "Access-Control-Allow-Origin": "*"}
                 )
@@ -287,6 +293,10 @@ class DataNodeHandler:
         algorithm, spelled = self._datanode.checksum(file)
         body = json.render({"FileChecksum": {"algorithm": algorithm, "bytes": spelled, "length": 28}})
         return web.Response(body=body.encode(), headers={"Content-Type": f"{JSON}; charset=utf-8"})
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return quote(found[0], safe="")
 
 
 async def _body(request: web.BaseRequest) -> AsyncIterator[bytes]:

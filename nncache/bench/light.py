@@ -1,0 +1,156 @@
+"""What a light cluster carries, beside a real one on the same machine: `make bench-light`.
+
+Each operation is asked for by some clients at once, first at a real NameNode with its DataNode, then at a light cluster
+that keeps nothing, then at one with `--directory`. CPU is that of the servers; the clients' goes on the same cores.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from nncache.bench.driver import Figure, Result, benchmark
+from nncache.bench.servers.counters import use_of
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.spec import FULL_SPEED_JVM
+
+FIRST_ANSWER_S: Final = 1.0
+RESIDENT_MB: Final = 80.0
+_CLIENTS: Final = 8
+_ENTRIES: Final = 20
+_DATA: Final = bytes(1_000)
+
+Call = Callable[[WebHdfs, int], Coroutine[Any, Any, object]]
+
+OPERATIONS: Final[dict[str, Call]] = {
+    "MKDIRS": lambda client, number: client.mkdirs(f"/b/d{number}"),
+    "CREATE": lambda client, number: client.create(f"/b/f{number}", _DATA),
+    "GETFILESTATUS": lambda client, number: client.status(f"/b/f{number}"),
+    "LISTSTATUS": lambda client, _: client.list("/listed"),
+    "SETPERMISSION": lambda client, number: client.set_permission(f"/b/f{number}", "600"),
+    "RENAME": lambda client, number: client.rename(f"/b/f{number}", f"/b/g{number}"),
+    "DELETE": lambda client, number: client.delete(f"/b/g{number}"),
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A cluster that is measured: where it is, its user, its processes, and how soon it answered."""
+
+    name: str
+    http: str
+    superuser: str
+    pids: Sequence[int]
+    first_answer_s: float
+
+    def use(self) -> tuple[float, float]:
+        """Return CPU seconds and resident megabytes."""
+        cpu_s, resident = zip(*map(use_of, self.pids), strict=True)
+        return sum(cpu_s), sum(resident) / 1e6
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one operation cost at one server."""
+
+    server: str
+    operation: str
+    per_s: float
+    cpu_us: float
+
+
+@contextmanager
+def _real() -> Iterator[Server]:
+    began = time.monotonic()
+    with Cluster.start(ClusterSpec(namenode_jvm=FULL_SPEED_JVM)) as cluster:
+        took = time.monotonic() - began
+        pids = [process.running_pid for process in cluster.processes]
+        yield Server("HDFS 3.5.0", cluster.namenodes[0].http, cluster.superuser, pids, took)
+
+
+@contextmanager
+def _light(name: str, *options: str) -> Iterator[Server]:
+    began = time.monotonic()
+    command = (str(Path(sys.executable).with_name("nncache")), "cluster", "--light", *options)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = json.loads(process.stdout.readline())
+            http = said["namenode_http"][0]
+            asyncio.run(_ask(http, said["superuser"]))
+            yield Server(name, http, said["superuser"], [process.pid], time.monotonic() - began)
+        finally:
+            process.terminate()
+
+
+async def _ask(http: str, user: str) -> None:
+    async with WebHdfs(f"http://{http}", user) as client:
+        await client.status("/")
+
+
+async def _measure(server: Server, calls: int) -> list[Row]:
+    """Carry each operation out; the first round warms up what compiles as it runs."""
+    rows: list[Row] = []
+    async with WebHdfs(f"http://{server.http}", server.superuser) as client:
+        for number in range(_ENTRIES):
+            await client.mkdirs(f"/listed/{number}")
+        for _ in range(2):
+            rows.clear()
+            await client.mkdirs("/b")
+            for name, call in OPERATIONS.items():
+                cpu_s, began = server.use()[0], time.monotonic()
+                numbers = iter(range(calls))
+
+                async def work(numbers: Iterator[int] = numbers, call: Call = call) -> None:
+                    for number in numbers:
+                        await call(client, number)
+
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(_CLIENTS):
+                        group.create_task(work())
+                took, cpu_s = time.monotonic() - began, server.use()[0] - cpu_s
+                rows.append(Row(server.name, name, calls / took, cpu_s / calls * 1e6))
+            await client.delete("/b", recursive=True)
+    return rows
+
+
+@benchmark("bench-light")
+@click.option(
+    "--calls", default=1_000, type=click.IntRange(1), help="Of each operation, in each of two rounds."
+)
+def main(calls: int) -> Result:
+    """Measure a light cluster beside a real one."""
+    rows: list[Row] = []
+    table, figures = list[str](), list[Figure]()
+    with tempfile.TemporaryDirectory() as directory:
+        servers = (_real(), _light("light"), _light("light --directory", "--directory", directory))
+        for start in servers:
+            with start as server:
+                fresh_mb = server.use()[1]
+                rows += asyncio.run(_measure(server, calls))
+                name, used_mb = server.name, server.use()[1]
+            figures += [
+                Figure(f"{name}: seconds from its start to its first answer", server.first_answer_s, "s"),
+                Figure(f"{name}: resident then", fresh_mb, "MB"),
+                Figure(f"{name}: resident after all operations", used_mb, "MB"),
+            ]
+            if name == "light":
+                figures[-3] = Figure(figures[-3].what, server.first_answer_s, "s", most=FIRST_ANSWER_S)
+                figures[-2] = Figure(figures[-2].what, fresh_mb, "MB", most=RESIDENT_MB)
+    for row in rows:
+        table.append(f"{row.server}: {row.operation} {row.per_s:,.0f}/s, {row.cpu_us:,.0f} µs of CPU each")
+    return Result(figures=figures, table=table, rounds=rows)
+
+
+if __name__ == "__main__":
+    main()

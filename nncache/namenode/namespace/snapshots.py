@@ -1,0 +1,116 @@
+"""Directories may be snapshottable; no snapshot can be made, as where the limit per directory is set to 0.
+
+Source: FSDirSnapshotOp and SnapshotManager of Hadoop 3.5.0 with dfs.namenode.snapshot.max.limit=0.
+"""
+
+from typing import Final
+
+from nncache.coordination.zookeeper import Create, Delete
+from nncache.hadoop.paths import ROOT
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import ROOT_ID
+from nncache.namenode.namespace.making import is_valid
+from nncache.namenode.namespace.permissions import (
+    READ,
+    Caller,
+    check_access,
+    check_owner,
+    check_superuser,
+    check_traverse,
+)
+from nncache.namenode.namespace.refusal import Java, Refusal, not_found
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import Chain, Node, View
+
+_RESERVED: Final = {".snapshot", ".reserved"}
+_ANYBODY: Final = Caller("", frozenset(), is_superuser=True)
+
+
+def allow(view: View, tx: Transaction, caller: Caller, *, on: bool) -> None:
+    """Make a directory snapshottable, or no longer so; none may lie below another."""
+    (chain,) = view.chains
+    check_superuser(caller, "allowSnapshot" if on else "disallowSnapshot")
+    check_traverse(caller, chain, creates=True)
+    node = _directory(caller, chain)
+    if on:
+        for path in view.snapshottable_paths():
+            for one, other, what in ((chain.path, path, "subdirectory"), (path, chain.path, "ancestor")):
+                if one != other and _is_within(other, one):
+                    raise _refused(
+                        f"Nested snapshottable directories not allowed: path={chain.path}, the {what} {path} is "
+                        "already a snapshottable directory."
+                    )
+    if node.inode.is_snapshottable is not on:
+        path = f"{layout.SNAPSHOTTABLE}/{node.inode.id}"
+        tx.change(node, is_snapshottable=on)
+        tx.write(Create(path, b"") if on else Delete(path))
+
+
+def create_snapshot(view: View, caller: Caller, name: str) -> None:
+    """Refuse to make a snapshot."""
+    (chain,) = view.chains
+    check_traverse(caller, chain)
+    check_owner(caller, chain)
+    if name and (ROOT in name or name in _RESERVED or not is_valid(ROOT + name)):
+        raise Refusal(Java.INVALID_PATH, f"Invalid path name Invalid snapshot name: {name}")
+    is_default_root = not _snapshottable(caller, chain).inode.is_snapshottable
+    raise _refused(
+        "Failed to add snapshot: there are already 0 snapshot(s) and the snapshot quota is 0"
+        if is_default_root
+        else "Failed to create snapshot: there are already 0 snapshot(s) and the per directory snapshot limit is 0"
+    )
+
+
+def no_snapshot(view: View, caller: Caller, message: str) -> None:
+    """Refuse what is about a snapshot: there is none."""
+    (chain,) = view.chains
+    check_traverse(caller, chain)
+    check_owner(caller, chain)
+    _snapshottable(caller, chain)
+    raise _refused(message.format(path=chain.path))
+
+
+def list_snapshots(view: View, caller: Caller) -> None:
+    """See that the path is a snapshottable directory: it has no snapshots."""
+    (chain,) = view.chains
+    check_traverse(_ANYBODY, chain, creates=True)  # before any right is looked at
+    check_traverse(caller, chain)
+    check_access(caller, chain, READ)
+    _snapshottable(caller, chain)
+
+
+def check_move(view: View, source: Chain, destination: Chain) -> None:
+    """Refuse to move a tree with a snapshottable directory into or below one; the root, which has none, is one."""
+    paths = view.snapshottable_paths()
+    above = destination.path_of(len(destination.names) - 1)
+    if any(_is_within(path, source.path) for path in paths) and (
+        above == ROOT or any(_is_within(above, path) for path in paths)
+    ):
+        raise _refused(
+            f"Unable to rename because {source.path} has snapshottable descendant directories and {above} is a descent "
+            "of a snapshottable directory, and HDFS does not support nested snapshottable directory."
+        )
+
+
+def _is_within(path: str, top: str) -> bool:
+    return f"{path.rstrip(ROOT)}{ROOT}".startswith(f"{top.rstrip(ROOT)}{ROOT}")
+
+
+def _snapshottable(caller: Caller, chain: Chain) -> Node:
+    node = _directory(caller, chain)
+    if not node.inode.is_snapshottable and node.inode.id != ROOT_ID:
+        raise _refused(f"Directory is not a snapshottable directory: {chain.path}")
+    return node
+
+
+def _directory(caller: Caller, chain: Chain) -> Node:
+    check_traverse(caller, chain)
+    if chain.last is None:
+        raise not_found(f"Directory does not exist: {chain.path}")
+    if not chain.last.inode.is_directory:
+        raise Refusal(Java.PATH_IS_NOT_DIRECTORY, f"`{chain.path}': Is not a directory")
+    return chain.last
+
+
+def _refused(message: str) -> Refusal:
+    return Refusal(Java.SNAPSHOT, message)
