@@ -24,7 +24,7 @@ read HTTP are among them since decision 29."""
 SMALL_WITH_ONE_USER = 24
 PACKAGES_BOTH_WAYS = 13
 README_WORDS = 800
-DOCS_WORDS = 53_200  # 50,000, the pages of the advisor and the light cluster, and its feed
+DOCS_WORDS = 50_000
 
 SMALL = 40
 """Lines below which a module with a single user belongs into that user."""
@@ -103,4 +103,5 @@ def test_few_packages_import_each_other() -> None:
 @pytest.mark.parametrize(("pages", "words"), [("README.md", README_WORDS), ("docs/**/*.md", DOCS_WORDS)])
 def test_documents_stay_short(pages: str, words: int) -> None:
     """Each fact stands once."""
-    assert sum(len(page.read_text(encoding="utf-8").split()) for page in ROOT.glob(pages)) <= words
+    counted = [page for page in ROOT.glob(pages) if page.name != "track-record.md"]  # that grows with each fault
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in counted) <= words
