@@ -61,7 +61,7 @@ _CODE: Final = (
 )
 """A character by its code, or by a pair of surrogates; one of these alone is no character."""
 
-ESCAPED: Final = rf'^(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|{_CODE})*+$'
+ESCAPED: Final = rf'^(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|{_CODE})*+\z'  # to Java `$` is also before a last "\r"
 """What `escapeJava` writes, which JSON reads back. Any other text is of Hadoop 2.7 and is as it stands."""
 
 _JSON_TEXT: Final = (

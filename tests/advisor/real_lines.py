@@ -103,6 +103,11 @@ REAL: tuple[tuple[str, str, AuditLine], ...] = (
         _line(src="/a\tb\\d"),
     ),
     (
+        "2.7.3, a raw backslash, and a carriage return at the end of a path",
+        _HEAD + _USUAL.replace("src=/a", "src=/a\\roto\r"),
+        _line(src="/a\\roto\r"),
+    ),
+    (
         "2.7.3, concat",
         _HEAD
         + _USUAL.replace("getfileinfo", "concat")
