@@ -69,7 +69,7 @@ def filters_toml(advice: Advice) -> str:
         every = (
             ""
             if each.polled_every_s is None
-            else f", each about every {each.polled_every_s:.0f} s by the same user"
+            else f", each about every {each.polled_every_s:g} s by the same user"
         )
         entry = encode_filters([Filter(each.name, each.glob, "x")]).partition("\n\n")[2]
         entry = "".join(

@@ -61,7 +61,7 @@ _CODE: Final = (
 )
 """A character by its code, or by a pair of surrogates; one of these alone is no character."""
 
-ESCAPED: Final = rf'^(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|{_CODE})*+$'
+ESCAPED: Final = rf'^(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|{_CODE})*+\z'  # to Java `$` is also before a last "\r"
 """What `escapeJava` writes, which JSON reads back. Any other text is of Hadoop 2.7 and is as it stands."""
 
 _JSON_TEXT: Final = (
@@ -73,7 +73,7 @@ JSON_TIME: Final = r'"(?:@timestamp|timestamp|time)"\s*:\s*"([^"\\]*)"'
 
 VARIABLE: Final = "\x01"
 """In a skeleton: in place of what varies."""
-VARIES: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+"
+VARIES: Final = r"(?=[0-9a-fA-F])(?:[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+)"
 
 _COMBINED: Final = (
     r'^\S+ - (\S+) \[([^\]]+)\] "\S+ (\S+)" ([0-9]+|-) \S+ "-" "-" (\S+) (\S+) \S+ [0-9.]+ ([0-9]+) \S+$'
@@ -112,7 +112,7 @@ def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
 def usual_events(lines: DataFrame) -> DataFrame:
     """Return the events of usual audit lines; of any other line `raw` is the line, and all else is null."""
     found = _with_places(_clean(lines), "line")
-    head = F.expr("get(f, 0)")
+    head = F.substring(F.expr("get(f, 0)"), 1, 24)
     at = F.when(head.rlike(USUAL_STAMP), F.unix_millis(_usual_moment(head)))
     found = found.withColumn("at", at).withColumn("is_usual", F.expr("is_usual and at is not null"))
     usual = F.col("is_usual")
@@ -188,12 +188,15 @@ def _placed(name: str) -> Column:
     """Return a field of a usual line."""
     if name == "trackingId":
         return F.nullif(F.expr("if(p = 8, substr(get(f, 7), 12), null)"), F.lit(""))
-    field = F.expr(f"substr(get(f, {_PLACES[name]}), {len(name) + 2})")
-    return F.nullif(field, F.lit("")) if name == "callerContext" else field
+    # By bytes: for a substring of text Spark walks over its characters.
+    field = f"cast(substr(cast(get(f, {_PLACES[name]}) as binary), {len(name) + 2}) as string)"
+    return F.expr(
+        f"if(get(f, p + 1) = 'callerContext=', null, {field})" if name == "callerContext" else field
+    )
 
 
 def _usual_moment(head: Column) -> Column:
-    return F.translate(F.substring(head, 1, 23), ",", ".").try_cast("timestamp")
+    return F.replace(F.substring(head, 1, 23), F.lit(","), F.lit(".")).try_cast("timestamp")
 
 
 def _in_json(name: str) -> Column:

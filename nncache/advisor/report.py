@@ -154,8 +154,9 @@ def finding(advice: Advice) -> str:
     rpc = sum((each.rpc.saved for each in advice.filters), NOTHING)
     calls = sum(each for each, _ in advice.asked.values())
     whole, by_web, by_rpc = (percent(each.of(advice.statuses)) for each in (web + rpc, web, rpc))
+    filters = "1 filter" if len(advice.filters) == 1 else f"{len(advice.filters)} filters"
     return (
-        f"With {len(advice.filters)} filters nncache would save {whole} of the reads of a status, "
+        f"With {filters} nncache would save {whole} of the reads of a status, "
         f"{percent((web + rpc).of(calls))} of all calls: {by_web} by a changed URL of clients on WebHDFS, "
         f"{by_rpc} if clients on RPC move to WebHDFS."
     )
@@ -183,7 +184,7 @@ def _of_reads(saved: Bracket, reads: int) -> str:
 
 
 def _every(each: FilterFigures) -> str:
-    return "" if each.polled_every_s is None else f"{each.polled_every_s:.0f} s"
+    return "" if each.polled_every_s is None else f"{each.polled_every_s:g} s"
 
 
 def _range(each: Bracket, factor: float) -> str:

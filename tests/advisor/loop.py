@@ -273,6 +273,7 @@ def main(seconds: float, seed: int) -> None:
     shortfalls = list(outcome.shortfalls())
     for each in shortfalls:
         click.echo(f"FALLS SHORT: {each}")
+    click.echo(f"repeat: python -m tests.advisor.loop --seconds {seconds:g} --seed {seed}")
     sys.exit(bool(shortfalls))
 
 

@@ -1,7 +1,7 @@
 r"""Lines as NameNodes write them, with the fields that they have.
 
-Those of 3.5.0 were written by one (`tests/advisor/test_real_namenode.py` has others made on any release that the
-test bed runs); those of 2.7 to 3.3 follow `FSNamesystem.FSDefaultAuditLogger` of 2.7.3, 2.10.2 and 3.3.6.
+Those of 2.7.7, 2.10.2 and 3.5.0 were written by one (`tests/advisor/test_real_namenode.py` has others made on any
+release that the test bed runs); the others follow `FSNamesystem.FSDefaultAuditLogger` of 2.7.3, 2.10.2 and 3.3.6.
 """
 
 from tests.advisor.twin import AuditLine
@@ -103,6 +103,11 @@ REAL: tuple[tuple[str, str, AuditLine], ...] = (
         _line(src="/a\tb\\d"),
     ),
     (
+        "2.7.3, a raw backslash, and a carriage return at the end of a path",
+        _HEAD + _USUAL.replace("src=/a", "src=/a\\roto\r"),
+        _line(src="/a\\roto\r"),
+    ),
+    (
         "2.7.3, concat",
         _HEAD
         + _USUAL.replace("getfileinfo", "concat")
@@ -110,6 +115,37 @@ REAL: tuple[tuple[str, str, AuditLine], ...] = (
         .replace("dst=null", "dst=/c"),
         _line(cmd="concat", src="[/a, /b]", dst="/c"),
     ),
+    (
+        "2.7.7, beyond ASCII, as it is",
+        _HEAD + _USUAL.replace("src=/a", "src=/a\u00e4\u20ac\N{GRINNING FACE}"),
+        _line(src="/a\u00e4\u20ac\N{GRINNING FACE}"),
+    ),
+    (
+        "2.7.7, a path that looks like a field",
+        _HEAD + "allowed=true\tugi=root (auth:SIMPLE)\tip=/127.0.0.1\tcmd=mkdirs\tsrc=/f\tdst=null\tdst=null"
+        "\tperm=root:supergroup:rwxr-xr-x\tproto=rpc",
+        _line(cmd="mkdirs", src="/f", dst="null\tdst=null", perm="root:supergroup:rwxr-xr-x"),
+    ),
+    (
+        "2.10.2, a proxy user",
+        _HEAD
+        + "allowed=true\tugi=carol (auth:PROXY) via root (auth:SIMPLE)\tip=/127.0.0.1\tcmd=getfileinfo\tsrc=/b"
+        "\tdst=null\tperm=null\tproto=webhdfs",
+        _line(ugi="carol (auth:PROXY) via root (auth:SIMPLE)", src="/b", proto="webhdfs"),
+    ),
+    (
+        "2.10.2, rename with options",
+        _HEAD + "allowed=true\tugi=root (auth:SIMPLE)\tip=/127.0.0.1\tcmd=rename (options=[OVERWRITE])"
+        "\tsrc=/a\\u00E4\\u20AC\tdst=/b\tperm=root:supergroup:rwxr-xr-x\tproto=webhdfs",
+        _line(
+            cmd="rename (options=[OVERWRITE])",
+            src="/a\u00e4\u20ac",
+            dst="/b",
+            perm="root:supergroup:rwxr-xr-x",
+            proto="webhdfs",
+        ),
+    ),
+    ("2.10.2, a shell", _HEAD + _USUAL + "\tcallerContext=CLI", _line(callerContext="CLI")),
     ("no address", _HEAD + _USUAL.replace("/127.0.0.1", "null"), _line(ip=None)),
     ("the test bed's prefix", "2026-11-28 02:34:57,054 " + _USUAL, _line()),
     (

@@ -117,6 +117,11 @@ def test_the_report_has_all_parts(tmp_path: Path) -> None:
     assert "| `b\\|b` | 900 | 500 |" in text
     assert "3 (0.03 %) of the lines were not understood" in text
     assert "`/*/x`: too general" in text
+    one = filter_of("/a/*")
+    alone = as_markdown(replace(ADVICE, filters=named([replace(one, polled_every_s=0.5)])), UTC)
+    assert "With 1 filter nncache" in alone
+    assert "1 glob, in" in alone
+    assert "| 5 | 0.5 s |" in alone
     assert "Nothing is asked often enough" in as_markdown(replace(ADVICE, filters=()), UTC)
 
 
