@@ -103,5 +103,7 @@ def test_few_packages_import_each_other() -> None:
 @pytest.mark.parametrize(("pages", "words"), [("README.md", README_WORDS), ("docs/**/*.md", DOCS_WORDS)])
 def test_documents_stay_short(pages: str, words: int) -> None:
     """Each fact stands once."""
-    counted = [page for page in ROOT.glob(pages) if page.name != "track-record.md"]  # that grows with each fault
+    counted = [
+        page for page in ROOT.glob(pages) if page.name != "track-record.md"
+    ]  # that grows with each fault
     assert sum(len(page.read_text(encoding="utf-8").split()) for page in counted) <= words
