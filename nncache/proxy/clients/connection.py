@@ -458,7 +458,7 @@ class ClientConnection(asyncio.Protocol):
         data = self._incoming.take()
         if not data or self.transport is None:
             return False
-        is_unknown = not self._serve_known(data)
+        is_unknown = self._owner.is_draining or not self._serve_known(data)  # the last reply says that it is
         if is_unknown:
             self._incoming.add(data)
             self._begin_next(alone=data)

@@ -282,6 +282,7 @@ async def test_what_waits_is_answered_before_the_server_ends() -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.stop())
         await until(lambda: all(transport.written for transport in transports))
+        assert all(b"Connection: close" in transport.written for transport in transports[AT_A_TURN:])
         for transport in transports:
             transport.get_protocol().connection_lost(None)
 
