@@ -275,9 +275,9 @@ async def test_a_close_is_seen_while_reading_is_paused() -> None:
 
 
 async def test_what_waits_is_answered_before_the_server_ends() -> None:
-    """Drained like any other."""
+    """Drained like any other, also what is known by then: its reply says that the connection ends."""
     h = House()
-    server, transports = await crowd(h, 2 * AT_A_TURN)
+    server, transports = await crowd(h, 4 * AT_A_TURN)
     server._listener = cast(Any, DeafTransport())  # noqa: SLF001 - it only has to be closed
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.stop())
