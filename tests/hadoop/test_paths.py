@@ -10,6 +10,7 @@ from nncache.hadoop.paths import (
     InvalidPathError,
     ancestors,
     canonical,
+    decode_escapes,
     decode_loosely,
     decode_target_path,
     depth,
@@ -234,3 +235,18 @@ def test_any_input_is_a_text_or_an_invalid_path(raw: str | bytes) -> None:
 def test_percent_escapes_are_decoded_as_utf8() -> None:
     """A text without an escape is its own decoding."""
     assert [percent_decode(raw) for raw in ("a b", "a%20b", b"%C3%A9")] == ["a b", "a b", "é"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "decoded"),
+    [
+        (b"/a=b", b"/a=b"),
+        (b"/%41=%3d%25%32%35", b"/A==%25"),
+        (b"%", b"%"),
+        (b"/%zz%41%2=%C3%A9%", b"/%zzA%2=\xc3\xa9%"),
+        (b"%%41%%%0d%0A", b"%A%%\r\n"),
+    ],
+)
+def test_escapes_that_are_none_stay(raw: bytes, decoded: bytes) -> None:
+    """Each byte of the others is decoded once, whatever it is."""
+    assert decode_escapes(raw) == decoded

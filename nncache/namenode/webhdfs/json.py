@@ -84,7 +84,9 @@ def snapshottable(found: Sequence[tuple[str, FileStatus]]) -> Json:
     """Return snapshottable directories, each with the path above it."""
     return [
         {
-            "dirStatus": {key: value for key, value in status(each).items() if key not in _NO_FLAGS},
+            # HdfsFileStatus.Builder is given no policy here (SnapshottableDirectoryStatus, 3.5.0).
+            "dirStatus": {key: value for key, value in status(each).items() if key not in _NO_FLAGS}
+            | {"storagePolicy": 0},
             "parentFullPath": above,
             "snapshotNumber": 0,
             "snapshotQuota": 65536,

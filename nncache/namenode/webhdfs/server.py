@@ -238,10 +238,12 @@ class DataNodeHandler:
     async def _create(
         self, request: web.BaseRequest, caller: Caller, path: str, parameters: Parameters, host: str
     ) -> None:
-        masked = parameters.number("permission", DEFAULT_FILE_MODE) & 0o777
+        asked = parameters.number("permission", DEFAULT_FILE_MODE)
+        unmasked = parameters.optional("unmaskedpermission")
         size = parameters.number("blocksize", DEFAULT_BLOCK_SIZE)
         file = NewFile(
-            modes=Modes(masked, parameters.optional("unmaskedpermission")),
+            # A DataNode's umask of 0 takes the sticky bit alone (FsPermission.applyUMask).
+            modes=Modes(asked & 0o777, asked if unmasked is None else unmasked),
             replication=parameters.number("replication", 1),
             block_size=size,
             overwrite=parameters.flag("overwrite"),

@@ -59,3 +59,20 @@ def test_what_can_be_no_head_is_seen_early(data: bytes, is_hopeless: bool, has_l
     """The parser is to refuse it at once, as a NameNode does."""
     _, left = heads_of([data])
     assert (left.is_hopeless, left.has_request_line) == (is_hopeless, has_line)
+
+
+def test_whole_heads_are_taken_and_the_rest_stays() -> None:
+    """Empty lines before a head are dropped; a part of one waits, and is searched no second time."""
+    buffer = HeadBuffer()
+    buffer.add(b"\r\n\r\nGET / HTTP/1.1\r\n\r\nGET /b")
+    assert buffer.take_head() == b"GET / HTTP/1.1\r\n\r\n"
+    assert buffer.take_head() is None
+    buffer.add(b" HTTP/1.1\nHost: nn\r\n")
+    assert buffer.take_head() is None
+    assert buffer.is_hopeless, "a line ends in a bare LF"
+    assert buffer.has_request_line
+    buffer.add(b"\r\nbody")
+    assert buffer.take_head() == b"GET /b HTTP/1.1\nHost: nn\r\n\r\n"
+    assert (buffer.take(2), buffer.take()) == (b"bo", b"dy")
+    assert not buffer
+    assert is_one_head(b"GET / HTTP/1.1\r\n\r\n")
