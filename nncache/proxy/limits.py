@@ -8,7 +8,7 @@ from nncache.hadoop.rpc.callers import MAX_CALLER_CONNECTIONS
 from nncache.net.setting_error import SettingError
 
 _MIN_HEAD_BYTES = 1024
-_MAX_COUNT = 2**30  # of what the kernel and the parser take as a C int
+_MAX_COUNT = 2**30  # of what the kernel takes as a C int
 MAX_TOLD: Final = 64
 """Connections beyond `max_connections` that are kept at once until their refusal is sent."""
 
