@@ -179,8 +179,7 @@ class PlainCalls:
         self._count = front_end.plain_ended
         self._fills = PlainFills(front_end, cache, upstream, clock)
         self._clock = clock
-        # Of a field the ordinary path counts up to a byte more than it has.
-        self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes - limits.max_header_fields)
+        self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes)
         self.blocks = PlainBlocks()
         self._targets = PlainTargets()
         self._forwarded = 0  # ended, one way or the other
