@@ -144,7 +144,7 @@ FAULTS: Final = {
             "Nothing is answered on a connection that is closing.",
             "clients/connection",
             "        if self._is_ending:\n            return\n        if self._is_busy",
-            "        if self._is_busy",
+            "        if False:\n            return\n        if self._is_busy",
         ),
         _fault(
             "answered-while-paused",
