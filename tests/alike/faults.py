@@ -20,7 +20,7 @@ _PATIENCE_S: Final = 300
 
 
 def _fault(name: str, rule: str, module: str, old: str, new: str) -> Variant:
-    path = f"{module}.py" if module.startswith("net/") else f"proxy/{module}.py"
+    path = f"proxy/{module}.py"
     return Variant(name=name, guarantee=Guarantee.VERBATIM, rule=rule, module=path, old=old, new=new)
 
 
@@ -113,10 +113,10 @@ FAULTS: Final = {
         ),
         _fault(
             "old-version",
-            "A request of HTTP/1.0 is not remembered.",
-            "net/http1/head",
-            'minor == 1 and b"close" not in options',
-            'b"close" not in options',
+            "A request of HTTP/1.0 is remembered as the last of its connection.",
+            "answers",
+            "is_last = request.repeatable is None",
+            "is_last = False",
         ),
         _fault(
             "part-of-a-head-held",
