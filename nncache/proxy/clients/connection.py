@@ -444,7 +444,8 @@ class ClientConnection(asyncio.Protocol):
 
     def has_closed(self) -> bool:
         """Whether the client has closed its half, or all; nothing is read while it waits, so the system is asked."""
-        assert self.transport is not None
+        if self.transport is None:
+            return True
         end = self.transport.get_extra_info("socket")
         if end is None or end.fileno() < 0:
             return False
