@@ -1,1 +1,1 @@
-"""HTTP/1.1 as bytes: heads and bodies of requests, pure. (RFC 9112)"""
+"""HTTP/1.1: heads, bodies and replies, from bytes to values. (RFC 9112)"""

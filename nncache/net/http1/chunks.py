@@ -7,6 +7,8 @@ field of the next request would be one client's word in another's mouth.
 import re
 from typing import Final
 
+from nncache.net.http1.head import TOKEN
+
 MAX_LINE_BYTES: Final = 1_024
 """Of a line with the size of a chunk: what is longer is an attack on one who skips it (section 7.1.1)."""
 
@@ -17,9 +19,8 @@ _EXTENSION: Final = rb"(?:;[\t\x20\x21\x23-\x7e\x80-\xff]*)?"  # none in quotes:
 _SIZE: Final = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})" + _EXTENSION + rb"\r\n")
 _PART_OF_SIZE: Final = re.compile(rb"\r?|\r\n(?:[0-9A-Fa-f]{1,16}" + _EXTENSION + rb"\r?)?")
 _TEXT: Final = rb"[\t\x20-\x7e\x80-\xff]*"
-_TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_FIELD: Final = re.compile(rb"(?:" + _TOKEN + rb":" + _TEXT + rb")?\r\n")
-_PART_OF_FIELD: Final = re.compile(rb"\r?|" + _TOKEN + rb"(?::" + _TEXT + rb"\r?)?")
+_FIELD: Final = re.compile(rb"(?:" + TOKEN + rb":" + _TEXT + rb")?\r\n")
+_PART_OF_FIELD: Final = re.compile(rb"\r?|" + TOKEN + rb"(?::" + _TEXT + rb"\r?)?")
 
 
 class ChunksError(ValueError):

@@ -5,13 +5,12 @@ import sys
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.net.http1.head import FIELD, Fields
+from nncache.net.http1.head import FieldError, Fields, length_of, options_of, read_fields
 
 UNTIL_END: Final = sys.maxsize
 """The length of a body that ends with its connection (RFC 9112, section 6.3)."""
 
 _LINE: Final = re.compile(rb"HTTP/1\.([01]) ([0-9]{3})(?: ([^\x00-\x08\x0a-\x1f\x7f]*))?")
-_LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 _READ: Final = frozenset({b"connection", b"content-length", b"transfer-encoding"})
 _FIRST_FINAL: Final = 200
 _WITHOUT_BODY: Final = frozenset({204, 304})
@@ -56,36 +55,14 @@ def read_reply_head(head: bytes, *, is_to_head: bool, max_fields: int) -> ReplyH
         raise ReplyError("the status line is malformed")
     if len(lines) > max_fields:
         raise ReplyError(f"more than {max_fields} header fields")
-    fields: list[tuple[bytes, bytes]] = []
-    read: dict[bytes, list[bytes]] = {}
-    for each in lines:
-        match = FIELD.fullmatch(each)
-        if match is None:
-            raise ReplyError("a header field is malformed")
-        name, value = match[1], match[2].strip(b" \t")
-        fields.append((name, value))
-        if (key := name.lower()) in _READ:
-            read.setdefault(key, []).append(value)
-    status = int(line[2])
-    options = {
-        option.strip().lower() for value in read.get(b"connection", ()) for option in value.split(b",")
-    }
+    try:
+        fields, values = read_fields(lines, _READ)
+        length = length_of(values, UNTIL_END)
+    except FieldError as error:
+        raise ReplyError(str(error)) from None
+    status, options = int(line[2]), options_of(values)
     keep_alive = b"close" not in options and (line[1] == b"1" or b"keep-alive" in options)
-    length = _length_of(read)
     if is_to_head or status < _FIRST_FINAL or status in _WITHOUT_BODY:
         length = 0
     reason = (line[3] or b"").decode("utf-8", "surrogateescape")
     return ReplyHead(status, reason, tuple(fields), keep_alive and length != UNTIL_END, length)
-
-
-def _length_of(read: dict[bytes, list[bytes]]) -> int | None:
-    lengths, codings = read.get(b"content-length", []), read.get(b"transfer-encoding", [])
-    if codings:
-        if lengths or len(codings) > 1 or codings[0].lower() != b"chunked":
-            raise ReplyError("its body is framed in two ways, or in none that is known")
-        return None
-    if not lengths:
-        return UNTIL_END
-    if len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0]):
-        raise ReplyError("Content-Length is no number of bytes, or comes twice")
-    return int(lengths[0])

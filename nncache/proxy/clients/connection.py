@@ -20,6 +20,7 @@ from nncache.net.http1.head import Fault, Head, HeadError, read_head
 from nncache.net.http1.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.clients.error_replies import raw_error_reply
+from nncache.proxy.clients.per_request_fields import request_id_in
 from nncache.proxy.clients.request import InFlight, Request
 from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.errors import (
@@ -55,6 +56,7 @@ _REFUSALS: Final[dict[Fault, type[ClientError]]] = {
     Fault.LINE_TOO_LONG: TargetTooLongError,
     Fault.TOO_LARGE: HeadTooLargeError,
     Fault.OTHER_VERSION: VersionNotSupportedError,
+    Fault.CONNECT: MethodNotAllowedError,
 }
 
 
@@ -147,9 +149,8 @@ class ClientConnection(asyncio.Protocol):
         self._drained: asyncio.Future[None] | None = None  # until the client reads again
         self._used_at = 0.0
         self._timer: asyncio.TimerHandle | None = None  # runs out when it was idle for too long
-        self._head_timer: asyncio.TimerHandle | None = (
-            None  # runs while a head is not complete, or a refusal is read
-        )
+        # Runs while a head is not complete, or a refusal is being read.
+        self._head_timer: asyncio.TimerHandle | None = None
         self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
 
     # ---- the transport's side --------------------------------------------------------------------------
@@ -350,10 +351,8 @@ class ClientConnection(asyncio.Protocol):
         try:
             read = read_head(head, max_bytes=limits.max_head_bytes, max_fields=limits.max_header_fields)
         except HeadError as error:
-            self._refuse(_REFUSALS[error.fault](str(error)), error)
-            return
-        if read.method == "CONNECT":
-            self._refuse(MethodNotAllowedError("this is no proxy for CONNECT"), Request(read, None, self))
+            refusal = _REFUSALS[error.fault](str(error))
+            self._refuse(refusal, error.method, error.target, request_id_in(head))
             return
         self._start(read, whole, begun)
 
@@ -509,17 +508,19 @@ class ClientConnection(asyncio.Protocol):
         """What handles the request in progress."""
         return self._task
 
-    def _refuse(self, error: ProxyError, refused: HeadError | Request | None = None) -> None:
-        """Answer without handling, then let the client read that before the connection goes."""
+    def _refuse(self, error: ProxyError, method: str = "", target: str = "", request_id: str = "") -> None:
+        """Answer without handling, then let the client read that before the connection goes.
+
+        Method, target and id of the request are for the log, as far as they were read.
+        """
         transport = self.transport
         if transport is None or self._is_ending:
             return
         self._is_ending = True
         self._incoming.take()
         self._stop_head_timer()
-        self._owner.refused(error, self.peer, refused)
-        has_body = refused is None or refused.method != "HEAD"
-        transport.write(raw_error_reply(error, has_body=has_body))
+        self._owner.traffic.refused(error, self.peer, method=method, target=target, request_id=request_id)
+        transport.write(raw_error_reply(error, has_body=method != "HEAD"))
         if transport.can_write_eof():
             transport.write_eof()
         self._head_timer = self._loop.call_later(_LINGER_S, self._close)

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from nncache.net.http1.head import HeadError
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.arrivals import Arrivals
 from nncache.proxy.clients.catching_up import CatchingUp
@@ -38,7 +37,11 @@ class ServerStats:
 
 
 class Server:
-    """The clients' side of the proxy."""
+    """The clients' side of the proxy.
+
+    Attributes:
+        traffic: counts what is refused without being handled.
+    """
 
     def __init__(
         self,
@@ -48,7 +51,7 @@ class Server:
         plain_calls: PlainPath | None = None,
         traffic: Traffic | None = None,
     ) -> None:
-        self._traffic = traffic or Traffic(time.monotonic)
+        self.traffic = traffic or Traffic(time.monotonic)
         self._handler = handler
         self._fast_path = fast_path
         self._plain_calls = plain_calls
@@ -180,10 +183,10 @@ class Server:
         """Count one more connection, and have it served or refused."""
         peer = peer_of(transport)
         holder = holder_of(peer)
+        self._open.add(connection)
         if self._connections.take(holder):
             self._accepted += 1
             self._all_left.clear()
-            self._open.add(connection)
             connection.serve(transport, holder, peer)
             return
         self._refused += 1
@@ -194,10 +197,10 @@ class Server:
 
     def lost(self, connection: ClientConnection, *, is_admitted: bool) -> None:
         """Count one connection less."""
+        self._open.discard(connection)
         if not is_admitted:
             self._turned_away -= 1
             return
-        self._open.discard(connection)
         self._connections.give_back(connection.holder)
         if self._connections.in_use == 0:
             self._all_left.set()
@@ -229,16 +232,6 @@ class Server:
     def is_draining(self) -> bool:
         """Whether no connection goes on after its reply."""
         return self._is_draining
-
-    def refused(self, error: ProxyError, peer: str, refused: HeadError | Request | None = None) -> None:
-        """Count what is refused without being handled."""
-        if refused is None:
-            self._traffic.refused(error, peer)
-            return
-        request_id = refused.first(b"x-request-id") if isinstance(refused, Request) else ""
-        self._traffic.refused(
-            error, peer, method=refused.method, target=refused.target, request_id=request_id
-        )
 
     async def respond(self, request: Request) -> RawResponse | None:
         """Answer a request; None: the connection holds it."""
