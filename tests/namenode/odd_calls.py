@@ -94,6 +94,28 @@ def exchanges(root: str) -> Iterator[Exchange]:
                 "getBatchedListing",
                 pb.GetBatchedListingRequest(paths=["/"] * 101, start_after=b"", need_location=False),
             ),
+            *(
+                (
+                    "getBatchedListing",
+                    pb.GetBatchedListingRequest(paths=["/"], start_after=odd, need_location=False),
+                )
+                for odd in (b"odd", b"-1 x", b"7 x", b"\xff")
+            ),
+            (
+                "setXAttr",
+                pb.SetXAttrRequest(src=f, flag=2, x_attr={"namespace": 0, "name": b"\xff", "value": b"1"}),
+            ),
+            ("getXAttrs", pb.GetXAttrsRequest(src=f, x_attrs=[{"namespace": 0, "name": b"\xff"}])),
+            ("setOwner", pb.SetOwnerRequest(src=f)),
+            (
+                "mkdirs",
+                pb.MkdirsRequest(src=f"{root}/open/wide", masked={"perm": 0xFFFFFFFF}, create_parent=True),
+            ),
+            (
+                "mkdirs",
+                pb.MkdirsRequest(src=f"{root}/open/alone/x", masked={"perm": 0o755}, create_parent=False),
+            ),
+            ("getEditsFromTxid", pb.GetEditsFromTxidRequest(txid=-5)),
             ("getFileInfo", pb.VersionRequest()),
             ("noSuchMethod", pb.VersionRequest()),
         )
@@ -138,8 +160,8 @@ def ask(rpc: str, exchange: Exchange) -> str:
 
 def _comparable(reply: Reply, kind: type[Message]) -> str:
     match reply:
-        case Refused(class_name=name) if name.endswith(".InvalidProtocolBufferException"):
-            return name  # which words it finds is protobuf's own business
+        case Refused(class_name=name) if ".InvalidProtocolBufferException" in name:
+            return name.partition("$")[0]  # which words it finds is protobuf's own business
         case Refused():
             return str(reply)
         case Succeeded(_, body):

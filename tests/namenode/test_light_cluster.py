@@ -18,8 +18,13 @@ import pytest
 from pywebhdfs.webhdfs import PyWebHdfsClient
 
 from nncache import LightCluster
+from nncache.hadoop.rpc.framing import FrameSplitter
+from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, encode_call, parse_reply
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
+from nncache.namenode.node.namenode import NameNode
 from tests.datanode import CONTINUE
 from tests.namenode.asking import ask, call, target
+from tests.namenode.odd_calls import ALICE, BEGIN, CLIENT, CLIENT_ID, INFO
 from tests.patience import HANG_S
 
 HARD_S = 1201.0
@@ -430,3 +435,25 @@ def test_a_tree_as_deep_as_hdfs_makes_any(homes: LightCluster) -> None:
     assert call(http, "DELETE", "/user/alice/moved", "DELETE", "alice", recursive="true").json["boolean"]
     homes.turn()
     assert call(http, "GET", "/user/alice", "LISTSTATUS", "alice").json["FileStatuses"]["FileStatus"] == []
+
+
+def test_an_internal_error_costs_one_call(homes: LightCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one on the same connection is answered."""
+
+    async def fail(*_: object) -> bool:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(NameNode, "is_file_closed", fail)
+    host, _, port = homes.namenode_rpc.rpartition(":")
+    failing = encode_call(CLIENT_ID, 7, CLIENT, "isFileClosed", pb.IsFileClosedRequest(src="/"))
+    splitter, replies = FrameSplitter(), dict[int, type[Reply]]()
+    with socket.create_connection((host, int(port)), timeout=HANG_S) as connection:
+        connection.sendall(BEGIN + ALICE + failing + INFO)
+        while len(replies) < 2:
+            data = connection.recv(65_536)
+            assert data, f"it ended behind {replies}"
+            splitter.receive(data)
+            while (frame := splitter.next_frame()) is not None:
+                reply = parse_reply(frame)
+                replies[reply.call_id] = type(reply)
+    assert replies == {7: Refused, 0: Succeeded}

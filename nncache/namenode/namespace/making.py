@@ -37,7 +37,9 @@ class Modes:
         return Modes(self.masked & _RIGHTS | _OWNER_WX, unmasked)
 
 
-def mkdirs(view: View, tx: Transaction, caller: Caller, modes: Modes, new_id: NewId) -> bool | Refusal:
+def mkdirs(
+    view: View, tx: Transaction, caller: Caller, modes: Modes, new_id: NewId, *, create_parent: bool = True
+) -> bool | Refusal:
     """Make a directory and those above it that are missing; one that is there already is left as it is.
 
     A Refusal is an answer after which something has changed: HDFS makes one directory after the other, as far as
@@ -52,6 +54,8 @@ def mkdirs(view: View, tx: Transaction, caller: Caller, modes: Modes, new_id: Ne
             raise Refusal(Java.FILE_ALREADY_EXISTS, f"Path is not a directory: {chain.asked}")
         return True
     check_ancestor(caller, chain, WRITE)
+    if not create_parent:
+        check_parent_exists(chain)
     above = make_ancestors(tx, chain, caller, modes.for_ancestors(), new_id)
     if isinstance(above, Refusal):
         return above

@@ -14,7 +14,7 @@ from nncache.namenode.namespace.append import append
 from nncache.namenode.namespace.concat import concat
 from nncache.namenode.namespace.create import NewFile, create
 from nncache.namenode.namespace.delete import delete
-from nncache.namenode.namespace.inode import AclEntry, Block, Inode, Recovery, parse_recovery
+from nncache.namenode.namespace.inode import AclEntry, Block, Inode, Recovery, parse_inode, parse_recovery
 from nncache.namenode.namespace.leases import Recovered, Writer
 from nncache.namenode.namespace.making import Modes, mkdirs
 from nncache.namenode.namespace.permissions import Caller, check_superuser
@@ -97,11 +97,13 @@ class NameNode:
 
     # ---- the namespace -------------------------------------------------------------------------------------------
 
-    async def mkdirs(self, caller: Caller, path: str, modes: Modes) -> bool:
-        """Make a directory and those above it."""
+    async def mkdirs(self, caller: Caller, path: str, modes: Modes, *, create_parent: bool = True) -> bool:
+        """Make a directory, and those above it if they may be made, too."""
         self._may_write(f"Cannot create directory {path}")
         take = self._fs.ids.take
-        return await self._fs.run([path], lambda view, tx: mkdirs(view, tx, caller, modes, take))
+        return await self._fs.run(
+            [path], lambda view, tx: mkdirs(view, tx, caller, modes, take, create_parent=create_parent)
+        )
 
     async def delete(self, caller: Caller, path: str, *, recursive: bool) -> bool:
         """Delete a file or directory."""
@@ -490,10 +492,10 @@ class NameNode:
         while waiting:
             number, last = waiting[-1]
             (znode,) = await self._fs.znodes.get_many([layout.inode(number)])
-            inode = await self._fs.resolver.inode(number)
-            if znode is None or inode is None:
+            if znode is None:
                 waiting.pop()
                 continue
+            inode = parse_inode(znode.data)
             below = await self._fs.resolver.entries(number)
             if below:
                 waiting += [

@@ -69,7 +69,7 @@ class Resolver:
             if len(found) == len(chains) and all(map(_is_of, found, named)):
                 return found
 
-    async def _named(self, path: str) -> "_Named":
+    async def _named(self, path: str) -> _Named:
         """Return what a path names: with /.reserved/.inodes/ID, what lies below that inode (resolveDotInodesPath)."""
         names = _names(path)
         if names[:2] != _BY_INODE or len(names) == len(_BY_INODE):

@@ -4,6 +4,7 @@ Served is what nncache asks, with the fields that it reads. Another call is refu
 know (ProtobufRpcEngine2).
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -34,6 +35,7 @@ MAX_DIRECTORIES: Final = 100
 """Of one listing (dfs.batched.ls.limit)."""
 
 _OVERWRITE: Final = 2  # CreateFlag
+_PLACE: Final = re.compile(rb"([0-9]{1,4}) (.*)", re.DOTALL)
 _XATTR_FLAGS: Final = {1: "CREATE", 2: "REPLACE"}  # XAttrSetFlag
 
 
@@ -160,14 +162,14 @@ async def _xattrs(asked: Asked, request: pb.GetXAttrsRequest) -> Message:
 
 
 async def _batched_listing(asked: Asked, request: pb.GetBatchedListingRequest) -> Message:
-    """List directories up to a limit; `start_after` is the number of a path and the name that was last."""
+    """List directories up to a limit."""
     if len(request.paths) > MAX_DIRECTORIES:
         message = f"Too many source paths ({len(request.paths)} > {MAX_DIRECTORIES})"
         raise Refusal(Java.ILLEGAL_ARGUMENT, message)
-    begin, _, after = request.start_after.decode(errors="surrogateescape").partition(" ")
+    begin, after = _place(request.start_after, len(request.paths))
     reply = pb.GetBatchedListingResponse(has_more=False, start_after=b"")
     room = LIST_LIMIT
-    for number, path in list(enumerate(request.paths))[int(begin or 0) :]:
+    for number, path in list(enumerate(request.paths))[begin:]:
         if room <= 0:
             reply.has_more, reply.start_after = True, f"{number} ".encode()
             break
@@ -187,6 +189,19 @@ async def _batched_listing(asked: Asked, request: pb.GetBatchedListingRequest) -
     return reply
 
 
+def _place(start_after: bytes, paths: int) -> tuple[int, str]:
+    """Return where a listing goes on: the number of a path, and the name that was last.
+
+    Raises FramingError: no reply to a call with so many paths has said that.
+    """
+    if not start_after:
+        return 0, ""
+    place = _PLACE.fullmatch(start_after)
+    if place is None or int(place[1]) >= paths:
+        raise FramingError(f"{start_after!r} is not where a listing of {paths} paths goes on")
+    return int(place[1]), place[2].decode(errors="surrogateescape")
+
+
 def _listing_exception(path: str, refusal: Refusal) -> pb.ListingException:
     is_missing = refusal.java is Java.FILE_NOT_FOUND
     message = f"Path {path} does not exist" if is_missing else refusal.message
@@ -197,7 +212,9 @@ def _listing_exception(path: str, refusal: Refusal) -> pb.ListingException:
 
 
 async def _mkdirs(asked: Asked, request: pb.MkdirsRequest) -> Message:
-    made = await asked.namenode.mkdirs(asked.caller, request.src, Modes(request.masked.perm))
+    made = await asked.namenode.mkdirs(
+        asked.caller, request.src, Modes(request.masked.perm), create_parent=request.create_parent
+    )
     return pb.MkdirsResponse(result=made)
 
 
@@ -245,7 +262,7 @@ async def _delete(asked: Asked, request: pb.DeleteRequest) -> Message:
 
 
 def _full_name(attribute: XAttr) -> str:
-    return f"{XATTR_NAMESPACES[attribute.namespace]}.{attribute.name.decode(errors='surrogateescape')}"
+    return f"{XATTR_NAMESPACES[attribute.namespace]}.{attribute.name.decode(errors='replace')}"
 
 
 SERVED: Final[Mapping[str, Mapping[str, _Answer]]] = {

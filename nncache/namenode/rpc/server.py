@@ -4,6 +4,7 @@ Source: org.apache.hadoop.ipc.Server of Hadoop 3.5.0; what is written and read i
 """
 
 import asyncio
+import logging
 from typing import Final
 
 from nncache.hadoop.errors import FramingError
@@ -32,6 +33,8 @@ from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.rpc.calls import Asked, NotServedError, answer
+
+_log = logging.getLogger(__name__)
 
 _UNREADABLE_CALL_ID: Final = -1
 _HTTP: Final = b"GET "
@@ -154,6 +157,9 @@ class _Connection:
             frame = encode_refusal(call, name, name if refusal.message is None else refusal.message)
         except NotServedError as error:
             frame = encode_refusal(call, error.class_name, error.message, error.detail)
+        except Exception as error:  # noqa: BLE001 - as in Hadoop, it costs this call and no other
+            _log.exception("internal error in %s", call.method)
+            frame = encode_refusal(call, "java.io.IOException", f"internal error: {type(error).__name__}")
         self._writer.write(frame)
         await self._writer.drain()
 
