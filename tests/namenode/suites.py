@@ -9,6 +9,7 @@ in docs/light-cluster.md: its name, its class or its command, as code.
 
 import argparse
 import contextlib
+import gzip
 import os
 import re
 import subprocess
@@ -23,16 +24,18 @@ from xml.etree import ElementTree as ET
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.java import installed
 from nncache.testbed.spec import Ports
 from tests.namenode.asking import call
-from tests.namenode.shell import run_shell
 
-ROOT: Final = Path(__file__).parents[2]
+HERE: Final = Path(__file__).parent
+ROOT: Final = HERE.parents[1]
 CHECKOUTS: Final = ROOT / "build" / "suites"
 PACKAGES: Final = CHECKOUTS / "packages"
 IMPORTED: Final = ("simplejson", "mock", "six", "docopt", "fastavro")
 PORT: Final = 50070
 WANTED: Final = 0.97
+_TIMES: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d|\.Trash/\d+|\d{12,}|\(pid \d+\)")
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,32 @@ def run_suite(suite: Suite) -> Mapping[str, object]:
             f"{case.get('classname')}::{case.get('name')}": case.find("failure") is case.find("error") is None
             for case in ET.parse(report).iter("testcase")  # noqa: S314 - pytest wrote it
             if case.find("skipped") is None
+        }
+
+
+def run_shell(address: str, superuser: str) -> dict[str, str]:
+    """Run the commands of shell.txt in one JVM (Shell.java), over webhdfs://.
+
+    Return what each command says, with its exit code; times, and the directory of this run, are left out.
+    """
+    runtime = installed(DEFAULT_HADOOP_VERSION)
+    with tempfile.TemporaryDirectory() as temporary:
+        local = Path(temporary)
+        (local / "hello").write_text("hello\n")
+        (local / "lines").write_text("".join(f"line {number}\n" for number in range(500)))
+        (local / "zipped.gz").write_bytes(gzip.compress(b"zipped\n"))
+        commands = (HERE / "shell.txt").read_text().replace("root ", f"{superuser} ").splitlines()
+        process = subprocess.run(
+            (runtime.java, "-Xmx256m", "-cp", runtime.classpath(local), str(HERE / "Shell.java"), f"webhdfs://{address}"),
+            input="".join(f"{command.replace('LOCAL', temporary)}\n" for command in commands),
+            text=True, capture_output=True, check=True,
+        )  # fmt: skip
+        said = re.split(r"(?m)^= (-?\d+)\n", _TIMES.sub("TIME", process.stdout.replace(temporary, "LOCAL")))
+        said[0::2] = [output.partition("| Usage: ")[0] for output in said[0::2]]
+        answers = zip(said[0::2], said[1::2], strict=False)
+        return {
+            f"{number}: {command}": f"{output}exit code {code}"
+            for number, (command, (output, code)) in enumerate(zip(commands, answers, strict=True), start=1)
         }
 
 

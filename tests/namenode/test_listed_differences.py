@@ -47,7 +47,7 @@ DIFFERENCES: dict[str, Ask] = {
     "Accept of HTML alone": lambda http, user: (
         ask(http, "GET", target("/", "GETFILESTATUS", user), headers=(("Accept", "text/html"),)).status
     ),
-    "Content-Type that is none": lambda http, user: (
+    "malformed Content-Type": lambda http, user: (
         ask(http, "PUT", target("/x", "MKDIRS", user), headers=(("Content-Type", "nonsense"),)).status
     ),
     "raw names": lambda http, user: call(http, "GET", "/.reserved/raw/x", "GETFILESTATUS", user).status,

@@ -178,7 +178,7 @@ async def test_a_broken_variant_is_caught(variant: type[RacingZnodes], tmp_path:
 
 
 def of_the_entry(self: Transaction) -> tuple[Operation, ...]:
-    """Check the versions of entries in place of those of the inodes: an entry made anew has version 0 again."""
+    """Check the versions of entries in place of those of the inodes: a recreated entry has version 0 again."""
     operations: list[Operation] = []
     for operation in operations_of(self):
         number = (

@@ -61,13 +61,13 @@ def create_snapshot(view: View, caller: Caller, name: str) -> None:
     )
 
 
-def no_snapshot(view: View, caller: Caller, message: str) -> None:
-    """Refuse what is about a snapshot: there is none."""
+def refuse_snapshot(view: View, caller: Caller, message: str, name: str) -> None:
+    """Refuse to rename or delete a snapshot, since no directory has any; the message says {name} and {path}."""
     (chain,) = view.chains
     check_traverse(caller, chain)
     check_owner(caller, chain)
     _snapshottable(caller, chain)
-    raise _refused(message.format(path=chain.path))
+    raise _refused(message.format(name=name, path=chain.path))
 
 
 def list_snapshots(view: View, caller: Caller) -> None:

@@ -179,10 +179,10 @@ class NameNode:
         self._may_write(f"Cannot create snapshot for {path}")
         await self._fs.run([path], lambda view, _: snapshots.create_snapshot(view, caller, name))
 
-    async def no_snapshot(self, caller: Caller, path: str, message: str) -> None:
-        """Refuse what is about a snapshot of a directory."""
+    async def refuse_snapshot(self, caller: Caller, path: str, message: str, name: str) -> None:
+        """Refuse to rename or delete a snapshot."""
         self._may_write(f"Cannot change snapshots of {path}")
-        await self._fs.run([path], lambda view, _: snapshots.no_snapshot(view, caller, message))
+        await self._fs.run([path], lambda view, _: snapshots.refuse_snapshot(view, caller, message, name))
 
     async def change_acl(
         self, caller: Caller, path: str, change: acls.Change, entries: Sequence[AclEntry] = ()

@@ -386,11 +386,11 @@ async def _create_snapshot(request: Request) -> Answer:
     return DONE
 
 
-def _no_snapshot(message: str, *required: str) -> Serve:
+def _refuse_snapshot(message: str, *required: str) -> Serve:
     async def serve(request: Request) -> Answer:
         request.parameters.require(*required)
-        name = (request.parameters.text(required[0]) or "").replace("{", "{{").replace("}", "}}")
-        await request.namenode.no_snapshot(request.caller, request.path, message.replace("NAME", name))
+        name = request.parameters.text(required[0]) or ""
+        await request.namenode.refuse_snapshot(request.caller, request.path, message, name)
         return DONE
 
     return serve
@@ -447,11 +447,11 @@ SERVED: Final[Mapping[str, Serve]] = {
     "GETDELEGATIONTOKEN": _fixed({"Token": None}), "GETLINKTARGET": _link_target,
     "GETSNAPSHOTDIFF": _refused(Java.SNAPSHOT, _NO_DIFF), "GETSNAPSHOTDIFFLISTING": _refused(Java.SNAPSHOT, _NO_DIFF),
     "GETSNAPSHOTLIST": _list_snapshots, "CREATESNAPSHOT": _create_snapshot,
-    "RENAMESNAPSHOT": _no_snapshot(
-        "The snapshot NAME does not exist for directory {path}", "oldsnapshotname", "snapshotname"
+    "RENAMESNAPSHOT": _refuse_snapshot(
+        "The snapshot {name} does not exist for directory {path}", "oldsnapshotname", "snapshotname"
     ),
-    "DELETESNAPSHOT": _no_snapshot(
-        "Cannot delete snapshot NAME from path {path}: the snapshot does not exist.", "snapshotname"
+    "DELETESNAPSHOT": _refuse_snapshot(
+        "Cannot delete snapshot {name} from path {path}: the snapshot does not exist.", "snapshotname"
     ),
     "ALLOWSNAPSHOT": _allow_snapshot(on=True), "DISALLOWSNAPSHOT": _allow_snapshot(on=False),
     "CREATESYMLINK": _refused(Java.UNSUPPORTED_OPERATION, "Symlinks not supported", "destination"),

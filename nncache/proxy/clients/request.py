@@ -85,7 +85,7 @@ class Request:
         return self.whole if self.method == "GET" and self.keep_alive else None
 
     def first(self, name: bytes) -> str:
-        """Return the first value of a field, by its name in small letters; "" if there is none."""
+        """Return the first value of a field; "" if the request has no such field. Its name is given in lower case."""
         for key, value in self.fields:
             if key.lower() == name:
                 return value.decode("utf-8", "surrogateescape")

@@ -23,7 +23,7 @@ class Taker(Protocol):
         """Take some bytes."""
 
     def connection_lost(self) -> None:
-        """Take note that no more will come; before anyone else is told."""
+        """Take note that no more will come. It is called before the protocol itself cleans up."""
 
 
 class NameNodeProtocol(asyncio.Protocol):
@@ -31,7 +31,7 @@ class NameNodeProtocol(asyncio.Protocol):
 
     Attributes:
         transport: None before it is connected, and once it is lost.
-        taker: what is told instead, if there is one.
+        taker: receives the bytes in place of this reader, and is told when the connection is lost; None: this reads.
         body: of the final reply, once its head was read.
 
     Invariants:
@@ -144,7 +144,7 @@ class NameNodeProtocol(asyncio.Protocol):
             body = self.body
             behind = data if body is None or body.is_over else body.feed(data)
             if behind:
-                self._goes_on = False  # nobody has asked for that
+                self._goes_on = False  # bytes that answer no request
             if body is not None and body.is_full and self.transport is not None:
                 self.transport.pause_reading()
 
