@@ -39,7 +39,7 @@ from nncache.proxy.identity import caller_of
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, UpstreamReply
 from nncache.proxy.reads import FromMemory, FromNameNode, Read, Reads
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 
 NAMENODE: Final = NameNode("namenode:9870", "namenode:8020")
 FIELDS: Final[Headers] = (

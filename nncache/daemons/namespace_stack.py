@@ -36,9 +36,9 @@ from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.proxy.auditor import Auditor
 from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.direct_calls import DirectCalls
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.hottest import HottestStats
-from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.traffic import Observer, Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
@@ -79,7 +79,7 @@ class NamespaceStack:
         events: streams of its filters' events.
         handle: answers its requests, those for events as well.
         fast_path: answers those that are known.
-        plain_calls: forwards those that are plain; None where the proxy itself authenticates.
+        direct_calls: begins requests that need no task; None where the proxy itself authenticates.
         upstream: the way to its NameNodes.
         sample: some of the paths that the cache holds.
         purger: has the cache forget.
@@ -136,10 +136,9 @@ class NamespaceStack:
             sampler.max_every = min(sampler.max_every, settings.request_logs.access_log_sample)
         traffic.hits_of_fast_path = lambda: self.fast_path.hits
         self.front_end.hit_memory = self.fast_path
-        self.plain_calls: PlainCalls | None = None
+        self.direct_calls: DirectCalls | None = None
         if own is None:
-            self.plain_calls = PlainCalls(self.front_end, self.cache, self.upstream, clock, settings.limits)
-            self.fast_path.whole_blocks = self.plain_calls.blocks.without_credential
+            self.direct_calls = DirectCalls(self.front_end, self.cache, self.upstream, clock)
         else:
             own.serve(self.front_end, self.fast_path)
         self.events = event_streams_of(

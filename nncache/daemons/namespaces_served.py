@@ -57,7 +57,7 @@ class OneNamespace:
         stack = self._stack = NamespaceStack(settings, clock, security=security, observers=observers)
         self.stacks: Mapping[str, NamespaceStack] = MappingProxyType({"": stack})
         handle = stack.handle if first is None else first(stack.traffic, stack.handle)
-        self.server = Server(handle, stack.fast_path, settings.limits, stack.plain_calls, stack.traffic)
+        self.server = Server(handle, stack.fast_path, settings.limits, stack.direct_calls, stack.traffic)
         self.purges: Purges = stack.purger
         self.background: Sequence[Work] = stack.background
         self.explain = stack.explain
@@ -97,7 +97,7 @@ class SeveralNamespaces:
         traffic = self._traffic = Traffic(clock)
         traffic.observers = observers
         members = {
-            name: Member(handle=named(name, stack.handle), known=stack.fast_path, plain=stack.plain_calls)
+            name: Member(handle=named(name, stack.handle), known=stack.fast_path, direct=stack.direct_calls)
             for name, stack in self.stacks.items()
         }
         mounts = federation.mounts

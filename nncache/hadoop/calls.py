@@ -8,6 +8,7 @@ refuses, reads as loosely as any release might, and says where it is not certain
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote_plus
@@ -30,6 +31,11 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 MAX_PARAMETERS: Final = 1_000
 """Parameters of a query that are read; what says more than that is not certain."""
+
+MAX_QUERIES: Final = 1_024
+"""Queries of plain calls, and targets of others, whose meaning is remembered."""
+
+_MAX_KEPT: Final = 256  # characters
 
 ABSOLUTE_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 """How a target in absolute-form begins (RFC 9112, section 3.2.2)."""
@@ -87,6 +93,10 @@ def parse_call(method: str, target: str) -> Call:
     A target may be in origin-form or absolute-form. With a fragment nothing of it is certain: each reader cuts it
     elsewhere.
     """
+    return (_call_again if _may_be_kept(target) else _parse_call)(method, target)
+
+
+def _parse_call(method: str, target: str) -> Call:
     upper = method.upper()
     if "#" in target:
         return Call(
@@ -107,9 +117,12 @@ def parse_call(method: str, target: str) -> Call:
         op=operation(upper, named.pop()) if len(named) == 1 and is_certain else None,
         path=None if as_requested is None else canonical(as_requested),
         as_requested=as_requested,
-        arguments=MappingProxyType(arguments),
+        arguments=arguments,
         is_certain=is_certain,
     )
+
+
+_call_again = lru_cache(MAX_QUERIES)(_parse_call)
 
 
 def parse_plain(target: str) -> StatusRequest | None:
@@ -127,6 +140,10 @@ def parse_plain(target: str) -> StatusRequest | None:
 
 def plain_arguments(query: str) -> PlainArguments | None:
     """Read the query of such a target; None unless it is plain."""
+    return _read_again(query) if _may_be_kept(query) else _plain_arguments(query)
+
+
+def _plain_arguments(query: str) -> PlainArguments | None:
     arguments: dict[str, str] = {}
     in_other_case = False
     for parameter in query.split("&"):
@@ -144,6 +161,17 @@ def plain_arguments(query: str) -> PlainArguments | None:
     return PlainArguments(
         arguments.get("user.name"), arguments.get(_DOAS), arguments.get("delegation"), in_other_case
     )
+
+
+_read_again = lru_cache(MAX_QUERIES)(_plain_arguments)
+
+
+def _may_be_kept(text: str) -> bool:
+    """Whether what a query or target says may be remembered: it certainly holds no secret, and not many bytes."""
+    if len(text) > _MAX_KEPT or "%" in text:
+        return False
+    lower = text.lower()
+    return "delegation" not in lower and "token" not in lower
 
 
 def _value(name: str, spelled: str) -> str | None:
@@ -185,7 +213,7 @@ def _loose_path(spelled: str) -> str | None:
     return None if has_dot_segments(decoded) else decoded
 
 
-def _loose_query(query: str) -> tuple[dict[str, tuple[str, ...]], bool]:
+def _loose_query(query: str) -> tuple[Mapping[str, tuple[str, ...]], bool]:
     """Give the parameters that can be read, the first `MAX_PARAMETERS` at most, and whether that was all of them."""
     arguments: dict[str, list[str]] = {}
     parameters = query.split("&", MAX_PARAMETERS)
@@ -199,7 +227,7 @@ def _loose_query(query: str) -> tuple[dict[str, tuple[str, ...]], bool]:
             key, decoded = unquote_plus(name).lower(), unquote_plus(value)
         if key:
             arguments.setdefault(key, []).append(decoded)
-    return {key: tuple(values) for key, values in arguments.items()}, is_certain
+    return MappingProxyType({key: tuple(values) for key, values in arguments.items()}), is_certain
 
 
 def _form_decode(text: str) -> str:

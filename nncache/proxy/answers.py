@@ -23,7 +23,7 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
 from nncache.proxy.headers import HIT, replayed_headers, reply_headers
-from nncache.proxy.messages import Header, Headers
+from nncache.proxy.messages import Header, Headers, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.reading import Reading
 from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, NotAdmitted, PassOn, Unanswered
@@ -83,6 +83,16 @@ class Answers:
                 is_last = request.repeatable is None
                 self.hit_memory.remember(head, answer.hit, body, until=until, is_last=is_last)
         return response
+
+    def passed_on(
+        self, exchange: Exchange, reply: UpstreamReply, why: ForwardReason, *, is_secure: bool
+    ) -> RawResponse:
+        """Make the reply to a request that has left no trace."""
+        self.note_forwarded(exchange, why)
+        exchange.result = Result.FORWARDED
+        fields = self.cookies.for_client(reply.headers, is_secure=is_secure)
+        said = forwarded(why, is_shown=shows_path(reply.status, reply.body))
+        return whole_reply(reply, (*fields, said))
 
     def with_conditions(
         self, exchange: Exchange, reading: Reading, waited: Waited, conditions: Conditions, *, is_secure: bool

@@ -15,7 +15,7 @@ from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Fetcher
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 
 CALL_LIMITS: Final = ("max_calls", "max_calls_per_s_per_address", "max_calls_per_s_per_caller")
 """The settings that can stop a call, as `CallLimits.refused` names them."""

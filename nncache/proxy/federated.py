@@ -1,11 +1,11 @@
 """Several namespaces behind one server of clients.
 
-Each has its own front end, table of known heads and quick way to its NameNodes; here is nothing but the choice among
+Each has its own front end, table of known heads and direct calls; here is nothing but the choice among
 them, which `nncache.proxy.routing` makes from the request's target alone. The mount table stays as it is while the
 proxy runs, so a head that a namespace has answered is always that namespace's.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nncache.hadoop.mounts import MountTable
@@ -13,10 +13,9 @@ from nncache.proxy.clients.connection import KnownHeads
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Direct
+from nncache.proxy.direct_calls import DirectCall
 from nncache.proxy.errors import ClientError
-from nncache.proxy.messages import Header
-from nncache.proxy.plain_calls import PlainPath, QuickCall
-from nncache.proxy.plain_fills import PlainClient
 from nncache.proxy.routing import namespace_of, namespace_of_head
 from nncache.proxy.traffic import Exchange, Traffic, result_of
 
@@ -28,12 +27,12 @@ class Member:
     Attributes:
         handle: answers a request (`nncache.proxy.front_end.FrontEnd.handle`).
         known: answers heads that it has answered before.
-        plain: forwards plain calls at once; None: nothing does.
+        direct: begins requests that need no task; None: nothing does.
     """
 
     handle: Handler
     known: KnownHeads
-    plain: PlainPath | None
+    direct: Direct | None
 
 
 class FederatedFrontEnd:
@@ -102,42 +101,32 @@ class FederatedHeads:
 
 
 class FederatedCalls:
-    """`nncache.proxy.plain_calls.PlainPath` of all namespaces."""
+    """`nncache.proxy.clients.server.Direct` of all namespaces."""
 
     def __init__(self, mounts: MountTable, members: Mapping[str, Member]) -> None:
         self._mounts = mounts
-        self._plain = {name: member.plain for name, member in members.items() if member.plain is not None}
+        self._direct = {name: each.direct for name, each in members.items() if each.direct is not None}
 
     @property
     def requests(self) -> int:
         """Those that ended here, one way or the other."""
-        return sum(plain.requests for plain in self._plain.values())
+        return sum(each.requests for each in self._direct.values())
 
     @property
     def under_way(self) -> int:
         """Those under way."""
-        return sum(plain.under_way for plain in self._plain.values())
+        return sum(each.under_way for each in self._direct.values())
 
     @property
     def errors(self) -> int:
         """Exceptions of our own, each logged (FailToNameNode)."""
-        return sum(plain.errors for plain in self._plain.values())
+        return sum(each.errors for each in self._direct.values())
 
-    def learn(self, head: bytes, fields: Iterable[Header]) -> None:
-        """Take note of the fields of a vetted GET without a body, after which its connection goes on."""
-        if (plain := self._of(head)) is not None:
-            plain.learn(head, fields)
-
-    def concerns(self, head: bytes) -> bool:
-        """Whether `begin` would forward it, if nothing stood against that for the moment."""
-        plain = self._of(head)
-        return plain is not None and plain.concerns(head)
-
-    def begin(self, head: bytes, peer: str, holder: str, client: PlainClient) -> QuickCall | None:
-        """Pass a call on, if it is one of these and can be sent at once."""
-        plain = self._of(head)
-        return None if plain is None else plain.begin(head, peer, holder, client)
-
-    def _of(self, head: bytes) -> PlainPath | None:
-        namespace = namespace_of_head(self._mounts, head)
-        return None if namespace is None else self._plain.get(namespace)
+    def begin(self, request: Request) -> DirectCall | RawResponse | None:
+        """Answer a request of a namespace, or send the call that it asks for; None: it is for the handler."""
+        try:
+            namespace = namespace_of(self._mounts, request.method, request.target)
+        except ClientError:
+            return None
+        direct = self._direct.get(namespace)
+        return None if direct is None else direct.begin(request)

@@ -1,7 +1,7 @@
 """Questions on their way to the NameNode, each shared by all who may share it.
 
 A flight outlives the client for whom it was begun, so that a poller who hangs up costs no other caller the answer. It
-is a task of its own, unless `nncache.proxy.plain_fills` has asked and brings the reply. It ends in exactly one
+is a task of its own, unless `nncache.proxy.direct_calls` has asked and brings the reply. It ends in exactly one
 `MetadataCache.conclude`, whatever happens, because that is done by the task's done-callback: a task that is cancelled
 before its first step runs no `finally`, but it does run its callbacks.
 """
@@ -23,7 +23,7 @@ from nncache.proxy.identity import rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.outcomes import file_outcome, outcome_of
 from nncache.proxy.ports import Clock, ClosedFiles, Fetcher
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 
 _log = logging.getLogger(__name__)
 

@@ -47,7 +47,7 @@ from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
 from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 from nncache.proxy.wait_groups import Waited, WaitEnd
 from nncache.proxy.waiting import Waits
 from nncache.proxy.writes import Writes
@@ -180,8 +180,10 @@ class FrontEnd:
 
     async def handle(self, request: Request) -> RawResponse | None:
         """Answer one request; None: it is held, and answered later."""
-        exchange = Exchange(request.method, request.target, request.peer, self._clock())
-        exchange.request_id = request.first(b"x-request-id")
+        exchange = request.record
+        if exchange is None:
+            exchange = Exchange(request.method, request.target, request.peer, self._clock())
+            exchange.request_id = request.first(b"x-request-id")
         is_held = False
         try:
             response = await self._handle(request, exchange)
@@ -206,7 +208,7 @@ class FrontEnd:
             exchange.result = Result.REFUSED
             return error_reply(UnknownAddressError(WHAT_IS_SERVED), (NOT_WEBHDFS,))
         if self.terminator is None:
-            reading = read_request(request.method, target, request.fields, peer)
+            reading = request.reading or read_request(request.method, target, request.fields, peer)
         else:
             admission = await self.terminator.admit(request)
             match admission:
@@ -225,7 +227,8 @@ class FrontEnd:
     async def _read(self, request: Request, exchange: Exchange, reading: Reading) -> RawResponse | None:
         head, plain, adds = reading.head, reading.plain, reading.adds
         if plain is None:
-            call = parse_call(request.method, head.target)
+            call = reading.call
+            assert call is not None
             return await self._pass_on(request, exchange, head, call, why_not_asked(call), adds)
         exchange.operation, exchange.caller = GETFILESTATUS, head.caller
         read = Read(
@@ -235,6 +238,7 @@ class FrontEnd:
             credential=reading.credential,
             refresh=reading.refresh,
             asked=request.begun if isinstance(request.begun, Asked) else None,
+            decision=request.decision,
             lease=reading.lease,
         )
         conditions, is_secure = (
@@ -304,11 +308,6 @@ class FrontEnd:
             return self.answers.failed(exchange, error, why, adds)
         exchange.result = Result.FORWARDED
         return response
-
-    def plain_ended(self, exchange: Exchange, why: ForwardReason) -> None:
-        """Count a call that `nncache.proxy.plain_calls` or `nncache.proxy.plain_fills` has forwarded."""
-        self.answers.note_forwarded(exchange, why)
-        self.traffic.ended(exchange)
 
     def stats(self) -> FrontEndStats:
         """Return the figures so far."""

@@ -37,7 +37,8 @@ def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) ->
 def claimed_caller(call: Call | StatusRequest | PlainArguments, headers: Iterable[Header] = ()) -> str:
     """Return whom a call says to come from, for limits alone: it proves nothing. Bounded in length."""
     if isinstance(call, Call):
-        user, doas = (next(iter(call.arguments.get(key, ())), None) for key in ("user.name", "doas"))
+        users, proxied = call.arguments.get("user.name"), call.arguments.get("doas")
+        user, doas = users[0] if users else None, proxied[0] if proxied else None
     else:
         user, doas = call.user_name, call.doas
     return claim_of(claimed_user(headers) or user, doas)

@@ -43,7 +43,6 @@ class UpstreamReply:
         headers: every end-to-end field in the NameNode's order, repeated ones included, framing not.
         replied_at: local time at which the reply was complete.
         term: the term of the active NameNode that gave it, or `NO_TERM`.
-        replayed: the fields that each cached answer repeats, if that was found out already.
     """
 
     status: int
@@ -53,7 +52,6 @@ class UpstreamReply:
     namenode: NameNode
     term: int
     replied_at: float
-    replayed: Headers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,8 +72,7 @@ def file_outcome(reply: UpstreamReply, credential: Credential | None, *, is_clos
 
 
 def _known(reply: UpstreamReply, kind: EntryKind, proven_for_s: float) -> Known:
-    headers = replayed_headers(reply.headers) if reply.replayed is None else reply.replayed
-    kept = Reply(reply.status, headers, reply.body)
+    kept = Reply(reply.status, replayed_headers(reply.headers), reply.body)
     return Known(
         reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term, proven_for_s=proven_for_s
     )

@@ -14,7 +14,7 @@ from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 
 Clock: TypeAlias = Callable[[], float]
 """Seconds of CLOCK_BOOTTIME."""

@@ -4,11 +4,13 @@ Pure. It is read in one place, no matter what says who asks: the request itself,
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf
 from typing import Final
 
 from nncache.cache.clock_eviction import Caller
-from nncache.hadoop.calls import StatusRequest, parse_call, parse_plain
+from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
+from nncache.net.http1.head import HARMLESS_FIELDS
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
 from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import request_headers
@@ -27,6 +29,7 @@ class Reading:
     Attributes:
         head: as it goes to the NameNode.
         plain: what it asks of the cache; None: it passes through without a trace.
+        call: what it asks for, where it passes through.
         caller: who asks, as far as the NameNode would tell callers apart; of no meaning without `plain`.
         credential: what authenticates it, beside what its target says.
         refresh: the NameNode's own answer is wanted.
@@ -37,6 +40,7 @@ class Reading:
 
     head: RequestHead
     plain: StatusRequest | None
+    call: Call | None = None
     caller: Caller = _NEVER
     credential: Credential | None = None
     refresh: bool = False
@@ -45,17 +49,29 @@ class Reading:
     lease: Lease | None = None
 
 
+_MAX_KEPT: Final = 1_024
+_directive_again = lru_cache(_MAX_KEPT)(cache_directive_of)
+_fields_again = lru_cache(_MAX_KEPT)(request_headers)
+"""Of fields that hold no secret, from an address: most clients say the same each time."""
+
+
 def read_request(method: str, target: str, headers: Headers, peer: str) -> Reading:
     """Read a request that says by itself who asks."""
     plain = parse_plain(target) if method == "GET" else None
-    directive = cache_directive_of(headers) if plain is not None else CacheDirective.NO_TRACE
-    credential = authentication_of(plain, headers) if plain is not None else None
-    fields = request_headers(headers, peer)
+    names = {name.lower() for name, _ in headers}
+    is_known = names <= HARMLESS_FIELDS
+    cookies = headers if b"cookie" in names else ()
+    directive = CacheDirective.NO_TRACE
+    if plain is not None:
+        directive = (_directive_again if is_known else cache_directive_of)(headers)
+    credential = authentication_of(plain, cookies) if plain is not None else None
+    fields = (_fields_again if is_known else request_headers)(headers, peer)
     if plain is None or directive is CacheDirective.NO_TRACE or isinstance(credential, Unclear):
-        claimed = claimed_caller(parse_call(method, target), headers)
-        return Reading(head=RequestHead(method, target, fields, peer, claimed), plain=None)
+        call = parse_call(method, target)
+        claimed = claimed_caller(call, cookies)
+        return Reading(head=RequestHead(method, target, fields, peer, claimed), plain=None, call=call)
     return Reading(
-        head=RequestHead(method, target, fields, peer, claimed_caller(plain, headers)),
+        head=RequestHead(method, target, fields, peer, claimed_caller(plain, cookies)),
         plain=plain,
         caller=caller_of(plain, credential, peer),
         credential=credential,
@@ -72,7 +88,8 @@ def read_admitted(method: str, admitted: Admitted, peer: str) -> Reading:
     )
     plain, directive = admitted.plain, cache_directive_of(admitted.headers)
     if plain is None or directive is CacheDirective.NO_TRACE:
-        return Reading(head=head, plain=None, adds=admitted.adds)
+        call = parse_call(method, head.target)
+        return Reading(head=head, plain=None, call=call, adds=admitted.adds)
     return Reading(
         head=head,
         plain=plain,

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.decisions import Conclusion, Fetch, Forward, Join, Known, Serve, Wait
+from nncache.cache.decisions import Conclusion, Decision, Fetch, Forward, Join, Known, Serve, Wait
 from nncache.cache.entries import Hit, Ticket
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
 from nncache.proxy.cache_status import ForwardReason
 from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import ProxyError
-from nncache.proxy.flights import Flight, Flights
+from nncache.proxy.flights import Flight, FlightResult, Flights
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Clock, CoverageSignal, Lease
 
@@ -90,6 +90,7 @@ class Read:
         credential: what authenticates it, beside what its target says.
         refresh: the caller wants the NameNode's own answer.
         asked: the question that was put for it already.
+        decision: what the cache has just said of it, if that was asked.
         lease: by what the proxy itself says who asks; None: the NameNode does.
     """
 
@@ -99,6 +100,7 @@ class Read:
     credential: Credential | None = None
     refresh: bool = False
     asked: Asked | None = None
+    decision: Decision | None = None
     lease: Lease | None = None
 
     @property
@@ -113,6 +115,14 @@ class Read:
         if self.lease.otherwise is None:
             return None
         return replace(self, caller=self.lease.otherwise, lease=None)
+
+
+def from_namenode(asked: Asked, reply: UpstreamReply, result: FlightResult | None) -> FromNameNode:
+    """Return the reply to a question, with what the cache has made of it; None: nothing yet."""
+    conclusion = Conclusion.NOT_KEPT if result is None else result.conclusion
+    is_stored = conclusion.is_shareable
+    is_known = is_stored or conclusion is Conclusion.UNCHANGED
+    return FromNameNode(reply, asked.why, is_stored=is_stored, is_known=is_known)
 
 
 class Reads:
@@ -138,17 +148,17 @@ class Reads:
 
         An exception is an internal error, and the NameNode has not been asked.
         """
-        asked = read.asked
+        asked, decision = read.asked, read.decision
         deadline = self._clock() + self._join_wait_s
         may_wait = True
         while asked is None:
             if (now := read.as_of_now()) is None:
                 return NotAdmitted()
             read = now
-            decision = self._cache.lookup(
+            found, decision = decision, None
+            match found or self._cache.lookup(
                 read.plain.path, read.caller, self._clock(), refresh=read.refresh, may_wait=may_wait
-            )
-            match decision:
+            ):
                 case Serve(hit):
                     return FromMemory(hit)
                 case Forward(reason):
@@ -165,8 +175,8 @@ class Reads:
                 case Wait(ticket):
                     assert may_wait, "asked without waiting, the cache says Wait"
                     may_wait = await self._wait(ticket, deadline - self._clock())
-                case _:
-                    assert_never(decision)
+                case other:
+                    assert_never(other)
         return await self._fetched(asked)
 
     async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered:
@@ -178,11 +188,7 @@ class Reads:
         answer = await asked.flight.answer()
         if isinstance(answer, ProxyError):
             return Unanswered(answer, asked.why)
-        result = await asked.flight.result(self._join_wait_s)
-        conclusion = Conclusion.NOT_KEPT if result is None else result.conclusion
-        is_stored = conclusion.is_shareable
-        is_known = is_stored or conclusion is Conclusion.UNCHANGED
-        return FromNameNode(answer, asked.why, is_stored=is_stored, is_known=is_known)
+        return from_namenode(asked, answer, await asked.flight.result(self._join_wait_s))
 
     async def _joined(self, ticket: Ticket) -> Known | None:
         """Wait for the same caller's question; None if its answer is not for others."""

@@ -6,11 +6,8 @@ section 5.7), so that nothing is lost but what an eavesdropper could take.
 """
 
 import logging
-from dataclasses import replace
 
-from nncache.proxy.headers import encode_fields
-from nncache.proxy.messages import Header, Headers
-from nncache.proxy.upstream.plain_reply import PlainReply
+from nncache.proxy.messages import Headers
 
 _log = logging.getLogger(__name__)
 
@@ -29,15 +26,12 @@ class SecureCookies:
         """Return the fields that may go to a client; `is_secure`: over TLS."""
         if is_secure:
             return headers
-        kept = tuple([field for field in headers if not _is_secure_cookie(field)])
-        if len(kept) != len(headers):
-            self._note(len(headers) - len(kept))
+        cookies = [field for field in headers if field[0].lower() == b"set-cookie" and _is_secure(field[1])]
+        if not cookies:
+            return headers
+        kept = tuple([field for field in headers if field not in cookies])
+        self._note(len(headers) - len(kept))
         return kept
-
-    def plain_reply_for(self, reply: PlainReply) -> PlainReply:
-        """Return such a reply to a client without TLS, read off its bytes, without those fields."""
-        kept = self.for_client(reply.headers)
-        return replace(reply, headers=kept, fields=encode_fields(kept))
 
     def _note(self, removed: int) -> None:
         if not self.removed:
@@ -49,10 +43,7 @@ class SecureCookies:
         self.removed += removed
 
 
-def _is_secure_cookie(field: Header) -> bool:
-    """Whether it is a `Set-Cookie` with the attribute `Secure`, in any spelling (RFC 6265, section 5.2)."""
-    name, value = field
-    if name.lower() != b"set-cookie":
-        return False
+def _is_secure(value: bytes) -> bool:
+    """Whether a cookie has the attribute `Secure`, in any spelling (RFC 6265, section 5.2)."""
     attributes = value.split(b";")[1:]
     return any(attribute.partition(b"=")[0].strip().lower() == b"secure" for attribute in attributes)

@@ -12,8 +12,8 @@ from typing import Final, assert_never
 from nncache.cache.decisions import Conclusion
 from nncache.hadoop.change import AccessChanged, EverythingUnknown, Touched, Vanished
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.plain_calls import PlainCall
-from nncache.proxy.upstream import plain_exchange
+from nncache.proxy.direct_calls import PassedOn
+from nncache.proxy.upstream import direct_exchange
 from tests.alike.line import End, Line
 from tests.alike.namenode import Asked
 from tests.alike.replies import PATIENCE_S
@@ -208,8 +208,8 @@ class _Talk:
     def _lose(self, client: _Client) -> None:
         protocol = client.lines[0].get_protocol()
         call = protocol._call if isinstance(protocol, ClientConnection) else None  # noqa: SLF001 - shows nowhere else
-        if isinstance(call, PlainCall):
-            self._left[_request_line(call.head)] += 1
+        if isinstance(call, PassedOn):
+            self._left[_request_line(call.request.whole or b"")] += 1
         for line in client.lines:
             line.lose()
 
@@ -331,9 +331,9 @@ def hold(conversation: Conversation) -> Comparison:
 @contextmanager
 def _short_patience() -> Iterator[None]:
     """Have plain calls leave a late reply to the ordinary path sooner than usual."""
-    usual = plain_exchange.PATIENCE_S
-    plain_exchange.PATIENCE_S = PATIENCE_S  # type: ignore[misc] # for now
+    usual = direct_exchange.PATIENCE_S
+    direct_exchange.PATIENCE_S = PATIENCE_S  # type: ignore[misc] # for now
     try:
         yield
     finally:
-        plain_exchange.PATIENCE_S = usual  # type: ignore[misc] # as it was
+        direct_exchange.PATIENCE_S = usual  # type: ignore[misc] # as it was

@@ -12,16 +12,15 @@ from nncache.proxy.clients.cached_reply import DateText
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.server import Server
+from nncache.proxy.direct_calls import DirectCalls, Fill
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.plain_calls import PlainCalls
-from nncache.proxy.plain_fills import PlainFill
+from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.direct_exchange import DirectExchange, Reader
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
-from nncache.proxy.upstream.plain_exchange import PlainExchange, PlainReader
-from nncache.proxy.upstream.plain_reply import PlainReply
 from nncache.proxy.upstream.pool import Connection, Connections
 from tests.alike.line import Line
 from tests.alike.namenode import Asked, ScriptedNameNodes, ScriptedPool
@@ -93,13 +92,13 @@ class _Connections(Connections):
 class _Answered:
     """Counts a plain call that is answered as one."""
 
-    def __init__(self, reader: PlainReader, upstream: "_Upstream") -> None:
+    def __init__(self, reader: Reader, upstream: "_Upstream") -> None:
         self._reader = reader
         self._upstream = upstream
 
-    def replied(self, reply: PlainReply) -> None:
+    def replied(self, reply: UpstreamReply) -> None:
         self._upstream.plain_answered += 1
-        self._upstream.fills_answered += isinstance(self._reader, PlainFill)
+        self._upstream.fills_answered += isinstance(self._reader, Fill)
         self._reader.replied(reply)
 
     def unfinished(self) -> None:
@@ -122,11 +121,15 @@ class _Upstream(Upstream):
         self.plain_answered = 0
         self.fills_answered = 0
 
-    def begin_plain(self, request: bytes, holder: str, reader: PlainReader) -> PlainExchange | None:
-        """Send a GET at once, if that can be done now, and count it."""
-        exchange = super().begin_plain(request, holder, _Answered(reader, self))
-        self.plain_begun += exchange is not None
-        return exchange
+    def prepare(self, head: RequestHead, reader: Reader) -> DirectExchange | None:
+        """Count replies."""
+        return super().prepare(head, _Answered(reader, self))
+
+    def send(self, exchange: DirectExchange) -> bool:
+        """Count calls."""
+        is_sent = super().send(exchange)
+        self.plain_begun += is_sent
+        return is_sent
 
 
 class Side:
@@ -153,10 +156,8 @@ class Side:
         self.front_end.answers._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
         self.front_end.hit_memory = self.fast_path
         front, upstream = self.front_end, self.upstream
-        plain = PlainCalls(front, self.cache, upstream, self.now, LIMITS)
-        if is_quick:
-            self.fast_path.whole_blocks = plain.blocks.without_credential
-        self.server = Server(front.handle, self.fast_path, LIMITS, plain if is_quick else None, traffic)
+        direct = DirectCalls(front, self.cache, upstream, self.now)
+        self.server = Server(front.handle, self.fast_path, LIMITS, direct if is_quick else None, traffic)
 
     async def __aenter__(self) -> Self:
         await self.namenode.__aenter__()

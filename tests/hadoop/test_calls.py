@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nncache.hadoop import calls
 from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
 from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.operations import OPERATIONS, operation
@@ -277,3 +278,24 @@ def test_a_call_is_read_however_it_is_spelled(
     assert call.is_certain
     for key, value in arguments.items():
         assert value in call.arguments[key.lower()]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "op=GETFILESTATUS&delegation=s3cret",
+        "op=GETFILESTATUS&Delegation=s3cret",
+        "op=GETFILESTATUS&%64elegation=s3cret",
+        "op=CANCELDELEGATIONTOKEN&token=s3cret",
+        "op=X&TOKEN=s3cret",
+        "op=GETFILESTATUS&user.name=" + 256 * "j",
+    ],
+)
+def test_no_secret_and_no_long_query_is_remembered(query: str) -> None:
+    """What is read again and again is remembered, by its query."""
+    target = f"/webhdfs/v1/f?{query}"
+    before = [each.cache_info().currsize for each in (calls._read_again, calls._call_again)]  # noqa: SLF001 - what is kept
+    parse_plain(target)
+    parse_call("GET", target)
+    after = [each.cache_info().currsize for each in (calls._read_again, calls._call_again)]  # noqa: SLF001 - what is kept
+    assert after == before

@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from nncache.hadoop.election_view import NameNode
 from nncache.proxy.clients.server import Server
+from nncache.proxy.direct_calls import DirectCalls
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import NO_TERM
-from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.exchange import encode_request
 from tests.hostile.fuzzing.transport import DeafTransport
@@ -95,12 +93,9 @@ class _NameNode(DictNameNode):
         encode_request(head, host="nn", chunked=False)
         return await super().fetch(head)
 
-    def begin_plain(self, request: bytes, holder: str, reader: Any) -> None:
+    def prepare(self, head: Any, reader: Any) -> None:
         """No connection is open."""
-
-    def term_of(self, namenode: NameNode) -> int:
-        """Nothing is fetched over one."""
-        return NO_TERM
+        encode_request(head, host="nn", chunked=False)
 
     async def stream(self, request: Any, head: Any, settle: Any, decorate: Any) -> Any:
         encode_request(head, host="nn", chunked=False)
@@ -116,10 +111,8 @@ async def serve(raw: bytes, cost: Cost, *, long_text: int | None, settings: dict
     async with FrontEnd(
         cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock
     ) as front:
-        calls = PlainCalls(front, cache, namenode, clock, limits)
-        fast_path = fast_path_alone(clock)
-        fast_path.whole_blocks = calls.blocks.without_credential
-        server = Server(front.handle, fast_path, limits, calls)
+        calls = DirectCalls(front, cache, cast("Any", namenode), clock)
+        server = Server(front.handle, fast_path_alone(clock), limits, calls)
         transport = DeafTransport()
         transport.connect(server.connection())
         await asyncio.sleep(0)

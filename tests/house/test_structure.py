@@ -13,8 +13,8 @@ import grimp
 import pytest
 
 from tests.house.tree import PACKAGE, ROOT, text_of
+from tests.proxy.direct_fixture import LISTED, direct_fixture
 from tests.proxy.front_fixture import fixture
-from tests.proxy.plain_fixture import LISTED, plain_fixture
 from tests.proxy.wire import RawNameNode, says
 
 JOURNEYS = {"ordinary hit": 35, "LISTSTATUS": 42, "MKDIRS": 50}
@@ -55,7 +55,7 @@ async def journeys() -> dict[str, set[str]]:
         await s.status("/w/f")
         with files_run() as run["ordinary hit"]:
             assert (await s.status("/w/f", "Traceparent: 1")).made.startswith("nncache; hit")
-    async with RawNameNode(says(LISTED)) as namenode, plain_fixture(namenode) as p, p.client() as client:
+    async with RawNameNode(says(LISTED)) as namenode, direct_fixture(namenode) as p, p.client() as client:
         for name, method, operation in (("LISTSTATUS", "GET", "LISTSTATUS"), ("MKDIRS", "PUT", "MKDIRS")):
             with files_run() as run[name]:
                 client.send(

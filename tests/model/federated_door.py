@@ -1,21 +1,21 @@
 """The way into several namespaces: the product's federated front end, each choice of it judged.
 
-A client comes as on a connection of the product: known heads are answered at once, of the others some are passed on as
-plain calls, and the rest goes to the front end. The oracle says beforehand where each belongs.
+A client comes as on a connection of the product: known heads are answered at once, of the others some are begun without
+a task, and the rest goes to the front end. The oracle says beforehand where each belongs.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.clients.request import InFlight, Request
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.direct_calls import DirectCall
 from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
-from nncache.proxy.messages import Header, Headers
-from nncache.proxy.plain_fills import PlainClient
+from nncache.proxy.messages import Headers
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.invalidation.virtual_time import clock
 from tests.model.guarantee import Guarantee
@@ -42,40 +42,18 @@ class Stack(Protocol):
 
 
 @dataclass(slots=True)
-class _Passed:
-    """A plain call that one namespace passes on: here its front end does."""
-
-    head: bytes
-    front_end: Handles
-
-    def hand_over(self) -> "InFlight":
-        """Nothing is under way."""
-        raise NotImplementedError
-
-    def abandon(self) -> None:
-        """Nothing is under way."""
-
-
-@dataclass(slots=True)
-class _PlainPath:
-    """`PlainPath` of one namespace that takes any call."""
+class _Direct:
+    """`Direct` of one namespace that takes any call: its front end answers."""
 
     front_end: Handles
     requests: int = 0
     under_way: int = 0
     errors: int = 0
 
-    def learn(self, head: bytes, fields: Iterable[Header]) -> None:
-        """Learn nothing."""
-
-    def concerns(self, head: bytes) -> bool:
-        """Take any."""
-        return True
-
-    def begin(self, head: bytes, peer: str, holder: str, client: PlainClient) -> _Passed:
+    def begin(self, request: Request) -> "DirectCall":
         """Take any."""
         self.requests += 1
-        return _Passed(head, self.front_end)
+        return cast("DirectCall", self.front_end)
 
 
 @dataclass
@@ -112,7 +90,7 @@ class FederatedDoor:
         self._arrived: set[ClientRequest] = set()
         own = {name: _OwnFrontEnd(name, stack, oracle, self._arrived) for name, stack in stacks.items()}
         members = {
-            name: Member(handle=each.handle, known=each.stack.heads, plain=_PlainPath(each))
+            name: Member(handle=each.handle, known=each.stack.heads, direct=_Direct(each))
             for name, each in own.items()
         }
         mounts = MountTable(table)
@@ -125,7 +103,7 @@ class FederatedDoor:
 
     @property
     def front_end(self) -> "FederatedDoor":
-        """The ordinary path, and that of plain calls."""
+        """The handler, and direct calls."""
         return self
 
     @property
@@ -165,14 +143,14 @@ class FederatedDoor:
     # -- all others ----------------------------------------------------------------------------------------------------
 
     async def handle(self, request: Request) -> RawResponse | None:
-        """Answer a request, every other read as a plain call, and judge what the proxy itself says of it."""
+        """Answer a request, every other read by a direct call, and judge what the proxy itself says of it."""
         client = cast("ClientRequest", request)
         verdict = self._oracle.verdict(client.method, client.target)
         self._turn += client.method == "GET"
         call = None
         if client.method == "GET" and self._turn % 2:
-            call = self._calls.begin(client.whole, _PEER, _PEER, cast("PlainClient", client))
-        way: Handles = self._front_end if call is None else cast("_Passed", call).front_end
+            call = self._calls.begin(request)
+        way = self._front_end if call is None else cast("Handles", call)
         try:
             response = await way.handle(request)
             if isinstance(verdict, Refusal):

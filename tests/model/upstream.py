@@ -28,7 +28,7 @@ from nncache.proxy.messages import (
     UpstreamReply,
 )
 from nncache.proxy.ports import WriteRight
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 from nncache.proxy.upstream.service_login import without_service_fields
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations

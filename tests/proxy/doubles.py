@@ -20,7 +20,7 @@ from nncache.proxy.identity import caller_of
 from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
 from nncache.proxy.ports import WriteRight
 from nncache.proxy.reads import Read
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 from tests.patience import HANG_S
 
 T = TypeVar("T")
@@ -112,7 +112,8 @@ class StubConnection:
 
 def request_of(target: str, *fields: tuple[bytes, bytes], method: str = "GET", **connection: Any) -> Request:
     """A request without a body."""
-    head = Head(method, target, 1, fields, keep_alive=True, length=0)
+    names = frozenset(name.lower() for name, _ in fields)
+    head = Head(method, target, 1, fields, keep_alive=True, length=0, names=names)
     return Request(head, None, cast("ClientConnection", StubConnection(**connection)))
 
 

@@ -22,7 +22,7 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
 from nncache.proxy.ports import WriteRight
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, FakeClock, make_cache, reply, settled
 from tests.proxy.wire import RawClient, RawReply, ask, serving
 

@@ -18,7 +18,7 @@ from nncache.proxy.auditor import BURST, Auditor
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.traffic import Exchange, Result
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 from tests.proxy.doubles import TERM, FakeClock, ManualSignal, make_cache, reply, turns
 from tests.proxy.kept_hits import kept_hit
 

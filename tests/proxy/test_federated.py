@@ -1,6 +1,5 @@
 """Several namespaces behind one server: the mount table alone says whose a request is, on every way."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -9,10 +8,8 @@ import pytest
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.direct_calls import DirectCall
 from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
-from nncache.proxy.messages import Header
-from nncache.proxy.plain_calls import QuickCall
-from nncache.proxy.plain_fills import PlainClient
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.proxy.doubles import request_of
 
@@ -27,8 +24,7 @@ class Namespace:
     heads: list[bytes] = field(default_factory=list)
     is_sampled: bool = False
     observed: list[bytes] = field(default_factory=list)
-    learnt: list[bytes] = field(default_factory=list)
-    begun: list[bytes] = field(default_factory=list)
+    begun: list[Request] = field(default_factory=list)
     knows: bool = True
     requests: int = 1
     under_way: int = 2
@@ -52,18 +48,10 @@ class Namespace:
         """Take note."""
         self.observed.append(head)
 
-    def learn(self, head: bytes, _fields: Iterable[Header]) -> None:
-        """Take note."""
-        self.learnt.append(head)
-
-    def concerns(self, _head: bytes) -> bool:
+    def begin(self, request: Request) -> DirectCall:
         """Take any."""
-        return self.knows
-
-    def begin(self, head: bytes, _peer: str, _holder: str, _client: PlainClient) -> QuickCall | None:
-        """Take any."""
-        self.begun.append(head)
-        return cast("QuickCall", self.name)
+        self.begun.append(request)
+        return cast("DirectCall", self.name)
 
 
 @dataclass
@@ -78,7 +66,7 @@ class Fixture:
     def members(self) -> dict[str, Member]:
         """Both."""
         return {
-            each.name: Member(handle=each.handle, known=each, plain=each) for each in (self.one, self.two)
+            each.name: Member(handle=each.handle, known=each, direct=each) for each in (self.one, self.two)
         }
 
     def answered(self, exchange: Exchange) -> None:
@@ -154,30 +142,27 @@ def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
     assert (fixture.one.observed, fixture.two.observed) == ([head("/a/x")], [head("/b/x")])
 
 
-def test_a_plain_call_goes_out_by_the_way_of_its_namespace() -> None:
+def test_a_request_is_begun_by_its_namespace() -> None:
     """What none can be chosen for is for the ordinary path; figures are sums."""
     fixture = Fixture()
-    calls, client = FederatedCalls(MOUNTS, fixture.members), cast("PlainClient", None)
-    begun: list[object] = [calls.begin(head(path), "p", "h", client) for path in ("/a", "/b/x", "/c")]
-    assert begun == ["one", "two", None]
-    assert [calls.concerns(head(path)) for path in ("/a", "/c")] == [True, False]
-    for path in ("/a", "/b", "/c"):
-        calls.learn(head(path), ())
-    assert (fixture.one.learnt, fixture.two.learnt) == ([head("/a")], [head("/b")])
+    calls = FederatedCalls(MOUNTS, fixture.members)
+    asked = [request(path) for path in ("/a", "/b/x", "/c", "/a/%2e%2e/b")]
+    begun: list[object] = [calls.begin(each) for each in asked]
+    assert begun == ["one", "two", None, None]
+    assert (fixture.one.begun, fixture.two.begun) == (asked[:1], asked[1:2])
     assert (calls.requests, calls.under_way, calls.errors) == (2, 4, 6)
 
 
 @pytest.mark.parametrize("path", ["/a/../b", "/a/%2e%2e/b"])
 def test_an_ambiguous_head_takes_the_ordinary_path(path: str) -> None:
-    """Nothing quick answers or forwards it."""
-    fixture = Fixture()
-    assert FederatedHeads(MOUNTS, fixture.members).answer(head(path)) is None
-    assert not FederatedCalls(MOUNTS, fixture.members).concerns(head(path))
+    """No table of known heads is asked."""
+    assert FederatedHeads(MOUNTS, Fixture().members).answer(head(path)) is None
 
 
-def test_without_a_fast_path_nothing_is_forwarded_at_once() -> None:
-    """Its calls are for the ordinary path."""
+def test_where_the_proxy_authenticates_nothing_is_begun_without_a_task() -> None:
+    """The namespace's own handler has it."""
     fixture = Fixture()
-    members = {**fixture.members, "one": Member(handle=fixture.one.handle, known=fixture.one, plain=None)}
-    assert not FederatedCalls(MOUNTS, members).concerns(head("/a"))
-    assert FederatedCalls(MOUNTS, members).concerns(head("/b"))
+    members = {**fixture.members, "one": Member(handle=fixture.one.handle, known=fixture.one, direct=None)}
+    calls = FederatedCalls(MOUNTS, members)
+    begun: list[object] = [calls.begin(request(path)) for path in ("/a", "/b")]
+    assert begun == [None, "two"]

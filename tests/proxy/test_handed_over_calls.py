@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from nncache.proxy.clients.response import reset
-from nncache.proxy.upstream import plain_exchange
-from nncache.proxy.upstream.plain_reply import PlainReply
-from tests.proxy.plain_fixture import (
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.upstream import direct_exchange
+from tests.proxy.direct_fixture import (
     BODY,
     HEAD,
     LIST,
@@ -16,8 +16,8 @@ from tests.proxy.plain_fixture import (
     NOT_FOUND,
     Held,
     connection_of,
-    plain,
-    plain_fixture,
+    direct,
+    direct_fixture,
     under_way,
 )
 from tests.proxy.wire import STANDBY_REPLY, Act, Heard, RawNameNode, cuts, limits_of_tests, says, until
@@ -55,8 +55,8 @@ LARGE = b'{"x":"' + 200_000 * b"y" + b'"}'
 async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None:
     """Nothing is asked twice but what the ordinary path would ask twice, and the client reads what it would read."""
     got: list[Any] = []
-    for is_plain in (True, False):
-        async with plain(says(LISTED), act, says(LISTED), is_plain=is_plain) as (s, namenode):
+    for is_direct in (True, False):
+        async with direct(says(LISTED), act, says(LISTED), is_direct=is_direct) as (s, namenode):
             async with s.client() as client:
                 client.send(LIST)
                 got.append(await client.reply())
@@ -70,9 +70,9 @@ async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None
 
 async def test_a_slow_reply_is_waited_for_by_the_way_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was sent is not sent again."""
-    monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(direct_exchange, "PATIENCE_S", 0.01)
     held = Held()
-    async with plain(says(LISTED), held, says(LISTED)) as (s, namenode):
+    async with direct(says(LISTED), held, says(LISTED)) as (s, namenode):
         async with s.client() as client:
             client.send(LIST)
             await until(lambda: s.server.requests == 2)
@@ -85,12 +85,12 @@ async def test_a_slow_reply_is_waited_for_by_the_way_that_can(monkeypatch: pytes
 
 async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode, within the usual time."""
-    monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(direct_exchange, "PATIENCE_S", 0.01)
     held = Held()
     async with (
         RawNameNode(says(LISTED), held) as one,
         RawNameNode(says(LISTED)) as two,
-        plain_fixture(one, two, limits=limits_of_tests(upstream_timeout_s=0.05)) as s,
+        direct_fixture(one, two, limits=limits_of_tests(upstream_timeout_s=0.05)) as s,
     ):
         await s.learn()
         assert (await s.ask()).body == BODY
@@ -103,7 +103,7 @@ async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pyt
 async def test_a_client_that_leaves_ends_its_call() -> None:
     """The connection to the NameNode goes with it: what it would bring belongs to nobody."""
     held = Held()
-    async with plain(says(LISTED), held, says(LISTED)) as (s, namenode):
+    async with direct(says(LISTED), held, says(LISTED)) as (s, namenode):
         async with s.client() as client:
             await under_way(s, held, client)
             reset(cast(asyncio.Transport, client.writer.transport))
@@ -117,7 +117,7 @@ async def test_a_client_that_leaves_ends_its_call() -> None:
 async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
     """The order of replies is that of the requests."""
     held = Held()
-    async with plain(says(LISTED), held, says(LISTED)) as (s, _):
+    async with direct(says(LISTED), held, says(LISTED)) as (s, _):
         async with s.client() as client:
             await under_way(s, held, client)
             client.send(more)
@@ -134,7 +134,7 @@ async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
 async def test_a_half_closed_client_gets_its_reply() -> None:
     """And the connection ends then."""
     held = Held()
-    async with plain(says(LISTED), held) as (s, _), s.client() as client:
+    async with direct(says(LISTED), held) as (s, _), s.client() as client:
         await under_way(s, held, client)
         client.writer.write_eof()
         await until(lambda: s.calls.under_way == 0)
@@ -146,7 +146,7 @@ async def test_a_half_closed_client_gets_its_reply() -> None:
 async def test_a_call_under_way_is_answered_before_the_server_ends() -> None:
     """Drained like any other."""
     held = Held()
-    async with plain(says(LISTED), held) as (s, _):
+    async with direct(says(LISTED), held) as (s, _):
         async with s.client() as client, s.client() as idle, asyncio.TaskGroup() as tasks:
             await until(lambda: s.server.stats().connections_open == 2)
             await under_way(s, held, client)
@@ -163,7 +163,7 @@ async def test_a_call_that_is_handed_over_is_charged_once() -> None:
     """It has its place in the rates already."""
     large = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(LARGE), LARGE)
     limits = limits_of_tests(max_calls_per_s_per_caller=0.001, call_burst_s=3_000.0)
-    async with plain(says(LISTED), says(large), limits=limits) as (s, _):
+    async with direct(says(LISTED), says(large), limits=limits) as (s, _):
         async with s.client() as client:
             for expected in (200, 200, 429):
                 client.send(LIST)
@@ -174,7 +174,7 @@ async def test_a_call_that_is_handed_over_is_charged_once() -> None:
 async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
     """Idle is one without a call."""
     held = Held()
-    async with plain(says(LISTED), held) as (s, _), s.client() as client:
+    async with direct(says(LISTED), held) as (s, _), s.client() as client:
         await under_way(s, held, client)
         connection_of(s)._used_at = -1e9  # noqa: SLF001 - long ago
         connection_of(s)._see_whether_idle()  # noqa: SLF001 - the timer's own moment
@@ -185,7 +185,7 @@ async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
 async def test_a_call_that_nobody_goes_on_with_ends() -> None:
     """Refused after all: the NameNode's connection is not kept."""
     held = Held()
-    async with plain(says(LISTED), held) as (s, _):
+    async with direct(says(LISTED), held) as (s, _):
         async with s.client() as client:
             await under_way(s, held, client)
             s.front_end.call_limits._by_address.limit = 0  # noqa: SLF001 - as if all of it had been taken meanwhile
@@ -200,9 +200,9 @@ class Reader:
     """Takes note of the replies of an exchange."""
 
     def __init__(self) -> None:
-        self.replies: list[PlainReply] = []
+        self.replies: list[UpstreamReply] = []
 
-    def replied(self, reply: PlainReply) -> None:
+    def replied(self, reply: UpstreamReply) -> None:
         """Take note."""
         self.replies.append(reply)
 
@@ -213,10 +213,11 @@ class Reader:
 
 async def test_an_exchange_that_has_ended_keeps_its_connection() -> None:
     """To abandon it then, as when its client leaves in the same turn, does nothing."""
-    async with plain(says(LISTED)) as (s, _):
+    async with direct(says(LISTED)) as (s, _):
         reader = Reader()
-        exchange = s.upstream.begin_plain(LIST, "me", reader)
+        exchange = s.upstream.prepare(RequestHead("GET", "/webhdfs/v1/d?op=LISTSTATUS", (), "me"), reader)
         assert exchange is not None
+        assert s.upstream.send(exchange)
         await until(lambda: bool(reader.replies))
         exchange.abandon()
         stats = s.upstream.stats()

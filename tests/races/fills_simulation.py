@@ -14,7 +14,7 @@ from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.flights import Flights
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.reads import Read, ReadAnswer, Reads
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import Begun
 from tests.races.figures import Figures
 from tests.races.fills_truth import Truth
 

@@ -48,6 +48,11 @@ class Body:
         return self._held_bytes > _FULL_BYTES
 
     @property
+    def held_bytes(self) -> int:
+        """Bytes that have arrived and were not taken."""
+        return self._held_bytes
+
+    @property
     def has_failed(self) -> bool:
         """Whether the body did not end as it should have."""
         return self._error is not None

@@ -17,6 +17,8 @@ MAX_TRAILER_BYTES: Final = 4_096
 
 _EXTENSION: Final = rb"(?:;[\t\x20\x21\x23-\x7e\x80-\xff]*)?"  # none in quotes: it may end a line, or not
 _SIZE: Final = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})" + _EXTENSION + rb"\r\n")
+_FIRST: Final = re.compile(rb"(?=0*[1-9A-Fa-f])([0-9A-Fa-f]{1,6})\r\n")
+_LAST: Final = b"\r\n0\r\n\r\n"  # behind the end of another
 _PART_OF_SIZE: Final = re.compile(rb"\r?|\r\n(?:[0-9A-Fa-f]{1,16}" + _EXTENSION + rb"\r?)?")
 _TEXT: Final = rb"[\t\x20-\x7e\x80-\xff]*"
 _FIELD: Final = re.compile(rb"(?:" + TOKEN + rb":" + _TEXT + rb")?\r\n")
@@ -52,6 +54,11 @@ class Chunks:
         Raises:
             ChunksError: nothing can be said of where the body ends.
         """
+        if self._part == b"\r\n" and data.endswith(_LAST):  # nearly always it is one chunk
+            size = _FIRST.match(data)
+            if size is not None and size.end() + int(size[1], 16) + len(_LAST) == len(data):
+                self.is_over = True
+                return data[size.end() : -len(_LAST)], b""
         data = self._part + data
         self._part = b""
         parts = list[bytes]()

@@ -7,7 +7,7 @@ Clients send them, and a NameNode answers them.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, TypeAlias
 from urllib.parse import quote_from_bytes
@@ -26,6 +26,48 @@ _METHODS: Final = frozenset({b"DELETE", b"GET", b"HEAD", b"OPTIONS", b"PATCH", b
 """RFC 9110, section 9 and RFC 5789. What another reader has left of a request is not taken for one."""
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 """uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
+HARMLESS_FIELDS: Final = frozenset(
+    {
+        b"accept",
+        b"accept-charset",
+        b"accept-encoding",
+        b"accept-language",
+        b"cache-control",
+        b"connection",
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"http2-settings",
+        b"keep-alive",
+        b"pragma",
+        b"upgrade",
+        b"user-agent",
+    }
+)
+"""Request fields that carry no credential, and are the same in each request of most clients."""
+
+MAX_BLOCKS: Final = 256
+"""Blocks of such fields that are remembered: as many kinds of client."""
+
+MAX_BLOCK_BYTES: Final = 2_048
+
+_REPEATED: Final = HARMLESS_FIELDS | {
+    b"date",
+    b"expires",
+    b"transfer-encoding",
+    b"x-content-type-options",
+    b"x-frame-options",
+    b"x-xss-protection",
+}
+"""Fields that one head after another has with the same value, and none of which is a secret."""
+
+MAX_LINES: Final = 256
+"""Lines of such fields that are remembered."""
+
+_MAX_LINE_BYTES: Final = 64  # of one of them
+_LINES: Final[dict[bytes, tuple[bytes, Field]]] = {}
+"""The name in small letters, and the field, by its line."""
+
 _ASCII: Final = bytes(range(0x80))
 _READ: Final = frozenset({b"connection", b"content-length", b"host", b"transfer-encoding", b"upgrade"})
 
@@ -56,6 +98,27 @@ class HeadError(ValueError):
         self.target = target
 
 
+@dataclass(slots=True, eq=False)
+class FieldBlock:
+    """The fields of a request, read.
+
+    Attributes:
+        fields: see `Head`.
+        names: of all fields that came, in small letters.
+        count: how many came.
+        closes: `Connection: close` is among them.
+        length: see `Head`.
+        is_used: it was found again since it was read first, or since room was needed that none but used ones had.
+    """
+
+    fields: Fields
+    names: frozenset[bytes]
+    count: int
+    closes: bool
+    length: int | None
+    is_used: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """The head of one request.
@@ -66,6 +129,7 @@ class Head:
         fields: without `Upgrade`: like a NameNode, no reader here speaks another protocol (RFC 9110, section 7.8).
         keep_alive: whether the connection may go on behind the request (RFC 9112, section 9.3; never with HTTP/1.0).
         length: bytes of the body; None: it comes in chunks.
+        names: of all fields that came, in small letters.
     """
 
     method: str
@@ -74,6 +138,12 @@ class Head:
     fields: Fields
     keep_alive: bool
     length: int | None
+    names: frozenset[bytes] = field(default=frozenset(), compare=False)
+
+
+def is_known_block(text: bytes) -> bool:
+    """Whether these bytes, from behind a request line to the end of the head, are a block that is remembered."""
+    return text in _KNOWN
 
 
 def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
@@ -87,23 +157,57 @@ def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
     Raises:
         HeadError: it is refused.
     """
-    line, *lines = head[:-4].split(b"\r\n")
+    line, _, text = head.partition(b"\r\n")
     method, target, minor = _read_line(line, max_bytes)
-    if len(lines) > max_fields:
+    block = _KNOWN.get(text)
+    count = text.count(b"\r\n") - 1 if block is None else block.count
+    if count > max_fields:
         raise HeadError(Fault.TOO_LARGE, f"more than {max_fields} header fields", method, target)
     if len(head) - len(b"\r\n") > max_bytes:
         raise HeadError(Fault.TOO_LARGE, f"the head has more than {max_bytes} bytes", method, target)
     try:
-        fields, values = read_fields(lines, _READ)
-        length = length_of(values, 0)
-        _see_version(values, minor)
-        _see_host(values)
+        if block is None:
+            block = _read_block(text)
+        block.is_used = True
+        _see_version(block, minor)
     except FieldError as error:
         raise HeadError(Fault.MALFORMED, str(error), method, target) from None
+    keep_alive = minor == 1 and not block.closes
+    return Head(method, target, minor, block.fields, keep_alive, block.length, block.names)
+
+
+def _read_block(text: bytes) -> FieldBlock:
+    """Read the fields of a request, with the empty line behind them; those that hold no secret are remembered."""
+    lines = text[:-4].split(b"\r\n") if len(text) > len(b"\r\n") else []
+    fields, values = read_fields(lines, _READ)
+    length = length_of(values, 0)
+    _see_host(values)
+    names = frozenset([name.lower() for name, _ in fields])
     if b"upgrade" in values or len(values.get(b"host", ())) > 1:
         fields = _kept(fields)
-    keep_alive = minor == 1 and b"close" not in options_of(values)
-    return Head(method, target, minor, tuple(fields), keep_alive, length)
+    block = FieldBlock(tuple(fields), names, len(lines), b"close" in options_of(values), length)
+    if len(text) <= MAX_BLOCK_BYTES and names <= HARMLESS_FIELDS:
+        _remember(text, block)
+    return block
+
+
+_KNOWN: Final[dict[bytes, FieldBlock]] = {}
+"""Blocks by their bytes, in the order in which they were read first."""
+
+
+def _remember(text: bytes, block: FieldBlock) -> None:
+    """Keep a block. Where there is no room the newest goes that was not found again.
+
+    So heads that differ each time push out each other, and nothing that others use.
+    """
+    if len(_KNOWN) >= MAX_BLOCKS:
+        newest = next((key for key in reversed(_KNOWN) if not _KNOWN[key].is_used), None)
+        if newest is None:
+            newest = next(reversed(_KNOWN))
+            for each in _KNOWN.values():
+                each.is_used = False
+        del _KNOWN[newest]
+    _KNOWN[text] = block
 
 
 def _read_line(line: bytes, max_bytes: int) -> tuple[str, str, int]:
@@ -148,18 +252,18 @@ def _kept(fields: list[Field]) -> list[Field]:
     """Leave out `Upgrade`, and a `Host` that only repeats another."""
     kept: list[Field] = []
     has_host = False
-    for field in fields:
-        name = field[0].lower()
+    for each in fields:
+        name = each[0].lower()
         if name != b"upgrade" and not (name == b"host" and has_host):
-            kept.append(field)
+            kept.append(each)
         has_host = has_host or name == b"host"
     return kept
 
 
-def _see_version(values: dict[bytes, list[bytes]], minor: int) -> None:
-    if minor == 0 and b"transfer-encoding" in values:
+def _see_version(block: FieldBlock, minor: int) -> None:
+    if minor == 0 and b"transfer-encoding" in block.names:
         raise FieldError("HTTP/1.0 knows no Transfer-Encoding (RFC 9112, section 6.1)")
-    if minor == 1 and b"host" not in values:
+    if minor == 1 and b"host" not in block.names:
         raise FieldError("no Host field")
 
 
@@ -189,14 +293,24 @@ def read_fields(
     fields: list[Field] = []
     values: dict[bytes, list[bytes]] = {}
     for line in lines:
-        match = _FIELD.fullmatch(line)
-        if match is None:
-            raise FieldError("a header field is malformed")
-        name, value = match[1], match[2].strip(b" \t")
-        fields.append((name, value))
-        if (key := name.lower()) in names:
-            values.setdefault(key, []).append(value)
+        key, read = _LINES.get(line) or _read_field(line)
+        fields.append(read)
+        if key in names:
+            values.setdefault(key, []).append(read[1])
     return fields, values
+
+
+def _read_field(line: bytes) -> tuple[bytes, Field]:
+    match = _FIELD.fullmatch(line)
+    if match is None:
+        raise FieldError("a header field is malformed")
+    name, value = match[1], match[2].strip(b" \t")
+    read = name.lower(), (name, value)
+    if len(line) <= _MAX_LINE_BYTES and read[0] in _REPEATED:
+        if len(_LINES) >= MAX_LINES:
+            _LINES.clear()  # nearly all name a second that is over
+        _LINES[line] = read
+    return read
 
 
 def options_of(values: Mapping[bytes, list[bytes]]) -> set[bytes]:

@@ -11,7 +11,7 @@ UNTIL_END: Final = sys.maxsize
 """The length of a body that ends with its connection (RFC 9112, section 6.3)."""
 
 _LINE: Final = re.compile(rb"HTTP/1\.([01]) ([0-9]{3})(?: ([^\x00-\x08\x0a-\x1f\x7f]*))?")
-_READ: Final = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+_READ: Final = frozenset({b"connection", b"content-length", b"content-type", b"transfer-encoding"})
 _FIRST_FINAL: Final = 200
 _WITHOUT_BODY: Final = frozenset({204, 304})
 
@@ -27,6 +27,7 @@ class ReplyHead:
     Attributes:
         reason: the phrase; bytes that are not UTF-8 are lone surrogates.
         fields: as they came, but for the blanks around a value.
+        is_json: it says that its body is JSON.
         keep_alive: whether the connection may go on behind it (RFC 9112, section 9.3).
         length: bytes of its body, UNTIL_END among them; None: it comes in chunks.
     """
@@ -34,6 +35,7 @@ class ReplyHead:
     status: int
     reason: str
     fields: Fields
+    is_json: bool
     keep_alive: bool
     length: int | None
 
@@ -65,4 +67,7 @@ def read_reply_head(head: bytes, *, is_to_head: bool, max_fields: int) -> ReplyH
     if is_to_head or status < _FIRST_FINAL or status in _WITHOUT_BODY:
         length = 0
     reason = (line[3] or b"").decode("utf-8", "surrogateescape")
-    return ReplyHead(status, reason, tuple(fields), keep_alive and length != UNTIL_END, length)
+    kinds = values.get(b"content-type")
+    is_json = kinds is not None and any(kind.lower().startswith(b"application/json") for kind in kinds)
+    keep_alive = keep_alive and length != UNTIL_END
+    return ReplyHead(status, reason, tuple(fields), is_json, keep_alive, length)

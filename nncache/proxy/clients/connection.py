@@ -3,8 +3,8 @@
 A request is answered in one of these ways, and none is begun before the one before it is over:
 
 - at once, if its whole head is known (`nncache.proxy.clients.fastpath`);
-- by a plain call, without a task (`nncache.proxy.plain_calls`);
-- by a task that runs the handler, from its parsed head;
+- at once or by a call without a task, from its parsed head (`nncache.proxy.direct_calls`);
+- by a task that runs the handler;
 - later, if the handler has it held (`nncache.proxy.held_requests`); its task is over by then.
 
 What arrives meanwhile waits, and a known head within it is part of what waits.
@@ -21,7 +21,7 @@ from nncache.net.http1.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.clients.error_replies import raw_error_reply
 from nncache.proxy.clients.per_request_fields import request_id_in
-from nncache.proxy.clients.request import InFlight, Request
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.errors import (
     ClientError,
@@ -36,10 +36,10 @@ from nncache.proxy.errors import (
     VersionNotSupportedError,
 )
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.plain_calls import QuickCall
 
 if TYPE_CHECKING:
     from nncache.proxy.clients.server import Server
+    from nncache.proxy.direct_calls import DirectCall
     from nncache.proxy.held_requests import HeldRequest
 
 _log = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class ClientConnection(asyncio.Protocol):
         self.on_lost: Callable[[], None] | None = None
         self._is_admitted = True
         self._is_new = True  # no request was answered or forwarded yet
-        self._call: QuickCall | None = None
+        self._call: DirectCall | None = None
         self._request: Request | None = None
         self._task: asyncio.Task[None] | None = None  # handles that request
         self._held: HeldRequest | None = None
@@ -272,30 +272,27 @@ class ClientConnection(asyncio.Protocol):
         )
 
     def _serve_known(self, data: bytes) -> bool:
-        """Answer or forward what is known, if the client reads."""
+        """Answer what is known, if the client reads."""
         transport, fast_path = self.transport, self._fast_path
         assert transport is not None
-        if not self.is_paused:
-            reply = fast_path.answer(data)
-            if reply is not None:
-                self._is_new = False
-                self._used_at = self._loop.time()
-                transport.write(reply)
-                if fast_path.is_sampled:
-                    fast_path.observe(data, self.peer)
-                return True
-            if (reply := fast_path.answer_last(data)) is not None:
-                transport.write(reply)
-                if fast_path.is_sampled:
-                    fast_path.observe(data, self.peer)
-                self._is_ending = True
-                self._close()
-                return True
-        unread = transport.get_write_buffer_size()
-        if not unread or (unread <= MAX_TICKET_BYTES and self.is_over_tls and self._is_new):
+        if self.is_paused:
+            return False
+        reply = fast_path.answer(data)
+        if reply is not None:
             self._is_new = False
-            self._call = self._owner.forward(self, data)
-        return self._call is not None
+            self._used_at = self._loop.time()
+            transport.write(reply)
+            if fast_path.is_sampled:
+                fast_path.observe(data, self.peer)
+            return True
+        if (reply := fast_path.answer_last(data)) is not None:
+            transport.write(reply)
+            if fast_path.is_sampled:
+                fast_path.observe(data, self.peer)
+            self._is_ending = True
+            self._close()
+            return True
+        return False
 
     def _take_behind(self, data: bytes) -> None:
         """Take what belongs to the request under way, or stands behind it, or completes a head."""
@@ -339,14 +336,15 @@ class ClientConnection(asyncio.Protocol):
             is_alone = alone is not None and not self._incoming and is_one_head(alone)
             self._begin(head, whole=alone if is_alone else None)
         elif self._incoming.is_hopeless:
-            self._refuse(MalformedRequestError("a line ends without CRLF, or is not HTTP"))
+            is_text = self._incoming[:1].isalpha()
+            what = "a line ends without CRLF" if is_text else "the request line is malformed"
+            self._refuse(MalformedRequestError(what))
         elif self._incoming:
             self._watch_head()
 
-    def _begin(self, head: bytes, whole: bytes | None = None, begun: "InFlight | None" = None) -> None:
+    def _begin(self, head: bytes, whole: bytes | None) -> None:
         """Begin a request."""
         self._stop_head_timer()
-        self._is_new = False
         limits = self._limits
         try:
             read = read_head(head, max_bytes=limits.max_head_bytes, max_fields=limits.max_header_fields)
@@ -354,17 +352,37 @@ class ClientConnection(asyncio.Protocol):
             refusal = _REFUSALS[error.fault](str(error))
             self._refuse(refusal, error.method, error.target, request_id_in(head))
             return
-        self._start(read, whole, begun)
+        self._start(read, whole)
 
-    def _start(self, head: Head, whole: bytes | None, begun: "InFlight | None") -> None:
+    def _start(self, head: Head, whole: bytes | None) -> None:
         body = None if head.length == 0 else RequestBody(head.length, self._limits, self._regulate)
-        request = self._request = Request(head, body, self, whole if body is None else None, begun)
+        request = Request(head, body, self, whole if body is None else None)
         if body is not None:
+            self._request = request
             if behind := self._feed(body, self._incoming.take()):
                 self._incoming.add(behind)
-        elif request.repeatable is not None:
-            self._owner.learn(request)
+        elif head.method == "GET" and not self._incoming and self._has_read_all():
+            begun = self._owner.begin(request)
+            self._is_new = False
+            if isinstance(begun, RawResponse):
+                self.replied(request, begun)
+                return
+            if begun is not None:
+                self._call = begun
+                return
+        self._is_new = False
+        self._go_on_with(request)
+
+    def _go_on_with(self, request: Request) -> None:
+        """Have the handler answer a request."""
+        self._request = request
         self._task = self._loop.create_task(self._respond(request))
+
+    def _has_read_all(self) -> bool:
+        """Whether the client has read all that was written, but for what TLS says at the beginning (C3)."""
+        assert self.transport is not None
+        unread = self.transport.get_write_buffer_size()
+        return not unread or (unread <= MAX_TICKET_BYTES and self.is_over_tls and self._is_new)
 
     async def _respond(self, request: Request) -> None:
         """Handle one request to the end of its reply, unless it is held."""
@@ -423,20 +441,21 @@ class ClientConnection(asyncio.Protocol):
         """Bytes that stand behind what is under way (C2)."""
         return len(self._incoming)
 
-    # ---- a plain call ------------------------------------------------------------------------------------
+    # ---- a request without a task ------------------------------------------------------------------------
 
-    def replied(self, text: bytes) -> None:
-        """Send the reply to the plain call."""
+    def replied(self, request: Request, response: RawResponse) -> None:
+        """Send the whole reply to a request without a task."""
         assert self.transport is not None
         self._call = None
-        self.transport.write(text)
-        self._go_on_behind(goes_on=True)
+        self.transport.write(response.text_for(request))
+        self._go_on_behind(goes_on=response.keep_alive)
 
     def unfinished(self) -> None:
-        """Leave the plain call to the handler."""
+        """Leave the call to the handler."""
         call, self._call = self._call, None
         assert call is not None
-        self._begin(call.head, None if self._incoming else call.head, call.hand_over())
+        call.request.begun = call.hand_over()
+        self._go_on_with(call.request)
         self._regulate()
 
     # ---- its turn ----------------------------------------------------------------------------------------
@@ -492,9 +511,7 @@ class ClientConnection(asyncio.Protocol):
 
     def drain_soon(self) -> None:
         """Begin nothing more: what is under way is the last, and its reply says so."""
-        if self._call is not None:
-            self.unfinished()
-        elif not self._is_busy and self.transport is not None and not self._is_ending:
+        if not self._is_busy and self.transport is not None and not self._is_ending:
             self._close()
 
     def cut(self) -> None:

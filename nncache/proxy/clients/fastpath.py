@@ -10,7 +10,7 @@ one hand chooses what goes when there is no room.
 
 import hashlib
 import secrets
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Final, cast
@@ -21,6 +21,7 @@ from nncache.cache.sizes import blob_bytes
 from nncache.cache.store import Store
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
+from nncache.net.http1.head import HARMLESS_FIELDS, is_known_block
 from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
 from nncache.proxy.clients.per_request_fields import request_id_in, without_per_request_fields
 from nncache.proxy.limits import LimitSettings
@@ -35,26 +36,6 @@ MAX_FRAMES: Final = 256
 MAX_TEXTS: Final = 1_024
 """Whole replies kept for the rest of the second, for the many who ask for the same path at once."""
 MAX_TEXT_BYTES: Final = 2_048
-
-HARMLESS_FIELDS: Final = frozenset(
-    {
-        b"accept",
-        b"accept-charset",
-        b"accept-encoding",
-        b"accept-language",
-        b"cache-control",
-        b"connection",
-        b"content-length",
-        b"content-type",
-        b"host",
-        b"http2-settings",
-        b"keep-alive",
-        b"pragma",
-        b"upgrade",
-        b"user-agent",
-    }
-)
-"""Request fields that carry no credential. A head with any other is known by its digest only."""
 
 _TARGET_STARTS: Final = len(b"GET " + PREFIX.encode())  # where a head names its path
 _MISSING_START, _, _MISSING_END = render_missing("/").partition(b"/")
@@ -106,9 +87,6 @@ class _Answer(Hit):
 class FastPath:
     """The table of heads.
 
-    Attributes:
-        whole_blocks: header fields with the empty line behind them, of which none is left out of the key.
-
     Invariants:
         F1  A head that may hold a credential is in no key and no answer; a keyed digest stands for it.
         F2  An answer was good, by the cache's own word, at the very moment it was given.
@@ -154,7 +132,6 @@ class FastPath:
         self._observe = observe
         self.sampler = Sampler()
         self._next_sample = 1  # of `hits`
-        self.whole_blocks: Container[bytes] = frozenset()
         self._sampled: tuple[_Answer, float, bytes] | None = None  # the last answer, when, and its text
         self.is_sampled = False  # the last answer is to be observed once it is written
 
@@ -198,7 +175,7 @@ class FastPath:
         if len(head) > self._max_head_bytes or _may_be_last(head):
             return None
         has_token = b"elegation=" in head
-        if not has_token and head[head.find(b"\r\n") + 2 :] in self.whole_blocks:
+        if not has_token and is_known_block(head[head.find(b"\r\n") + 2 :]):
             return None  # nothing is left out of it, nor does a digest stand for it
         # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
         is_tried = has_token or b"ookie:" in head

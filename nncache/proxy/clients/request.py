@@ -8,10 +8,13 @@ from nncache.net.http1.head import Head
 from nncache.proxy.clients.body import RequestBody
 
 if TYPE_CHECKING:
+    from nncache.cache.decisions import Decision
     from nncache.proxy.clients.connection import ClientConnection
     from nncache.proxy.clients.response import RawResponse
+    from nncache.proxy.reading import Reading
     from nncache.proxy.reads import Asked
-    from nncache.proxy.upstream.plain_exchange import Begun
+    from nncache.proxy.traffic import Exchange
+    from nncache.proxy.upstream.direct_exchange import Begun
 
 
 InFlight: TypeAlias = "Begun | Asked"
@@ -24,6 +27,7 @@ class Request:
     Attributes:
         method: of the request.
         target: printable ASCII; see `nncache.net.http1.head.Head`.
+        names: of its header fields, in small letters.
         fields: its header fields.
         is_http_1_1: else it is one of HTTP/1.0.
         keep_alive: whether the connection may go on behind it.
@@ -32,6 +36,9 @@ class Request:
         peer: the client's address.
         whole: the bytes that the request consists of, if they came alone and in one piece.
         begun: what was sent for it already.
+        reading: what it is, once that was found out.
+        decision: what the cache has said of it, if that was asked.
+        record: what is counted of it, once it was begun.
         has_reply_begun: whether a byte of its reply has gone out.
     """
 
@@ -39,12 +46,16 @@ class Request:
         "begun",
         "body",
         "connection",
+        "decision",
         "fields",
         "has_reply_begun",
         "is_http_1_1",
         "keep_alive",
         "method",
+        "names",
         "peer",
+        "reading",
+        "record",
         "target",
         "whole",
     )
@@ -55,10 +66,10 @@ class Request:
         body: RequestBody | None,
         connection: "ClientConnection",
         whole: bytes | None = None,
-        begun: "InFlight | None" = None,
     ) -> None:
         self.method = head.method
         self.target = head.target
+        self.names = head.names
         self.fields = head.fields
         self.is_http_1_1 = head.minor == 1
         self.keep_alive = head.keep_alive
@@ -66,7 +77,10 @@ class Request:
         self.connection = connection
         self.peer = connection.peer
         self.whole = whole
-        self.begun = begun
+        self.begun: InFlight | None = None
+        self.reading: Reading | None = None
+        self.decision: Decision | None = None
+        self.record: Exchange | None = None
         self.has_reply_begun = False
 
     @property
@@ -86,6 +100,8 @@ class Request:
 
     def first(self, name: bytes) -> str:
         """Return the first value of a field; "" if the request has no such field. Its name is given in lower case."""
+        if name not in self.names:
+            return ""
         for key, value in self.fields:
             if key.lower() == name:
                 return value.decode("utf-8", "surrogateescape")

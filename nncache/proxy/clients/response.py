@@ -122,6 +122,12 @@ class RawResponse:
         """End the connection after this reply; the head says so if it has not gone out yet."""
         self._close_after = True
 
+    def text_for(self, request: Request) -> bytes:
+        """Return the whole reply to a request, as it goes over the wire; it is known as a whole."""
+        assert self._whole is not None
+        self.prepare(request)
+        return self._head + self._last_part(self._whole)
+
     async def send(self, request: Request) -> None:
         """Send what is left of the reply to a request, the whole of it if nothing was sent.
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.arrivals import Arrivals
@@ -18,11 +18,32 @@ from nncache.proxy.clients.server_certificate import certificate_of
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
-from nncache.proxy.plain_calls import PlainPath, QuickCall
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import Traffic
 
+if TYPE_CHECKING:
+    from nncache.proxy.direct_calls import DirectCall
+
 _CUT_S = 0.1  # for what is in progress to end once its connection was cut
+
+
+class Direct(Protocol):
+    """`nncache.proxy.direct_calls.DirectCalls`, or those of several namespaces (`nncache.proxy.federated`)."""
+
+    @property
+    def requests(self) -> int:
+        """Those that ended there."""
+
+    @property
+    def under_way(self) -> int:
+        """Calls whose reply is to come."""
+
+    @property
+    def errors(self) -> int:
+        """Exceptions of our own, each logged (FailToNameNode)."""
+
+    def begin(self, request: Request) -> "DirectCall | RawResponse | None":
+        """Answer a GET without a body, or send the call that it asks for; None: it is for the handler."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +69,13 @@ class Server:
         handler: Handler,
         fast_path: KnownHeads,
         limits: LimitSettings,
-        plain_calls: PlainPath | None = None,
+        direct: Direct | None = None,
         traffic: Traffic | None = None,
     ) -> None:
         self.traffic = traffic or Traffic(time.monotonic)
         self._handler = handler
         self._fast_path = fast_path
-        self._plain_calls = plain_calls
+        self._direct = direct
         self._limits = limits
         self._open: set[ClientConnection] = set()
         self._endings = Endings()
@@ -158,17 +179,17 @@ class Server:
     @property
     def requests(self) -> int:
         """Requests that were taken apart; those that the fast path answered are not among them."""
-        return self._requests + (0 if self._plain_calls is None else self._plain_calls.requests)
+        return self._requests + (0 if self._direct is None else self._direct.requests)
 
     def stats(self) -> ServerStats:
         """Return the figures so far."""
-        plain = self._plain_calls
+        direct = self._direct
         return ServerStats(
             connections_open=self._connections.in_use,
             connections_accepted=self._accepted,
             connections_refused=self._refused,
-            requests_in_progress=self._in_progress + (0 if plain is None else plain.under_way),
-            bugs=self._bugs + (0 if plain is None else plain.errors),
+            requests_in_progress=self._in_progress + (0 if direct is None else direct.under_way),
+            bugs=self._bugs + (0 if direct is None else direct.errors),
         )
 
     def tls_stats(self) -> TlsStats:
@@ -205,16 +226,9 @@ class Server:
         if self._connections.in_use == 0:
             self._all_left.set()
 
-    def forward(self, connection: ClientConnection, head: bytes) -> QuickCall | None:
-        """Pass a call on, if it is a plain one and that can be done at once."""
-        if self._plain_calls is None:
-            return None
-        return self._plain_calls.begin(head, connection.peer, connection.holder, connection)
-
-    def learn(self, request: Request) -> None:
-        """Take note of the fields of a request that plain calls may have from now on."""
-        if self._plain_calls is not None and request.whole is not None:
-            self._plain_calls.learn(request.whole, request.fields)
+    def begin(self, request: Request) -> "DirectCall | RawResponse | None":
+        """Answer a GET without a body, or send the call that it asks for; None: it is for the handler."""
+        return None if self._direct is None else self._direct.begin(request)
 
     def may_enter(self) -> bool:
         """Whether an unknown request may be begun in this turn of the loop."""

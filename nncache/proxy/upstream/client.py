@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
-from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.net.shares import holder_of
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError
@@ -28,9 +28,9 @@ from nncache.proxy.messages import (
     nothing_to_settle,
 )
 from nncache.proxy.secure_cookies import SecureCookies
-from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, Reader, SentCall
+from nncache.proxy.upstream.exchange import Exchange, encode_request
 from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
-from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange, PlainReader, SentCall
 from nncache.proxy.upstream.pool import Connections
 from nncache.proxy.upstream.service_login import ServiceLogin
 
@@ -149,24 +149,22 @@ class Upstream:
         finally:
             await answer.close()
 
-    def begin_plain(self, request: bytes, holder: str, reader: PlainReader) -> PlainExchange | None:
-        """Send a GET at once, if a connection to the active NameNode is open and free for the holder; else None."""
+    def prepare(self, head: RequestHead, reader: Reader) -> DirectExchange | None:
+        """Take a connection for a GET if one to the active NameNode is open and free for its client; else None."""
         active = self._asking.active
-        connection = None if active is None else self._connections.acquire_kept(active, holder)
-        if active is None or connection is None:
+        if active is None:
             return None
-        exchange = PlainExchange(connection, self._connections, reader, self.term_of(active))
-        try:
-            exchange.send(request)
-        except ConnectionResetError:
-            exchange.abandon()
+        text = encode_request(head, host=active.http, chunked=False)
+        connection = self._connections.acquire_kept(active, holder_of(head.peer))
+        if connection is None:
             return None
-        self._asking.counts.calls += 1
-        return exchange
+        return DirectExchange(connection, self._connections, text, reader, self._asking.term_of, self._clock)
 
-    def term_of(self, namenode: NameNode) -> int:
-        """Return a NameNode's term; NO_TERM if it is not the active one."""
-        return self._asking.term_of(namenode)
+    def send(self, exchange: DirectExchange) -> bool:
+        """Send what was prepared; whether it could be sent."""
+        is_sent = exchange.send()
+        self._asking.counts.calls += is_sent
+        return is_sent
 
     async def stream(
         self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate

@@ -161,14 +161,15 @@ class Exchange:
         self._received = self._connection.protocol.body
         assert self._received is not None
         self.is_complete = not self._received.has_more
-        for name, value in self.headers:
-            match name.lower():
-                case b"content-length" if self.content_length is None and value.isdigit():
-                    self.content_length = int(value)
-                case b"content-type" if value.lower().startswith(b"application/json"):
-                    self.is_json = True
-                case _:
-                    pass
+        self.is_json = head.is_json
+        self.content_length = next(
+            (
+                int(value)
+                for name, value in self.headers
+                if name.lower() == b"content-length" and value.isdigit()
+            ),
+            None,
+        )
 
     async def _receive_head(self) -> ReplyHead:
         while True:

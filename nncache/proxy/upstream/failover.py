@@ -26,8 +26,8 @@ from nncache.proxy.errors import (
 )
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import NO_TERM, RequestHead
+from nncache.proxy.upstream.direct_exchange import SentCall
 from nncache.proxy.upstream.exchange import Exchange
-from nncache.proxy.upstream.plain_exchange import SentCall
 from nncache.proxy.upstream.pool import Connection, Connections
 from nncache.proxy.upstream.service_login import ServiceLogin
 

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections import deque
-from typing import Final, Protocol, cast
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Final, cast
 
 from nncache.net.http1.body import Body
 from nncache.net.http1.chunks import ChunksError
@@ -16,14 +18,15 @@ MAX_FIELDS: Final = 1024
 _SWITCHING_PROTOCOLS: Final = 101
 
 
-class Taker(Protocol):
-    """Takes what comes of a NameNode in place of the reader."""
+class Progress(Enum):
+    """How far a reply has come."""
 
-    def data_received(self, data: bytes) -> None:
-        """Take some bytes."""
-
-    def connection_lost(self) -> None:
-        """Take note that no more will come. It is called before the protocol itself cleans up."""
+    MORE = auto()
+    """The rest is still to come."""
+    WHOLE = auto()
+    """It is there, its body small."""
+    OTHER = auto()
+    """It is for who reads on, and knows what to do: an interim reply, a long body, a fault."""
 
 
 class NameNodeProtocol(asyncio.Protocol):
@@ -31,7 +34,7 @@ class NameNodeProtocol(asyncio.Protocol):
 
     Attributes:
         transport: None before it is connected, and once it is lost.
-        taker: receives the bytes in place of this reader, and is told when the connection is lost; None: this reads.
+        on_progress: called when something more has come, or nothing more will.
         body: of the final reply, once its head was read.
 
     Invariants:
@@ -41,7 +44,7 @@ class NameNodeProtocol(asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.transport: asyncio.Transport | None = None
-        self.taker: Taker | None = None
+        self.on_progress: Callable[[], None] | None = None
         self.body: Body | None = None
         self._incoming = HeadBuffer()
         self._heads: deque[ReplyHead] = deque()  # read, and not returned yet
@@ -67,6 +70,25 @@ class NameNodeProtocol(asyncio.Protocol):
         self._is_expected = True
         self.body = None
         self._heads.clear()
+
+    def progress(self, most_bytes: int) -> Progress:
+        """Say how far the reply has come; a body of more bytes is a long one."""
+        if not self._heads:
+            return Progress.MORE if self._fault is None else Progress.OTHER
+        body = self.body
+        if self._heads[0].is_interim or body is None or body.has_failed or body.held_bytes > most_bytes:
+            return Progress.OTHER
+        return Progress.WHOLE if body.is_over else Progress.MORE
+
+    @property
+    def next_head(self) -> ReplyHead | None:
+        """What `read_head` would return at once."""
+        return self._heads[0] if self._heads else None
+
+    def take_whole(self) -> tuple[ReplyHead, bytes]:
+        """Take a reply that is whole."""
+        assert self.body is not None
+        return self._heads.popleft(), self.body.take()
 
     async def read_head(self) -> ReplyHead:
         """Return the next head, interim ones among them.
@@ -108,24 +130,24 @@ class NameNodeProtocol(asyncio.Protocol):
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Read what comes, or hand it on."""
-        if self.taker is not None:
-            self.taker.data_received(data)
-        elif self._fault is None:
+        """Read what comes."""
+        if self._fault is None:
             try:
                 self._read(data)
             except (ReplyError, ChunksError) as error:
                 self._fail(error)
+        if self.on_progress is not None:
+            self.on_progress()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Let all who wait know."""
-        if self.taker is not None:
-            self.taker.connection_lost()
         self.transport = None
         body = self.body
         if body is not None and not body.is_over and self._ends_with_connection and exc is None:
             body.end()
         self._fail(ConnectionResetError(str(exc) if exc else "it closed the connection"))
+        if self.on_progress is not None:
+            self.on_progress()
 
     def pause_writing(self) -> None:
         """Take note that the NameNode does not read."""
@@ -138,8 +160,7 @@ class NameNodeProtocol(asyncio.Protocol):
 
     def _read(self, data: bytes) -> None:
         if self._is_expected:
-            self._incoming.add(data)
-            data = self._read_heads()
+            data = self._read_heads(data)
         if data and not self._is_expected:
             body = self.body
             behind = data if body is None or body.is_over else body.feed(data)
@@ -148,8 +169,9 @@ class NameNodeProtocol(asyncio.Protocol):
             if body is not None and body.is_full and self.transport is not None:
                 self.transport.pause_reading()
 
-    def _read_heads(self) -> bytes:
+    def _read_heads(self, data: bytes) -> bytes:
         """Read the heads that are there; return what stands behind the final one."""
+        self._incoming.add(data)
         while (head := self._incoming.take_head()) is not None:
             if len(head) > MAX_HEAD_BYTES:
                 raise ReplyError(f"a head of more than {MAX_HEAD_BYTES} bytes")

@@ -18,7 +18,6 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.upstream.late_replies import LateReplies
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from nncache.proxy.upstream.permits import Permits
-from nncache.proxy.upstream.plain_reply import ReplyReader
 
 _log = logging.getLogger(__name__)
 
@@ -147,8 +146,7 @@ class Connections:
     """Lends connections, at most `upstream_connections` for each NameNode, to each client's address its share.
 
     Attributes:
-        replies: reads what comes on them without a parser.
-        late: what waits for it.
+        late: what waits for a reply for a while only.
 
     Invariants:
         I1  For each NameNode, in use + idle <= upstream_connections.
@@ -162,7 +160,6 @@ class Connections:
         self._limits = limits
         self._web = web
         self._clock = clock
-        self.replies = ReplyReader()
         self.late = LateReplies()
         self._lanes: dict[NameNode, _Lane] = {}
         self._lane_asked_last: _Lane | None = None

@@ -42,27 +42,27 @@ def test_what_cannot_be_read_for_certain_is_refused(head: bytes) -> None:
 @pytest.mark.parametrize(
     ("head", "read_as"),
     [
-        (OK, ReplyHead(200, "OK", (), False, UNTIL_END)),
-        (b"HTTP/1.0 200\r\n", ReplyHead(200, "", (), False, UNTIL_END)),
-        (OK + b"Content-Length:\t2 \r\n", ReplyHead(200, "OK", (LENGTH,), True, 2)),
+        (OK, ReplyHead(200, "OK", (), False, False, UNTIL_END)),
+        (b"HTTP/1.0 200\r\n", ReplyHead(200, "", (), False, False, UNTIL_END)),
+        (OK + b"Content-Length:\t2 \r\n", ReplyHead(200, "OK", (LENGTH,), False, True, 2)),
         (
             b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: Keep-Alive\r\n",
-            ReplyHead(200, "OK", (LENGTH, (b"Connection", b"Keep-Alive")), True, 2),
+            ReplyHead(200, "OK", (LENGTH, (b"Connection", b"Keep-Alive")), False, True, 2),
         ),
         (
             OK + b"Connection: a, CLOSE\r\nContent-Length: 2\r\n",
-            ReplyHead(200, "OK", ((b"Connection", b"a, CLOSE"), LENGTH), False, 2),
+            ReplyHead(200, "OK", ((b"Connection", b"a, CLOSE"), LENGTH), False, False, 2),
         ),
         (
             OK + b"transfer-encoding: CHUNKED\r\n",
-            ReplyHead(200, "OK", ((b"transfer-encoding", b"CHUNKED"),), True, None),
+            ReplyHead(200, "OK", ((b"transfer-encoding", b"CHUNKED"),), False, True, None),
         ),
-        (b"HTTP/1.1 204 \xff\r\n", ReplyHead(204, "\udcff", (), True, 0)),
+        (b"HTTP/1.1 204 \xff\r\n", ReplyHead(204, "\udcff", (), False, True, 0)),
         (
             b"HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n",
-            ReplyHead(304, "Not Modified", (LENGTH,), True, 0),
+            ReplyHead(304, "Not Modified", (LENGTH,), False, True, 0),
         ),
-        (b"HTTP/1.1 100 Continue\r\n", ReplyHead(100, "Continue", (), True, 0)),
+        (b"HTTP/1.1 100 Continue\r\n", ReplyHead(100, "Continue", (), False, True, 0)),
     ],
 )
 def test_what_namenodes_send_is_read(head: bytes, read_as: ReplyHead) -> None:

@@ -9,6 +9,7 @@ import pytest
 from nncache.cache.replies import Reply
 from nncache.proxy.clients.arrivals import AT_A_TURN
 from nncache.proxy.clients.connection import MAX_TICKET_BYTES, ClientConnection
+from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.server import Server
 from tests.hostile.fuzzing.transport import DeafTransport
 from tests.proxy.clients.house import POST, SLOW, House, body, client_of, house
@@ -319,11 +320,11 @@ async def test_a_first_request_need_not_wait_for_what_tls_has_to_say(
 ) -> None:
     """Q2: it comes with the end of the handshake; a later one waits until the reply before it is read."""
     for is_first in (True, False):
-        transport, tried = _UnreadTransport(unread, is_tls=is_tls), list[bytes]()
+        transport, tried = _UnreadTransport(unread, is_tls=is_tls), list[Request]()
         server = served(transport)
-        monkeypatch.setattr(server, "forward", lambda _, head, tried=tried: tried.append(head))
         if not is_first:
             transport.get_protocol().data_received(GET)
+        monkeypatch.setattr(server, "begin", lambda request, tried=tried: tried.append(request))
         transport.get_protocol().data_received(SLOW)
         assert bool(tried) == (may_be_forwarded and (is_first or not unread))
         transport.get_protocol().connection_lost(None)

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from nncache.hadoop.election_view import NameNode
-from tests.proxy.plain_fixture import HEAD, LIST
+from tests.proxy.direct_fixture import HEAD, LIST
 from tests.proxy.wire import HEAD_END, Heard, RawClient, RawNameNode, proxy_to
 
 pytestmark = pytest.mark.long

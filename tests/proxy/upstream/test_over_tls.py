@@ -10,8 +10,8 @@ from nncache.hadoop.election_view import NameNode
 from nncache.proxy.errors import NotSentError
 from nncache.proxy.upstream.pool import Connections
 from nncache.testbed.certificates import Authority
+from tests.proxy.direct_fixture import BODY, LISTED, direct
 from tests.proxy.doubles import FakeClock
-from tests.proxy.plain_fixture import BODY, LISTED, plain
 from tests.proxy.wire import (
     CREATE,
     DEADLINE_S,
@@ -59,7 +59,7 @@ async def test_reads_share_a_connection_and_a_write_has_its_own(authority: Autho
 
 async def test_a_plain_call_goes_over_a_kept_connection(authority: Authority) -> None:
     """However the records cut the reply."""
-    async with plain(says(LISTED), says(LISTED[:30], LISTED[30:]), authority=authority) as (s, namenode):
+    async with direct(says(LISTED), says(LISTED[:30], LISTED[30:]), authority=authority) as (s, namenode):
         assert (await s.ask()).body == BODY
         assert (s.calls.requests, namenode.connections) == (1, 1)
         assert s.is_quiet

@@ -11,9 +11,9 @@ from nncache.hadoop.change import Appeared
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import outcomes
 from nncache.proxy.traffic import Result
-from nncache.proxy.upstream import plain_exchange
+from nncache.proxy.upstream import direct_exchange
+from tests.proxy.direct_fixture import DirectScene, Held, direct, direct_fixture, under_way
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK, fails
-from tests.proxy.plain_fixture import Held, PlainScene, plain, plain_fixture, under_way
 from tests.proxy.wire import RawClient, RawNameNode, cuts, limits_of_tests, reset, says, until
 
 FIELDS = b"Host: nn\r\nAccept: */*\r\n\r\n"
@@ -38,7 +38,7 @@ IS_FILE, IS_DIRECTORY = http(b"200 OK", FILE), http(b"200 OK", DIRECTORY)
 
 async def test_a_miss_needs_no_parser_and_is_kept() -> None:
     """It is counted like any other, and the next read is a hit."""
-    async with plain(says(GONE), learns=OTHER) as (s, namenode):
+    async with direct(says(GONE), learns=OTHER) as (s, namenode):
         reply = await s.ask(ASK)
         assert (reply.status, reply.body) == (404, render_missing("/kept/f"))
         assert reply.all(b"Cache-Status") == STORED
@@ -69,8 +69,8 @@ async def test_a_miss_needs_no_parser_and_is_kept() -> None:
 async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
     """To the client, to the NameNode, and in the cache: the next reader is told the same."""
     got: list[tuple[Any, ...]] = []
-    for is_plain in (True, False):
-        async with RawNameNode(says(reply)) as namenode, plain_fixture(namenode, is_plain=is_plain) as s:
+    for is_direct in (True, False):
+        async with RawNameNode(says(reply)) as namenode, direct_fixture(namenode, is_direct=is_direct) as s:
             await s.learn(request_.replace(b"/f?", b"/other?"))
             reported = [await s.ask(request_)]
             reported[0].all(b"Date")
@@ -88,14 +88,14 @@ async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
                     s.cache.store.entries,
                 )
             )
-            assert bool(s.calls.requests) is (is_plain and b"403" not in reply)
+            assert bool(s.calls.requests) is (is_direct and b"403" not in reply)
     assert got[0] == got[1]
 
 
 async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None:
     """OpenFileUncached; the client is told only then."""
     for is_closed in (True, False):
-        async with plain(says(GONE), says(IS_FILE), learns=OTHER) as (s, _):
+        async with direct(says(GONE), says(IS_FILE), learns=OTHER) as (s, _):
             async with s.client() as client:
                 client.send(ASK)
                 await s.queries.closed.reached(1)
@@ -110,7 +110,7 @@ async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None
 
 async def test_isfileclosed_delays_the_client_only_briefly() -> None:
     """It gets its reply; the answer may still be of use to others."""
-    async with plain(says(GONE), says(IS_FILE), learns=OTHER, join_wait_s=0.05) as (s, _):
+    async with direct(says(GONE), says(IS_FILE), learns=OTHER, join_wait_s=0.05) as (s, _):
         assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         assert (s.calls.requests, s.calls.under_way) == (1, 0)
         assert s.front_end.traffic.stats().of(Result.STORED) == 0
@@ -122,7 +122,7 @@ async def test_isfileclosed_delays_the_client_only_briefly() -> None:
 async def test_others_may_join() -> None:
     """The NameNode is asked once."""
     held = Held(GONE)
-    async with plain(says(GONE), held, learns=OTHER) as (s, namenode):
+    async with direct(says(GONE), held, learns=OTHER) as (s, namenode):
         async with s.client() as first, s.client() as second:
             await under_way(s, held, first, ASK)
             second.send(ASK)
@@ -134,17 +134,17 @@ async def test_others_may_join() -> None:
         assert s.is_quiet
 
 
-async def leaves(_: PlainScene, client: RawClient) -> None:
+async def leaves(_: DirectScene, client: RawClient) -> None:
     """The client goes, and says so by a reset."""
     reset(client)
 
 
-async def sends_more(_: PlainScene, client: RawClient) -> None:
+async def sends_more(_: DirectScene, client: RawClient) -> None:
     """The client does not wait for its reply."""
     client.send(OTHER)
 
 
-async def closes_half(_: PlainScene, client: RawClient) -> None:
+async def closes_half(_: DirectScene, client: RawClient) -> None:
     """The client says that it sends nothing more."""
     client.writer.write_eof()
 
@@ -152,11 +152,11 @@ async def closes_half(_: PlainScene, client: RawClient) -> None:
 @pytest.mark.parametrize("does", [leaves, sends_more, closes_half])
 @pytest.mark.parametrize("waits_for_closed", [False, True])
 async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
-    does: Callable[[PlainScene, RawClient], Awaitable[None]], *, waits_for_closed: bool
+    does: Callable[[DirectScene, RawClient], Awaitable[None]], *, waits_for_closed: bool
 ) -> None:
     """The NameNode is asked once, the reply is kept, and the call is counted once."""
     held = Held(IS_FILE if waits_for_closed else GONE)
-    async with plain(says(GONE), held, says(GONE), learns=OTHER) as (s, namenode):
+    async with direct(says(GONE), held, says(GONE), learns=OTHER) as (s, namenode):
         async with s.client() as client:
             await under_way(s, held, client, ASK)
             if waits_for_closed:
@@ -186,9 +186,9 @@ async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
 
 async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is asked twice."""
-    monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(direct_exchange, "PATIENCE_S", 0.02)
     held = Held(GONE[:40], GONE[40:])
-    async with plain(says(GONE), held, learns=OTHER) as (s, namenode):
+    async with direct(says(GONE), held, learns=OTHER) as (s, namenode):
         async with s.client() as client:
             client.send(ASK)
             await held.came.wait()
@@ -203,14 +203,14 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
 
 async def test_a_failed_call_is_repeated_by_the_ordinary_path() -> None:
     """One that cuts the connection, and one that is not active any more."""
-    async with plain(says(GONE), cuts, says(GONE), learns=OTHER) as (s, _):
+    async with direct(says(GONE), cuts, says(GONE), learns=OTHER) as (s, _):
         assert (await s.ask(ASK)).status == 404
         assert s.upstream.stats().repeated == 1
         assert s.is_quiet
     async with (
         RawNameNode(says(GONE), says(http(b"403 Forbidden", STANDBY))) as first,
         RawNameNode(says(GONE)) as second,
-        plain_fixture(first, second) as s,
+        direct_fixture(first, second) as s,
     ):
         await s.learn(OTHER)
         assert (await s.ask(ASK)).all(b"Cache-Status") == MISS  # of none that is known to be active
@@ -220,7 +220,7 @@ async def test_a_failed_call_is_repeated_by_the_ordinary_path() -> None:
 
 async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
     """As an error, which is counted."""
-    async with plain(says(GONE), cuts, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (s, _):
+    async with direct(says(GONE), cuts, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (s, _):
         assert (await s.ask(ASK)).status == 502
         assert s.front_end.traffic.stats().of(Result.FAILED) == 1
         assert s.is_quiet
@@ -229,7 +229,7 @@ async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
 async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
     """Also if no NameNode answers."""
     held = Held()
-    async with plain(says(GONE), held, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (
+    async with direct(says(GONE), held, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (
         s,
         namenode,
     ):
@@ -249,7 +249,7 @@ async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
 async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
     """NoLateFill, and replies of the active NameNode only."""
     held = Held(GONE)
-    async with plain(says(GONE), held, learns=OTHER) as (s, namenode):
+    async with direct(says(GONE), held, learns=OTHER) as (s, namenode):
         async with s.client() as client:
             await under_way(s, held, client, ASK)
             if what == "a change":
@@ -266,20 +266,17 @@ async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
 
 async def test_what_is_kept_or_asked_is_for_the_cache_to_decide_on() -> None:
     """Unless its caller wants the NameNode's own answer."""
-    async with plain(says(GONE), learns=OTHER) as (s, _):
+    async with direct(says(GONE), learns=OTHER) as (s, _):
         await s.learn(FRESH.replace(b"/f?", b"/third?"))
-        assert s.calls.concerns(ASK)
-        await s.ask(ASK)
-        assert not s.calls.concerns(ASK)
-        assert s.calls.concerns(FRESH)
+        assert [(await s.ask(ASK)).all(b"Cache-Status") for _ in range(2)] == [STORED, [b"nncache; hit"]]
         assert (await s.ask(FRESH)).all(b"Cache-Status") == [b"nncache; fwd=request; stored"]
-        assert s.calls.requests == 2
+        assert s.calls.requests == 4
 
 
 async def test_limits_of_calls_hold() -> None:
     """Each is counted until its reply has come; none beyond them is asked."""
     limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
-    async with plain(says(GONE), learns=OTHER, limits=limits) as (s, _):
+    async with direct(says(GONE), learns=OTHER, limits=limits) as (s, _):
         statuses = [(await s.ask(ASK.replace(b"/f?", b"/f%d?" % each))).status for each in range(4)]
         assert statuses == [404, 404, 429, 429]
         assert s.calls.requests == 2
@@ -289,7 +286,7 @@ async def test_limits_of_calls_hold() -> None:
 async def test_without_an_open_connection_it_goes_the_ordinary_way() -> None:
     """And takes one ticket."""
     limits = limits_of_tests(upstream_idle_s=0)
-    async with plain(says(GONE), learns=OTHER, limits=limits) as (s, _):
+    async with direct(says(GONE), learns=OTHER, limits=limits) as (s, _):
         assert (await s.ask(ASK)).all(b"Cache-Status") == STORED
         assert s.calls.requests == 0
         assert s.front_end.stats().fetches == 2
@@ -298,7 +295,7 @@ async def test_without_an_open_connection_it_goes_the_ordinary_way() -> None:
 
 async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode: before the call is sent on, and when its reply has come."""
-    async with plain(says(GONE), learns=OTHER) as (s, namenode):
+    async with direct(says(GONE), learns=OTHER) as (s, namenode):
         with monkeypatch.context() as broken:
             broken.setattr(s.cache, "lookup", fails)
             assert (await s.ask(ASK)).all(b"Cache-Status") == [b"nncache; fwd=bypass; detail=cache-error"]
@@ -322,7 +319,7 @@ async def test_a_stop_waits_for_questions_under_way() -> None:
     """As it does for those of the ordinary path; each is concluded."""
     held = Held(GONE)
     async with (
-        plain(says(GONE), held, learns=OTHER) as (s, _),
+        direct(says(GONE), held, learns=OTHER) as (s, _),
         s.client() as client,
         asyncio.TaskGroup() as tasks,
     ):
@@ -333,7 +330,7 @@ async def test_a_stop_waits_for_questions_under_way() -> None:
         assert (await client.reply()).all(b"Cache-Status") == STORED
     assert s.is_quiet
     held = Held(GONE)
-    async with plain(says(GONE), held, learns=OTHER) as (s, _):
+    async with direct(says(GONE), held, learns=OTHER) as (s, _):
         async with s.client() as client:
             await under_way(s, held, client, ASK)
             await leaves(s, client)

@@ -1,4 +1,4 @@
-"""A whole proxy in front of NameNodes of bytes, with or without the way for plain calls."""
+"""A whole proxy in front of NameNodes of bytes, with or without calls that need no task."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,9 +10,9 @@ from nncache.clock import boottime
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.server import Server
+from nncache.proxy.direct_calls import DirectCalls
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from nncache.testbed.certificates import Authority
@@ -41,19 +41,19 @@ LISTED = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 
 
 @dataclass
-class PlainScene:
+class DirectScene:
     """The parts, and what they have done."""
 
     server: Server
     upstream: Upstream
     front_end: FrontEnd
-    calls: PlainCalls
+    calls: DirectCalls
     pool: FakePool
     cache: MetadataCache
     queries: HeldNameNode
 
     async def learn(self, request: bytes = LIST) -> None:
-        """Have the ordinary path take a request, so that the next one like it need not."""
+        """Have a task take a request, so that a connection to the NameNode is open for the next one."""
         async with self.client() as client:
             client.send(request)
             await client.reply()
@@ -83,13 +83,13 @@ class PlainScene:
 
 
 @asynccontextmanager
-async def plain_fixture(
+async def direct_fixture(
     *namenodes: RawNameNode,
     limits: LimitSettings | None = None,
-    is_plain: bool = True,
+    is_direct: bool = True,
     join_wait_s: float = 0.5,
     how: NameNodeWeb = PLAIN,
-) -> AsyncIterator[PlainScene]:
+) -> AsyncIterator[DirectScene]:
     """Run it; the first NameNode is active, and only paths below /kept may be kept."""
     limits = limits or limits_of_tests()
     pool = FakePool(tuple(each.namenode for each in namenodes))
@@ -102,34 +102,32 @@ async def plain_fixture(
         FrontEnd(cache, upstream, queries, ManualSignal(), proxy, clock, limits) as front,
     ):
         front.cookies = upstream.cookies
-        calls = PlainCalls(front, cache, upstream, clock, limits)
-        fast_path = fast_path_alone(boottime)
-        fast_path.whole_blocks = calls.blocks.without_credential
-        server = Server(front.handle, fast_path, limits, calls if is_plain else None)
+        calls = DirectCalls(front, cache, upstream, clock)
+        server = Server(front.handle, fast_path_alone(boottime), limits, calls if is_direct else None)
         await server.start("127.0.0.1", 0)
         try:
-            yield PlainScene(server, upstream, front, calls, pool, cache, queries)
+            yield DirectScene(server, upstream, front, calls, pool, cache, queries)
         finally:
             await server.stop()
 
 
 @asynccontextmanager
-async def plain(
+async def direct(
     *acts: Act,
     learns: bytes = LIST,
     limits: LimitSettings | None = None,
-    is_plain: bool = True,
+    is_direct: bool = True,
     join_wait_s: float = 0.5,
     authority: Authority | None = None,
-) -> AsyncIterator[tuple[PlainScene, RawNameNode]]:
-    """Run it in front of one NameNode of these acts; the first has answered a request on the ordinary path.
+) -> AsyncIterator[tuple[DirectScene, RawNameNode]]:
+    """Run it in front of one NameNode of these acts; the first has answered a request by a task.
 
     With an authority the NameNode speaks TLS.
     """
     tls, how = (server_context(authority), web_of(authority)) if authority else (None, PLAIN)
     async with (
         RawNameNode(*acts, tls=tls) as namenode,
-        plain_fixture(namenode, limits=limits, is_plain=is_plain, join_wait_s=join_wait_s, how=how) as s,
+        direct_fixture(namenode, limits=limits, is_direct=is_direct, join_wait_s=join_wait_s, how=how) as s,
     ):
         await s.learn(learns)
         assert s.calls.requests == 0
@@ -152,7 +150,7 @@ class Held:
             await heard.say(part)
 
 
-async def under_way(s: PlainScene, held: Held, client: RawClient, request: bytes = LIST) -> None:
+async def under_way(s: DirectScene, held: Held, client: RawClient, request: bytes = LIST) -> None:
     """Send a call and have it wait at the NameNode."""
     client.send(request)
     await held.came.wait()
@@ -160,7 +158,7 @@ async def under_way(s: PlainScene, held: Held, client: RawClient, request: bytes
     assert s.server.stats().requests_in_progress == 1
 
 
-def connection_of(s: PlainScene) -> ClientConnection:
+def connection_of(s: DirectScene) -> ClientConnection:
     """Return the one connection."""
     (connection,) = s.server._open  # noqa: SLF001 - nothing outside names it
     return connection

@@ -1,0 +1,328 @@
+"""Requests that need no task: hits, and reads whose reply comes soon, small and in one piece.
+
+A request is begun here in the turn of the loop in which its head was read. What does not go smoothly is for
+`nncache.proxy.front_end`, with all that was found out and sent: nothing is read, decided or asked a second time.
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+
+from nncache.cache.decisions import Fetch, Forward, Join, Serve, Wait
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.hadoop.effects import changes_nothing
+from nncache.net.shares import holder_of
+from nncache.proxy.cache_status import ForwardReason, why_not_asked
+from nncache.proxy.clients.error_replies import bug_reply
+from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.flights import Flight
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.ports import Clock
+from nncache.proxy.reading import Reading, read_request
+from nncache.proxy.reads import Asked, FromMemory, from_namenode
+from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, operation_name
+from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange
+
+if TYPE_CHECKING:
+    from nncache.proxy.front_end import FrontEnd
+
+_log = logging.getLogger(__name__)
+
+_LEFT_TO_THE_HANDLER: Final = frozenset({b"authorization", b"expect", b"if-none-match", b"prefer"})
+"""Request fields that ask for more than one answer at once: a ticket that a NameNode takes only once, an interim reply,
+conditions."""
+
+
+class DirectCall(ABC):
+    """A call under way, for a request whose connection gets the reply.
+
+    Attributes:
+        request: for which it was sent.
+
+    Invariants:
+        D1  It is counted in `CallLimits` until its reply has come, or others go on with it.
+    """
+
+    __slots__ = ("_calls", "_exchange", "_head", "_record", "request")
+
+    def __init__(self, calls: "DirectCalls", request: Request, head: RequestHead, record: Exchange) -> None:
+        self.request = request
+        self._calls = calls
+        self._head = head
+        self._record = record
+        self._exchange: DirectExchange | None = None  # None: not begun, or over
+
+    def begin(self) -> bool:
+        """Send it, if that can be done at once, and may be."""
+        upstream, limits, holder = self._calls.upstream, self._calls.limits, holder_of(self._head.peer)
+        exchange = upstream.prepare(self._head, self)
+        if exchange is None:
+            return False
+        if not limits.enter(holder, self._head.caller):
+            exchange.give_back()
+            return False
+        if not upstream.send(exchange):
+            limits.leave(holder, self._head.caller)
+            return False
+        self._exchange = exchange
+        return True
+
+    def _left(self) -> DirectExchange:
+        """Count it no more; return what has brought the reply, or will bring it to others."""
+        self._calls.limits.leave(holder_of(self._head.peer), self._head.caller)
+        exchange, self._exchange = self._exchange, None
+        assert exchange is not None
+        return exchange
+
+    @abstractmethod
+    def replied(self, reply: UpstreamReply) -> None:
+        """Take the NameNode's reply."""
+
+    def unfinished(self) -> None:
+        """Leave the rest to the handler."""
+        self.request.connection.unfinished()
+
+    @abstractmethod
+    def hand_over(self) -> Begun | Asked:
+        """Return the call in its present state; those who go on with it count it."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Go on, or end, without the client, who is gone."""
+
+
+class PassedOn(DirectCall):
+    """A read that leaves no trace in the cache."""
+
+    __slots__ = ("_why",)
+
+    def __init__(
+        self,
+        calls: "DirectCalls",
+        request: Request,
+        head: RequestHead,
+        record: Exchange,
+        why: ForwardReason,
+    ) -> None:
+        super().__init__(calls, request, head, record)
+        self._why = why
+
+    def replied(self, reply: UpstreamReply) -> None:
+        """Pass it on."""
+        self._left()
+        answers, is_secure = self._calls.answers, self.request.connection.is_over_tls
+        self._calls.reply(
+            self.request,
+            self._record,
+            partial(answers.passed_on, self._record, reply, self._why, is_secure=is_secure),
+        )
+
+    def hand_over(self) -> Begun:
+        """Return what was sent."""
+        self._calls.under_way -= 1
+        return self._left().hand_over()
+
+    def abandon(self) -> None:
+        """End it: the reply is nobody's."""
+        self._left().abandon()
+        self._calls.answers.note_forwarded(self._record, self._why)
+        self._calls.ended(self._record, None)
+
+
+class Fill(DirectCall):
+    """A read whose reply may be kept, and which others may join.
+
+    The reply goes to the cache first, then to the client. Having waited, `Cache-Status` can say whether it is kept, and
+    the client's next read finds it.
+
+    Invariants:
+        F1  Its question is asked or taken (`nncache.proxy.flights`) exactly once.
+        F2  It is counted exactly once, unless those who go on with it count it.
+    """
+
+    __slots__ = ("_asked", "_is_over", "_reading", "_reply", "_timer")
+
+    def __init__(
+        self, calls: "DirectCalls", request: Request, reading: Reading, record: Exchange, asked: Asked
+    ) -> None:
+        super().__init__(calls, request, reading.head, record)
+        self._reading = reading
+        self._asked = asked
+        self._reply: UpstreamReply | None = None
+        self._timer: asyncio.TimerHandle | None = None  # runs while the cache has not taken the reply
+        self._is_over = False
+
+    @property
+    def _flight(self) -> Flight:
+        return self._asked.flight
+
+    def replied(self, reply: UpstreamReply) -> None:
+        """Give it to the cache, which the client waits for, for a while."""
+        self._left()
+        self._reply = reply
+        self._calls.flights.take(self._flight, reply)
+        if self._flight.done.done():
+            self._end()
+        else:
+            self._flight.done.add_done_callback(lambda _: self._end())
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._calls.join_wait_s, self._end)
+
+    def hand_over(self) -> Asked:
+        """Return the question."""
+        self._go_on()
+        self._calls.under_way -= 1
+        return self._asked
+
+    def abandon(self) -> None:
+        """Go on: others may have joined."""
+        if self._reply is None:
+            self._go_on()
+            self._flight.done.add_done_callback(lambda _: self._end())
+
+    def _go_on(self) -> None:
+        """Have the flight wait for the reply by itself, if that has not come."""
+        if self._exchange is not None:
+            self._calls.flights.ask(self._flight, self._head, self._left().hand_over())
+
+    def _end(self) -> None:
+        """Count it, and let the client have its reply."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self._stop_timer()
+        calls, record, connection = self._calls, self._record, self.request.connection
+        if self._reply is None or connection.transport is None:
+            calls.answers.note_forwarded(record, self._asked.why)
+            calls.ended(record, None)
+            return
+        result = self._flight.done.result() if self._flight.done.done() else None
+        answer = from_namenode(self._asked, self._reply, result)
+        is_secure = connection.is_over_tls
+        calls.reply(
+            self.request,
+            record,
+            partial(calls.answers.plain, self.request, record, self._reading, answer, is_secure=is_secure),
+        )
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+BegunDirectly: TypeAlias = DirectCall | RawResponse | None
+"""A call whose reply is to come, or the reply; None: it is for the handler."""
+
+
+class DirectCalls:
+    """Begins them.
+
+    Attributes:
+        requests: those that ended here.
+        under_way: calls whose reply is to come.
+        errors: exceptions of our own, each logged (FailToNameNode).
+    """
+
+    def __init__(self, front_end: "FrontEnd", cache: MetadataCache, upstream: Upstream, clock: Clock) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._traffic = front_end.traffic
+        self.upstream = upstream
+        self.limits = front_end.call_limits
+        self.flights = front_end.flights
+        self.answers = front_end.answers
+        self.join_wait_s = front_end.join_wait_s
+        self.requests = 0
+        self.under_way = 0
+        self.errors = 0
+
+    def begin(self, request: Request) -> BegunDirectly:
+        """Answer a GET without a body, or send the call that it asks for."""
+        if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
+            return None
+        try:
+            return self._begin(request)
+        except Exception:  # noqa: BLE001 - FailToNameNode: the handler has it, whatever it is
+            self._note_error()
+            return None
+
+    def _note_error(self) -> None:
+        self.errors += 1
+        _log.exception("internal error while a request was begun; it goes on with a task")
+
+    def _begin(self, request: Request) -> BegunDirectly:
+        record = request.record = Exchange(request.method, request.target, request.peer, self._clock())
+        record.request_id = request.first(b"x-request-id")
+        reading = request.reading = read_request(request.method, request.target, request.fields, request.peer)
+        record.caller = reading.head.caller
+        if (call := reading.call) is not None:
+            if not changes_nothing(call):
+                return None
+            record.operation = operation_name(call)
+            return self._sent(PassedOn(self, request, reading.head, record, why_not_asked(call)))
+        assert reading.plain is not None
+        record.operation = GETFILESTATUS
+        decision = self._cache.lookup(
+            reading.plain.path, reading.caller, record.started, refresh=reading.refresh
+        )
+        match decision:
+            case Serve(hit):
+                return self._hit(request, reading, record, FromMemory(hit))
+            case Forward(reason):
+                request.decision = decision
+                return self._sent(PassedOn(self, request, reading.head, record, reason))
+            case Fetch(ticket, reason):
+                asked = Asked(self.flights.begin(ticket, reading.plain, reading.credential), reason)
+                sent = self._sent(Fill(self, request, reading, record, asked))
+                if sent is None:
+                    self.flights.ask(asked.flight, reading.head)
+                    request.begun = asked
+                return sent
+            case Join() | Wait():
+                request.decision = decision
+                return None
+            case _:
+                assert_never(decision)
+
+    def _sent(self, call: DirectCall) -> DirectCall | None:
+        """Return the call if it was sent; None if it could not be sent at once."""
+        try:
+            if not call.begin():
+                return None
+        except Exception:  # noqa: BLE001 - as in `begin`; nothing was sent
+            self._note_error()
+            return None
+        self.under_way += 1
+        return call
+
+    def _hit(self, request: Request, reading: Reading, record: Exchange, hit: FromMemory) -> RawResponse:
+        is_secure = request.connection.is_over_tls
+        response = self.answers.plain(request, record, reading, hit, is_secure=is_secure)
+        self.under_way += 1
+        self.ended(record, response)
+        return response
+
+    def reply(self, request: Request, record: Exchange, make: Callable[[], RawResponse]) -> None:
+        """Count a request, and send the reply that is made; an internal error becomes one."""
+        try:
+            response = make()
+        except Exception as error:  # noqa: BLE001 - the last line of defence: logged, counted, answered
+            record.result = Result.FAILED
+            response = bug_reply(error)
+        self.ended(record, response)
+        request.connection.replied(request, response)
+
+    def ended(self, record: Exchange, response: RawResponse | None) -> None:
+        """Count a request that ended here, with this reply if its client is there."""
+        self.under_way -= 1
+        self.requests += 1
+        if response is not None:
+            record.status, record.body_bytes = response.status, response.known_length
+        self._traffic.ended(record)

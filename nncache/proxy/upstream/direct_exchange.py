@@ -1,0 +1,169 @@
+"""One GET to a NameNode without a task: sent at once, its reply taken by a callback if that is whole, small and JSON.
+
+Whatever does not go so smoothly goes on as an ordinary call, with all that has come: nothing is asked a second time.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, Protocol
+
+from nncache.hadoop.election_view import NameNode
+from nncache.net.http1.reply import ReplyHead
+from nncache.proxy.headers import reply_headers
+from nncache.proxy.messages import NO_TERM, UpstreamReply
+from nncache.proxy.upstream.namenode_protocol import Progress
+from nncache.proxy.upstream.pool import Connection, Connections
+
+PATIENCE_S: Final = 1.0
+"""A reply that takes longer is waited for by the way that knows what to do when none comes."""
+
+MAX_BYTES: Final = 32 * 1024
+"""Longer replies are left to the way that waits for its client."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """A call on its way.
+
+    Attributes:
+        term: of the NameNode when it was sent; NO_TERM if that was not the active one.
+    """
+
+    connection: Connection
+    term: int
+
+
+class Begun:
+    """A call that was sent, for the one who waits for the reply."""
+
+    def __init__(self, sent: SentCall, connections: Connections) -> None:
+        self._sent: SentCall | None = sent
+        self._connections = connections
+
+    def take(self) -> SentCall | None:
+        """Return the call, once."""
+        sent, self._sent = self._sent, None
+        return sent
+
+    def abandon(self) -> None:
+        """End the connection if the call was not taken."""
+        if (sent := self.take()) is not None:
+            self._connections.release(sent.connection, reusable=False)
+
+
+class Reader(Protocol):
+    """Gets the outcome, once."""
+
+    def replied(self, reply: UpstreamReply) -> None:
+        """Take the reply; the connection to the NameNode has been given back."""
+
+    def unfinished(self) -> None:
+        """Hand the exchange over."""
+
+
+class DirectExchange:
+    """One GET.
+
+    Invariants:
+        D1  `_reader` is told at most once, and not after `hand_over` or `abandon`.
+        D2  The connection is given back, ended or handed over exactly once.
+    """
+
+    __slots__ = ("_clock", "_connection", "_connections", "_reader", "_request", "_term", "_term_of")
+
+    def __init__(
+        self,
+        connection: Connection,
+        connections: Connections,
+        request: bytes,
+        reader: Reader,
+        term_of: Callable[[NameNode], int],
+        clock: Callable[[], float],
+    ) -> None:
+        self._connection: Connection | None = connection  # None: given back, ended or handed over
+        self._connections = connections
+        self._request = request
+        self._reader: Reader | None = reader
+        self._term_of = term_of
+        self._term = term_of(connection.namenode)  # when it is sent
+        self._clock = clock
+
+    def send(self) -> bool:
+        """Send the request; whether the connection was still there."""
+        connection = self._connection
+        assert connection is not None
+        connection.expect_reply("GET")
+        try:
+            connection.send_head(self._request)
+        except ConnectionResetError:
+            self.abandon()
+            return False
+        connection.protocol.on_progress = self._look
+        self._connections.late.expect(self, connection.loop, PATIENCE_S)
+        return True
+
+    def _look(self) -> None:
+        """See what has come."""
+        connection = self._connection
+        assert connection is not None
+        protocol = connection.protocol
+        progress, head = protocol.progress(MAX_BYTES), protocol.next_head
+        if progress is Progress.OTHER or (head is not None and not _is_smooth(head)):
+            self._tell_unfinished()
+            return
+        if progress is Progress.MORE:
+            return
+        head, body = protocol.take_whole()
+        self._release()
+        reader, self._reader = self._reader, None
+        self._connections.release(connection, reusable=True)
+        if reader is not None:
+            reader.replied(self._reply(connection.namenode, head, body))
+
+    def _reply(self, namenode: NameNode, head: ReplyHead, body: bytes) -> UpstreamReply:
+        return UpstreamReply(
+            status=head.status,
+            reason=head.reason,
+            headers=reply_headers(head.fields),
+            body=body,
+            namenode=namenode,
+            term=self._term if self._term == self._term_of(namenode) else NO_TERM,
+            replied_at=self._clock(),
+        )
+
+    def is_late(self) -> None:
+        """Leave it to the other way to wait on."""
+        self._tell_unfinished()
+
+    def hand_over(self) -> Begun:
+        """Return the call as it stands; what has come of the reply is with the connection."""
+        self._reader = None
+        return Begun(SentCall(self._release(), self._term), self._connections)
+
+    def give_back(self) -> None:
+        """Send nothing."""
+        self._connections.release(self._release(), reusable=True)
+
+    def abandon(self) -> None:
+        """End the connection: its reply is not waited for any more. Does nothing after the end."""
+        if self._connection is not None:
+            self._reader = None
+            self._connections.release(self._release(), reusable=False)
+
+    def _tell_unfinished(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.unfinished()
+
+    def _release(self) -> Connection:
+        connection, self._connection = self._connection, None
+        assert connection is not None
+        connection.protocol.on_progress = None
+        self._connections.late.forget(self)
+        return connection
+
+
+def _is_smooth(head: ReplyHead) -> bool:
+    """Whether a reply may be passed on as it is; with a 403 a NameNode may say that it is not the active one."""
+    return head.status != HTTPStatus.FORBIDDEN and head.is_json
