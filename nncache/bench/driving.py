@@ -124,9 +124,8 @@ def run_mode(
     with (
         server or _server(stand, mode) as running,
         stand.serving_time() as clock,
-        apart(change, order) as changer,
+        apart(change, order, ready_s=_PATIENCE_S) as changer,
     ):
-        next_of(changer, _PATIENCE_S)
         show(f"{mode}: polling for {settings.warm_up_s + settings.duration_s:g} s")
         orders = _orders(stand, mode, running.address, clock, settings.warm_up_s, settings.duration_s)
         changer.send(orders.zero_s)
