@@ -19,8 +19,8 @@ from nncache.settings.commands import FORMS, KEYS, PUBLISHER, load_settings
 from nncache.settings.federation import Federation, load_proxy
 from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
 from tests.house.tree import ROOT, sources
-from tools.docs.commands import leaves
 from tools.docs.json_shapes import shapes
+from tools.docs.made import leaves
 
 FOR_OPERATORS = tuple(
     page for page in PAGES if page.name not in {"README.md", "figures.md", "track-record.md"}
