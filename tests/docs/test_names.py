@@ -99,7 +99,7 @@ def keys_in(value: object) -> set[str]:
 
 OF_JSON = frozenset(
     key
-    for name, text, _ in shapes()
+    for name, text in shapes()
     for line in (text.splitlines() if name.endswith("watch") else [text])
     for key in keys_in(json.loads(line))
 )

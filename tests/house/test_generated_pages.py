@@ -11,7 +11,7 @@ from tests.house.tree import ROOT
 from tools.docs.json_shapes import shapes
 from tools.docs.made import KEPT, OF_THE_SITE, commands_page, leaves
 
-EXAMPLES = {name: example for name, example, _ in shapes()}
+EXAMPLES = dict(shapes())
 LEAVES = tuple(leaves(nncache, ()))
 COMMANDS = commands_page()
 
