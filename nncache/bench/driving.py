@@ -22,8 +22,8 @@ from nncache.bench.plan import Plan
 from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect
 from nncache.bench.polling.task import Orders
+from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, Sample, sample
-from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.nncache import AUDITING, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
