@@ -208,10 +208,11 @@ def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: 
     namenode_pid, publisher_pid = cluster.namenodes[0].process.running_pid, publisher.process.running_pid
     with ExitStack() as stack:
         subscribers = stack.enter_context(apart(follow, _zookeeper(cluster), names))
+        load = {"per_s": PER_S, "places": len(names), "beside_per_s": EDITS_PER_S}
+        making = stack.enter_context(_making(cluster, seconds, **load))
         before, began = publisher.metrics(), time.monotonic()
         cpu_before_s, namenode_before_s = use_of(publisher_pid)[0], use_of(namenode_pid)[0]
-        load = {"per_s": PER_S, "places": len(names), "beside_per_s": EDITS_PER_S}
-        made = next_of(stack.enter_context(_making(cluster, seconds, **load)), seconds + _TIMEOUT_S)
+        made = answer_of(making, None, seconds + _TIMEOUT_S)
         took_s = time.monotonic() - began
         after = _await_published(publisher, max(created_in(cluster).values()))
         time.sleep(_SETTLE_S)
@@ -256,7 +257,7 @@ def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: flo
     beside_per_s = _CATCH_UP_CALLS_PER_S * DEPTH
     seconds = edits / beside_per_s
     with _making(cluster, seconds, beside_per_s=beside_per_s, directory="/backlog") as making:
-        next_of(making, seconds + _TIMEOUT_S)
+        answer_of(making, None, seconds + _TIMEOUT_S)
     publisher.process.launch()
     publisher.process.await_up()
     seen = _await_published(publisher, max(created_in(cluster).values()))
@@ -278,17 +279,20 @@ def overload(cluster: Cluster, publisher: Publisher, seconds: float) -> list[Fig
     with ExitStack() as stack:
         subscribers = stack.enter_context(apart(follow, _zookeeper(cluster), (LOUD, QUIET)))
         quiet = stack.enter_context(_making(cluster, in_all, per_s=QUIET_PER_S, directory=f"/{QUIET}"))
-        time.sleep(BEFORE_S)
-        resident, before = use_of(pid)[1], publisher.metrics()
         load = {"per_s": WRITES_PER_S * TIMES, "directory": f"/{LOUD}"}
         loud = stack.enter_context(_making(cluster, seconds, **load))
+        load = {"per_s": QUIET_PER_S, "directory": f"/{LOUD}/after"}
+        later = stack.enter_context(_making(cluster, AFTER_S, **load))
+        quiet.send(None)
+        time.sleep(BEFORE_S)
+        resident, before = use_of(pid)[1], publisher.metrics()
         began = time.monotonic()
+        loud.send(None)
         while not loud.poll(_LOOK_AT_FLOOD_S):
             most = max(most, use_of(pid)[1])
             waiting = max(waiting, publisher.metrics()["nncache_publisher_events_waiting"])
         ended = time.monotonic()
-        load = {"per_s": QUIET_PER_S, "directory": f"/{LOUD}/after"}
-        later = stack.enter_context(_making(cluster, AFTER_S, **load))
+        later.send(None)
         made_loud, made_after, made_quiet = (
             next_of(each, in_all + _TIMEOUT_S) for each in (loud, later, quiet)
         )
@@ -408,7 +412,9 @@ def make(
     directory: str = "/team",
     beside_per_s: float = 0.0,
 ) -> None:
-    """Make edits for so long, and send the paths that are noted, each with when it was acknowledged (CLOCK_MONOTONIC).
+    """Make edits for so long, from when the parent says so; send when each path that is noted was acknowledged.
+
+    That is by CLOCK_MONOTONIC, which all processes share.
 
     Args:
         pipe: to the parent.
@@ -438,13 +444,14 @@ def make(
             await namenode.mkdirs(f"/load{directory}/{number}/{below}")
 
         try:
+            pipe.send(None)
+            await asyncio.to_thread(pipe.recv)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(_at_rate(per_s, seconds, note))
                 tasks.create_task(_at_rate(beside_per_s / DEPTH, seconds, fill))
         finally:
             await namenode.close()
 
-    pipe.send(None)
     asyncio.run(run())
     pipe.send(acknowledged)
 
@@ -509,7 +516,7 @@ def _zookeeper(cluster: Cluster) -> str:
 
 
 def _making(cluster: Cluster, seconds: float, **load: Any) -> AbstractContextManager[Connection]:  # noqa: ANN401 - `make`'s
-    """Make edits in a process of its own, which sends what it has made when it ends."""
+    """Have edits made by a process of its own, which begins when it is sent something and sends what it has made."""
     return apart(make, cluster.namenodes[0].http, cluster.superuser, seconds=seconds, **load)
 
 
