@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Self
 
-from nncache.testbed import Cluster, ZooKeeper, readiness
+from nncache.testbed import Cluster, ZooKeeper
 from nncache.testbed.cluster import NameNode
-from nncache.testbed.daemon import Program
-from nncache.testbed.ports import PortLease
+from nncache.testbed.daemon import LightCluster
 from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import own_user
 
@@ -20,27 +19,22 @@ class LightServer(Cluster):
         self.kdc = None
         self.zookeeper = zookeeper
         self.directory = Path("/nonexistent")  # of a log of edits: it has none
-        self._ports = PortLease()
-        http, rpc = (f"127.0.0.1:{self._ports.take()}" for _ in range(2))
-        self._program = Program(
-            *("cluster", "--light", "--port", http.rpartition(":")[2], "--rpc-port", rpc.rpartition(":")[2]),
-            is_up=lambda: readiness.namenode_state(http) == "active",
-        )
+        self._light = LightCluster()
         self.namenodes = (
             NameNode(
-                id="nn1", http=http, https="", rpc=rpc, process=self._program.process, access=WebAccess()
+                id="nn1",
+                http=self._light.http,
+                https="",
+                rpc=self._light.rpc,
+                process=self._light.process,
+                access=WebAccess(),
             ),
         )
 
     def stop(self) -> None:
         """Stop it. May be called again."""
-        self._program.close()
+        self._light.close()
 
     def __enter__(self) -> Self:
-        self._ports.__enter__()
-        self._program.start()
+        self._light.start()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-        self._ports.__exit__(None, None, None)

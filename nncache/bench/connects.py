@@ -15,12 +15,12 @@ from nncache.bench import pollers, storm
 from nncache.bench.driver import (
     Figure,
     Result,
+    answer_of,
     apart,
     benchmark,
     cluster,
     grown,
     make_directories,
-    next_of,
     none_of,
     quantile,
 )
@@ -166,14 +166,11 @@ def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) ->
         apart(pollers.run, proxy.address) as polling,
         apart(storm.run, proxy.address, connects, is_cold=is_cold) as storming,
     ):
-        next_of(polling, _TIMEOUT_S)
-        next_of(storming, _TIMEOUT_S)
         quiet, begin = proxy.metrics(), time.monotonic()
         time.sleep(_QUIET_S)
         end_of_quiet = time.monotonic()
         before, cpu_s = proxy.metrics(), use_of(pid)[0]
-        storming.send(None)
-        stormed: Stormed = next_of(storming, storm.TIMEOUT_S + _TIMEOUT_S)
+        stormed: Stormed = answer_of(storming, None, storm.TIMEOUT_S + _TIMEOUT_S)
         time.sleep(_AFTER_S)  # unobserved: its pages cost the proxy more than what is measured
         end = time.monotonic()
         proxy.process.await_that(
@@ -181,8 +178,7 @@ def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) ->
         )
         cpu_s = use_of(pid)[0] - cpu_s
         after = proxy.metrics()
-        polling.send(None)
-        polled: Polled = next_of(polling, _TIMEOUT_S)
+        polled: Polled = answer_of(polling, None, _TIMEOUT_S)
     answered = stormed.begun + stormed.answered_s
 
     def seconds_of_a_poll(*looks: dict[str, float]) -> float:

@@ -170,8 +170,16 @@ def make_directories(of: Cluster, paths: Iterable[str]) -> None:
 
 
 @contextmanager
-def apart(run: Callable[..., None], *arguments: object, **named: object) -> Iterator[Connection]:
-    """Run a function in a process of its own until the end of the block, with the other end of this pipe first."""
+def apart(
+    run: Callable[..., None], *arguments: object, ready_s: float | None = 60.0, **named: object
+) -> Iterator[Connection]:
+    """Run a function in a process of its own until the end of the block, with the other end of this pipe first.
+
+    The block begins when it has sent that it is ready, within so many seconds; at once if that is None.
+
+    Raises:
+        OSError: as `next_of`.
+    """
     ours, theirs = multiprocessing.Pipe()
     process: BaseProcess = multiprocessing.get_context("spawn").Process(
         target=run, args=(theirs, *arguments), kwargs=named, daemon=True
@@ -179,6 +187,8 @@ def apart(run: Callable[..., None], *arguments: object, **named: object) -> Iter
     process.start()
     theirs.close()
     try:
+        if ready_s is not None:
+            next_of(ours, ready_s)
         yield ours
     finally:
         ours.close()
@@ -198,6 +208,12 @@ def next_of(pipe: Connection, timeout_s: float) -> Any:  # noqa: ANN401 - what t
         return pipe.recv()
     except EOFError as error:
         raise ConnectionError("a process that makes load has ended") from error
+
+
+def answer_of(pipe: Connection, order: object, timeout_s: float) -> Any:  # noqa: ANN401 - what the other end sends
+    """Send an order to the process at the other end, and return its answer, as `next_of` does."""
+    pipe.send(order)
+    return next_of(pipe, timeout_s)
 
 
 def quantile(values: Iterable[float], share: float) -> float:

@@ -22,8 +22,8 @@ from nncache.bench.plan import Plan
 from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect
 from nncache.bench.polling.task import Orders
+from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, Sample, sample
-from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.nncache import AUDITING, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
@@ -124,9 +124,8 @@ def run_mode(
     with (
         server or _server(stand, mode) as running,
         stand.serving_time() as clock,
-        apart(change, order) as changer,
+        apart(change, order, ready_s=_PATIENCE_S) as changer,
     ):
-        next_of(changer, _PATIENCE_S)
         show(f"{mode}: polling for {settings.warm_up_s + settings.duration_s:g} s")
         orders = _orders(stand, mode, running.address, clock, settings.warm_up_s, settings.duration_s)
         changer.send(orders.zero_s)

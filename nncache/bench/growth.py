@@ -24,9 +24,9 @@ from matplotlib.figure import Figure as Chart
 
 from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, table
 from nncache.bench.driver import Figure, Result, benchmark, cluster, none_of
+from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, sample
 from nncache.bench.servers.floor import floor
-from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Progress, Running
 from nncache.bench.wrk import Load, ask_times, held, in_turn, let_open, loading

@@ -6,30 +6,40 @@ filter, beside one that does not.
 """
 
 import asyncio
-import json
 import math
 import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, closing, contextmanager
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 import nncache
-from nncache.bench.driver import Figure, Result, benchmark, grown, none_of, quantile
+from nncache.bench.driver import (
+    Figure,
+    Result,
+    answer_of,
+    apart,
+    benchmark,
+    grown,
+    next_of,
+    none_of,
+    quantile,
+)
 from nncache.bench.driver import cluster as bench_cluster
-from nncache.bench.inotify_load import DEPTH, MARK
 from nncache.bench.servers.counters import AGE_S, attribute_calls, file_calls, use_of
 from nncache.hadoop.events import Create
 from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
+from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.filter_file import encode_filters
 from nncache.testbed import Cluster, TestbedError
@@ -53,6 +63,9 @@ MAX_NORMAL_S: Final = 5.0
 MAX_QUIET_P99_S: Final = 1.0
 """Of a tenant within its limit, meanwhile."""
 
+DEPTH: Final = 20
+"""Directories that one call makes, each an edit: so one process makes thousands of edits a second."""
+MARK: Final = "_SUCCESS"
 PER_S: Final = 10.0
 EDITS_PER_S: Final = 2_000.0
 LOUD: Final = "loud"
@@ -193,11 +206,13 @@ def _waited_s(pid: int) -> float:
 def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: float) -> list[Figure]:
     """Return how long events took to these filters' subscribers, one each, beside many edits that match nothing."""
     namenode_pid, publisher_pid = cluster.namenodes[0].process.running_pid, publisher.process.running_pid
-    with following(cluster, names) as received:
+    with ExitStack() as stack:
+        subscribers = stack.enter_context(apart(follow, _zookeeper(cluster), names))
+        load = {"per_s": PER_S, "places": len(names), "beside_per_s": EDITS_PER_S}
+        making = stack.enter_context(_making(cluster, seconds, **load))
         before, began = publisher.metrics(), time.monotonic()
         cpu_before_s, namenode_before_s = use_of(publisher_pid)[0], use_of(namenode_pid)[0]
-        load = ("--per-s", PER_S, "--places", len(names), "--edits-per-s", EDITS_PER_S)
-        made = Making(cluster, seconds, *load).made()
+        made = answer_of(making, None, seconds + _TIMEOUT_S)
         took_s = time.monotonic() - began
         after = _await_published(publisher, max(created_in(cluster).values()))
         time.sleep(_SETTLE_S)
@@ -205,6 +220,7 @@ def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: 
             use_of(publisher_pid)[0] - cpu_before_s,
             use_of(namenode_pid)[0] - namenode_before_s,
         )
+        received: dict[str, list[Received]] = answer_of(subscribers, None, _READY_S)
     seen = {each.path: each.at for some in received.values() for each in some}
     delays_s = [max(0.0, seen[path] - at) for path, at in made.items() if path in seen]
     matched, coverage, writes = (
@@ -238,8 +254,10 @@ def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: flo
     `idle_cpu_s` is what the same start takes with nothing to read.
     """
     publisher.stop()
-    seconds = edits / DEPTH / _CATCH_UP_CALLS_PER_S
-    Making(cluster, seconds, "--edits-per-s", _CATCH_UP_CALLS_PER_S * DEPTH, "--directory", "/backlog").made()
+    beside_per_s = _CATCH_UP_CALLS_PER_S * DEPTH
+    seconds = edits / beside_per_s
+    with _making(cluster, seconds, beside_per_s=beside_per_s, directory="/backlog") as making:
+        answer_of(making, None, seconds + _TIMEOUT_S)
     publisher.process.launch()
     publisher.process.await_up()
     seen = _await_published(publisher, max(created_in(cluster).values()))
@@ -257,23 +275,31 @@ def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: flo
 def overload(cluster: Cluster, publisher: Publisher, seconds: float) -> list[Figure]:
     """Flood the filter LOUD for so long; return what its subscriber and that of QUIET received."""
     pid, most, waiting = publisher.process.running_pid, 0, 0.0
-    with following(cluster, (LOUD, QUIET)) as received:
-        in_all = BEFORE_S + seconds + AFTER_S
-        quiet = Making(cluster, in_all, "--per-s", QUIET_PER_S, "--directory", f"/{QUIET}")
+    in_all = BEFORE_S + seconds + AFTER_S
+    with ExitStack() as stack:
+        subscribers = stack.enter_context(apart(follow, _zookeeper(cluster), (LOUD, QUIET)))
+        quiet = stack.enter_context(_making(cluster, in_all, per_s=QUIET_PER_S, directory=f"/{QUIET}"))
+        load = {"per_s": WRITES_PER_S * TIMES, "directory": f"/{LOUD}"}
+        loud = stack.enter_context(_making(cluster, seconds, **load))
+        load = {"per_s": QUIET_PER_S, "directory": f"/{LOUD}/after"}
+        later = stack.enter_context(_making(cluster, AFTER_S, **load))
+        quiet.send(None)
         time.sleep(BEFORE_S)
         resident, before = use_of(pid)[1], publisher.metrics()
         began = time.monotonic()
-        loud = Making(cluster, seconds, "--per-s", WRITES_PER_S * TIMES, "--directory", f"/{LOUD}")
-        while loud.is_running:
+        loud.send(None)
+        while not loud.poll(_LOOK_AT_FLOOD_S):
             most = max(most, use_of(pid)[1])
             waiting = max(waiting, publisher.metrics()["nncache_publisher_events_waiting"])
-            time.sleep(_LOOK_AT_FLOOD_S)
         ended = time.monotonic()
-        later = Making(cluster, AFTER_S, "--per-s", QUIET_PER_S, "--directory", f"/{LOUD}/after")
-        made_loud, made_after, made_quiet = loud.made(), later.made(), quiet.made()
+        later.send(None)
+        made_loud, made_after, made_quiet = (
+            next_of(each, in_all + _TIMEOUT_S) for each in (loud, later, quiet)
+        )
         txids = created_in(cluster)
         after = _await_published(publisher, max(txids.values()))
         time.sleep(_SETTLE_S)
+        received: dict[str, list[Received]] = answer_of(subscribers, None, _READY_S)
     loud_account = account(received[LOUD], {path: txids[path] for path in made_loud})
     to_loud, to_quiet = ({each.path: each.at for each in received[name]} for name in (LOUD, QUIET))
     delays_s = {path: max(0.0, to_quiet.get(path, math.inf) - at) for path, at in made_quiet.items()}
@@ -345,15 +371,14 @@ def account(received: Sequence[Received], made: Mapping[str, int]) -> Account:
 # ---- subscribers, edits, servers -------------------------------------------------------------------------------------
 
 
-@contextmanager
-def following(cluster: Cluster, names: Sequence[str]) -> Iterator[dict[str, list[Received]]]:
-    """Subscribe to filters in a thread of its own until the end of the block; yield what each receives."""
-    assert cluster.zookeeper is not None
-    zookeeper = cluster.zookeeper.address
-    received: dict[str, list[Received]] = {name: [] for name in names}
-    ready, ending = threading.Barrier(2, timeout=_READY_S), asyncio.Event()
+def follow(pipe: Connection, zookeeper: str, names: Sequence[str]) -> None:
+    """Subscribe to filters until the parent wants what each has received."""
+    asyncio.run(_follow(pipe, zookeeper, {name: [] for name in names}))
 
-    async def follow(events: nncache.FilterEvents, seen: list[Received]) -> None:
+
+async def _follow(pipe: Connection, zookeeper: str, received: Mapping[str, list[Received]]) -> None:
+
+    async def note(events: nncache.FilterEvents, seen: list[Received]) -> None:
         while True:
             try:
                 async for batch in events:
@@ -363,68 +388,81 @@ def following(cluster: Cluster, names: Sequence[str]) -> Iterator[dict[str, list
             except nncache.MissingEventsError as gap:
                 seen.append(Received(time.monotonic(), gap.first_txid or 0, gap.last_txid or 0))
 
-    async def follow_all() -> None:
-        async with AsyncExitStack() as stack:
-            subscribed = [
-                await stack.enter_async_context(
-                    nncache.subscribe(name, zookeeper=zookeeper, nameservice="ns1")
-                )
-                for name in names
-            ]
-            ready.wait()
+    async with AsyncExitStack() as stack:
+        subscriptions = (nncache.subscribe(name, zookeeper=zookeeper, nameservice="ns1") for name in received)
+        subscribed = [await stack.enter_async_context(each) for each in subscriptions]
+        async with asyncio.TaskGroup() as tasks:
+            each_with_its_own = zip(subscribed, received.values(), strict=True)
+            noting = [tasks.create_task(note(*each)) for each in each_with_its_own]
+            pipe.send(None)
+            await asyncio.to_thread(pipe.recv)
+            for each in noting:
+                each.cancel()
+    pipe.send(received)
+
+
+def make(
+    pipe: Connection,
+    http: str,
+    user: str,
+    *,
+    seconds: float,
+    per_s: float = 0.0,
+    places: int = 1,
+    directory: str = "/team",
+    beside_per_s: float = 0.0,
+) -> None:
+    """Make edits for so long, from when the parent says so; send when each path that is noted was acknowledged.
+
+    That is by CLOCK_MONOTONIC, which all processes share.
+
+    Args:
+        pipe: to the parent.
+        http: address of the NameNode.
+        user: that makes them.
+        seconds: for which it does.
+        per_s: paths a second that are noted.
+        places: directories among which these are spread.
+        directory: above them.
+        beside_per_s: edits a second beside, of paths that match no filter.
+    """
+    acknowledged: dict[str, float] = {}
+    below = "/".join(f"d{level:02}" for level in range(DEPTH - 1))
+
+    async def run() -> None:
+        async with WebHdfs(f"http://{http}", user) as hdfs:
+            address, check = await hdfs.rpc_side()
+        namenode = NamespaceCalls(address, user, check, timeout_s=_RPC_TIMEOUT_S)
+        await namenode.connect()
+
+        async def note(number: int) -> None:
+            path = f"{directory}/{number % places}/{number}/x/{MARK}"  # matches the glob of one filter
+            await namenode.mkdirs(path)
+            acknowledged[path] = time.monotonic()
+
+        async def fill(number: int) -> None:
+            await namenode.mkdirs(f"/load{directory}/{number}/{below}")
+
+        try:
+            pipe.send(None)
+            await asyncio.to_thread(pipe.recv)
             async with asyncio.TaskGroup() as tasks:
-                following = [
-                    tasks.create_task(follow(events, received[name]))
-                    for name, events in zip(names, subscribed, strict=True)
-                ]
-                await ending.wait()
-                for each in following:
-                    each.cancel()
-
-    failures = list[BaseException]()
-
-    def run() -> None:
-        try:
-            runner.run(follow_all())
-        except BaseException as error:  # noqa: BLE001 - raised where the block ends
-            failures.append(error)
-            ready.abort()
-
-    with asyncio.Runner() as runner:
-        loop = runner.get_loop()
-        thread = threading.Thread(target=run, name="subscribers")
-        thread.start()
-        try:
-            ready.wait()
-            yield received
+                tasks.create_task(_at_rate(per_s, seconds, note))
+                tasks.create_task(_at_rate(beside_per_s / DEPTH, seconds, fill))
         finally:
-            loop.call_soon_threadsafe(ending.set)
-            thread.join()
-    if failures:
-        raise failures[0]
+            await namenode.close()
+
+    asyncio.run(run())
+    pipe.send(acknowledged)
 
 
-class Making:
-    """Makes edits beside us. What was made is in a file: a pipe would be full before it ends."""
-
-    def __init__(self, cluster: Cluster, seconds: float, *arguments: object) -> None:
-        self._written = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it was read
-        command = (sys.executable, "-m", "nncache.bench.inotify_load")
-        at = (cluster.namenodes[0].http, cluster.superuser, "--seconds", str(seconds))
-        self._process = subprocess.Popen((*command, *at, *map(str, arguments)), stdout=self._written)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it makes more."""
-        return self._process.poll() is None
-
-    def made(self) -> dict[str, float]:
-        """Wait for its end; return what was made in all, with the time of its acknowledgement."""
-        if self._process.wait():
-            raise TestbedError(f"inotify_load ended with {self._process.returncode}")
-        with self._written as written:
-            written.seek(0)
-            return dict(json.load(written))
+async def _at_rate(per_s: float, seconds: float, act: Callable[[int], Coroutine[Any, Any, None]]) -> None:
+    """Act at this rate, whether or not earlier ones have ended; none is left out when it is late."""
+    began = time.monotonic()
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(round(per_s * seconds)):
+            await asyncio.sleep(max(0.0, began + number / per_s - time.monotonic()))
+            tasks.create_task(act(number))
 
 
 def created_in(cluster: Cluster) -> dict[str, int]:
@@ -472,10 +510,19 @@ def _cluster(*filters: Filter) -> Iterator[Cluster]:
         yield cluster
 
 
+def _zookeeper(cluster: Cluster) -> str:
+    assert cluster.zookeeper is not None
+    return cluster.zookeeper.address
+
+
+def _making(cluster: Cluster, seconds: float, **load: Any) -> AbstractContextManager[Connection]:  # noqa: ANN401 - `make`'s
+    """Have edits made by a process of its own, which begins when it is sent something and sends what it has made."""
+    return apart(make, cluster.namenodes[0].http, cluster.superuser, seconds=seconds, **load)
+
+
 def _publisher(cluster: Cluster, *arguments: str) -> closing[Publisher]:
     """Return a publisher that `start` starts, and that is stopped in the end."""
-    assert cluster.zookeeper is not None
-    places = ("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH)
+    places = ("--zookeeper", _zookeeper(cluster), "--filters-path", _FILTERS_PATH)
     return closing(Publisher(*cluster.flags, *places, *arguments))
 
 

@@ -5,16 +5,12 @@ that keeps nothing, then at one with `--directory`. CPU is that of the servers; 
 """
 
 import asyncio
-import json
 import math
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -23,7 +19,8 @@ from nncache.bench.driver import Figure, Result, benchmark
 from nncache.bench.servers.counters import use_of
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.spec import FULL_SPEED_JVM
+from nncache.testbed.daemon import LightCluster
+from nncache.testbed.spec import FULL_SPEED_JVM, own_user
 
 FIRST_ANSWER_S: Final = 1.0
 RESIDENT_MB: Final = 80.0
@@ -82,16 +79,10 @@ def _real() -> Iterator[Server]:
 @contextmanager
 def _light(name: str, *options: str) -> Iterator[Server]:
     began = time.monotonic()
-    command = (str(Path(sys.executable).with_name("nncache")), "cluster", "--light", *options)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        try:
-            assert process.stdout is not None
-            said = json.loads(process.stdout.readline())
-            http = said["namenode_http"][0]
-            asyncio.run(_ask(http, said["superuser"]))
-            yield Server(name, http, said["superuser"], [process.pid], time.monotonic() - began)
-        finally:
-            process.terminate()
+    with LightCluster(*options) as cluster:
+        asyncio.run(_ask(cluster.http, own_user()))
+        took, pids = time.monotonic() - began, [cluster.process.running_pid]
+        yield Server(name, cluster.http, own_user(), pids, took)
 
 
 async def _ask(http: str, user: str) -> None:

@@ -310,9 +310,9 @@ def main(statuses: int) -> Result:
     figures = list[Figure]()
     for shape in SHAPES:
         count = statuses if shape.is_judged_by_size else statuses // 4
-        with apart(run, shape, count) as pipe:
+        with apart(run, shape, count, ready_s=None) as pipe:
             figures += judge(shape, count, next_of(pipe, _TIMEOUT_S))
-    with apart(run, None, POLLED) as pipe:
+    with apart(run, None, POLLED, ready_s=None) as pipe:
         quick: list[float] = next_of(pipe, _TIMEOUT_S)
     for number, part in enumerate(quick, 1):
         least = MIN_QUICK if number > ROUNDS_BEFORE_QUICK else 0.0

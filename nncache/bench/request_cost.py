@@ -21,10 +21,10 @@ from matplotlib.figure import Figure as Chart
 
 from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, table
 from nncache.bench.driver import Figure, Result, benchmark, cluster, make_directories, none_of
+from nncache.bench.report.rounding import ratio
+from nncache.bench.servers.caches import haproxy, nginx
 from nncache.bench.servers.counters import use_of
 from nncache.bench.servers.floor import floor
-from nncache.bench.servers.haproxy import haproxy
-from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.wrk import Counted, ask_for, in_turn, let_open
@@ -163,23 +163,23 @@ def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Fig
         if ours and theirs:
             by = median(each.per_cpu_s for each in theirs)
             what = f"{shape}: requests per CPU-second by {than}'s"
-            rates = [each.per_cpu_s / by for each in ours]
+            rates = [ratio(each.per_cpu_s, by) for each in ours]
             found.append(Figure(f"{what}, median", median(rates), least=in_median))
             found.append(Figure(f"{what}, worst of {len(rates)}", min(rates), least=in_worst))
     for shape in (Shape.FORWARDED, Shape.OUTSIDE, Shape.MISS):
         ours, theirs = known.get((shape, Name.NNCACHE)), known.get((shape, Name.NGINX))
         if ours and theirs:
-            ratio = each_s(ours) / max(each_s(theirs), 1e-9)
+            cpu = each_s(ours) / max(each_s(theirs), 1e-9)
             at_namenode = _namenode_s(ours) / max(_namenode_s(theirs), 1e-9)
-            found.append(Figure(f"{shape}: CPU for each by nginx's", ratio, most=MAX_FORWARDED))
+            found.append(Figure(f"{shape}: CPU for each by nginx's", cpu, most=MAX_FORWARDED))
             found.append(
                 Figure(f"{shape}: the NameNode's CPU by that behind nginx", at_namenode, most=MAX_NAMENODE)
             )
     alone = [known.get((Shape.ALONE, name)) for name in (Name.NNCACHE, Name.NGINX, Name.NAMENODE)]
     if all(alone):
         ours_s, theirs_s, least_s = (median(each.p50_s for each in rounds or ()) for rounds in alone)
-        ratio = (ours_s - least_s) / max(theirs_s - least_s, 1e-9)
-        found.append(Figure(f"{Shape.ALONE}: p50 beyond the NameNode's by nginx's", ratio, most=MAX_ADDED))
+        added = (ours_s - least_s) / max(theirs_s - least_s, 1e-9)
+        found.append(Figure(f"{Shape.ALONE}: p50 beyond the NameNode's by nginx's", added, most=MAX_ADDED))
         found.append(Figure(f"{Shape.ALONE}: p50 beyond the NameNode's", (ours_s - least_s) * 1e6, "µs"))
     for name, taken in idle_bytes.items():
         most = MAX_IDLE_BYTES if name is Name.NNCACHE else math.inf

@@ -21,6 +21,7 @@ from nncache.bench import pollers
 from nncache.bench.driver import (
     Figure,
     Result,
+    answer_of,
     apart,
     benchmark,
     cluster,
@@ -191,7 +192,13 @@ class _Proxy:
         """Have all clients wait for their files, and return when all are held."""
         pipes = [
             stack.enter_context(
-                apart(wait_for, self.running.address, series, range(first, self.clients, _PROCESSES))
+                apart(
+                    wait_for,
+                    self.running.address,
+                    series,
+                    range(first, self.clients, _PROCESSES),
+                    ready_s=None,
+                )
             )
             for first in range(_PROCESSES)
         ]
@@ -271,7 +278,6 @@ def rest(proxy: _Proxy, quiet_s: float) -> list[Figure]:
 def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[Figure]:
     """Make the files for which all wait; return when clients saw them, and what others saw meanwhile."""
     with apart(pollers.run, proxy.running.address, _POLLERS) as polling:
-        next_of(polling, _TIMEOUT_S)
         before, cpu_s = proxy.running.metrics(), proxy.cpu_s
         acked = asyncio.run(make(proxy.hadoop, series))
         for pipe in pipes:
@@ -282,8 +288,7 @@ def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[
             seen |= at
             clients_cpu_s += used_s
         cpu_s, after = proxy.cpu_s - cpu_s, proxy.running.metrics()
-        polling.send(None)
-        polled: Polled = next_of(polling, _TIMEOUT_S)
+        polled: Polled = answer_of(polling, None, _TIMEOUT_S)
     late = [at - acked[client % series.paths] for client, at in seen.items()]
     last = max(seen.values(), default=max(acked))
     others = polled.took_between(min(acked), last)

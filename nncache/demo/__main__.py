@@ -10,9 +10,8 @@ from typing import IO, Final
 
 import aiohttp
 
-from nncache.demo import light as light_story
 from nncache.demo.clients import DemoError
-from nncache.demo.story import running
+from nncache.demo.story import running, running_light
 from nncache.demo.terminal import Step, Story, Terminal
 from nncache.hadoop.errors import HadoopError
 from nncache.testbed import TestbedError
@@ -88,7 +87,7 @@ def _running(
     version: str, without: str, secure: str, light: str, terminal: Terminal
 ) -> AbstractContextManager[Story]:
     if light:
-        return light_story.running(terminal)
+        return running_light(terminal)
     if not secure:
         return running(version, without, terminal)
     from nncache.demo import secured  # noqa: PLC0415 - the other story starts without its libraries

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from nncache.demo.clients import DemoError
-from nncache.demo.system import typed
+from nncache.demo.system import start, typed
 from nncache.demo.terminal import Chapter, Step, Story, Terminal
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import KerberosError
@@ -140,22 +140,14 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
         issued, key = authority.issue("proxy"), keytab(kdc.directory, SERVICE_KEYTAB)
         key.chmod(0o400)
         address = f"{HOST_NAME}:{stack.enter_context(PortLease()).take()}"
-        with terminal.working("The proxy: a principal of its own, and TLS for its clients") as say:
-            proxy = Proxy(
-                *cluster.flags,
-                *("--principal", f"{SERVICE}@{REALM}", "--keytab", str(key)),
-                *("--namenode-principal", f"nn/_HOST@{REALM}", "--glob", f"{PRIVATE}/*"),
-                *(
-                    "--tls-listen",
-                    address,
-                    "--tls-certificate",
-                    str(issued.chain),
-                    "--tls-key",
-                    str(issued.key),
-                ),
-            )
-            say(f"$ {typed(*proxy.typed)}")
-            stack.enter_context(proxy).await_gate()
+        proxy = Proxy(
+            *cluster.flags,
+            *("--principal", f"{SERVICE}@{REALM}", "--keytab", str(key)),
+            *("--namenode-principal", f"nn/_HOST@{REALM}", "--glob", f"{PRIVATE}/*"),
+            *("--tls-listen", address, "--tls-certificate", str(issued.chain), "--tls-key", str(issued.key)),
+        )
+        what = "The proxy: a principal of its own, and TLS for its clients"
+        start(stack, terminal, what, proxy, proxy.await_gate)
         system = System(cluster, kdc, proxy, address, authority)
         yield Story(chapters(system), hints(system), proxy)
 

@@ -34,6 +34,7 @@ from nncache.demo.system import (
     System,
     output_of,
     started,
+    started_light,
     typed,
 )  # fmt: skip
 from nncache.demo.terminal import Chapter, Step, Story, Terminal, counted, shown
@@ -331,6 +332,25 @@ def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
     """Start the system, but for what DEMO_WITHOUT names, and return its story; see `started`."""
     with started(hadoop_version, without, terminal) as system:
         yield Story(chapters(system), hints(system), system.proxy)
+
+
+@contextmanager
+def running_light(terminal: Terminal) -> Iterator[Story]:
+    """Start a light cluster and a proxy, and return what a NameNode and a proxy alone can show, without Java."""
+    with started_light(terminal) as stage:
+        make_home(stage)
+        http, proxy = stage.namenode_http, stage.proxy
+        target = f"/webhdfs/v1{_FIRST_FILE}?op=GETFILESTATUS&user.name="
+        reading, asking = (
+            f"curl -i 'http://{proxy.address}{target}bob'",
+            f"curl 'http://{http}{target}{OWNER}'",
+        )
+        of_light = (
+            ("Read through nncache; ask twice and look at Cache-Status:", reading),
+            ("Ask the light NameNode itself:", asking),
+            ("The proxy's own pages, for a browser:", f"http://{proxy.admin}/"),
+        )
+        yield Story(changing(stage), of_light, proxy)
 
 
 def changing(stage: Stage, linger_s: float = 0.0) -> tuple[Chapter, ...]:

@@ -17,8 +17,9 @@ from nncache.demo.terminal import Terminal
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec, Relay, ZooKeeper
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import LightCluster, Program, Proxy, Publisher
 from nncache.testbed.readiness import jmx
+from nncache.testbed.spec import own_user
 
 NAMESERVICE: Final = "ns1"
 FILTER: Final = "workflows"
@@ -155,16 +156,14 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
         )
         publisher = None
         if without != "publisher":
-            with terminal.working("The publisher: reads the NameNode's edits and writes to ZooKeeper") as say:
-                publisher = Publisher(*flags)
-                say(f"$ {typed(*publisher.typed)}")
-                stack.enter_context(publisher).await_publishing()
-        with terminal.working("The proxy: answers clients, and follows ZooKeeper") as say:
-            proxy = Proxy(*flags, *(_DROPS_CHANGES if without == "invalidation" else ()))
-            say(f"$ {typed(*proxy.typed)}")
-            stack.enter_context(proxy)
-            if publisher is not None:
-                proxy.await_gate()
+            publisher, what = (
+                Publisher(*flags),
+                "The publisher: reads the NameNode's edits and writes to ZooKeeper",
+            )
+            start(stack, terminal, what, publisher, publisher.await_publishing)
+        proxy = Proxy(*flags, *(_DROPS_CHANGES if without == "invalidation" else ()))
+        wait = _no_wait if publisher is None else proxy.await_gate
+        start(stack, terminal, "The proxy: answers clients, and follows ZooKeeper", proxy, wait)
         yield System(
             namenode_http=http,
             superuser=cluster.superuser,
@@ -177,6 +176,45 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
             loop=stack.enter_context(asyncio.Runner()),
             clients=Clients(proxy.address),
         )
+
+
+@contextmanager
+def started_light(terminal: Terminal) -> Iterator[Stage]:
+    """Start a light cluster and a proxy that follows its edits itself, and stop them when the context ends.
+
+    Raises:
+        TestbedError: something does not start; nothing is left running then.
+    """
+    with ExitStack() as stack:
+        namenode, superuser = LightCluster(), own_user()
+        start(
+            stack, terminal, "A light cluster: NameNode and DataNode in one process, without Java", namenode
+        )
+        addresses = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc)
+        proxy = Proxy("--nameservice", NAMESERVICE, *addresses, "--user", superuser, "--glob", GLOB)
+        what = "The proxy: answers clients, and reads the NameNode's edits itself"
+        start(stack, terminal, what, proxy, proxy.await_gate)
+        yield Stage(
+            namenode_http=namenode.http,
+            superuser=superuser,
+            proxy=proxy,
+            loop=stack.enter_context(asyncio.Runner()),
+            clients=Clients(proxy.address),
+        )
+
+
+def _no_wait() -> None:
+    """Return at once."""
+
+
+def start(
+    stack: ExitStack, terminal: Terminal, what: str, program: Program, wait: Callable[[], None] = _no_wait
+) -> None:
+    """Start a program of nncache's until the stack ends, show how it is started, and wait until it does its work."""
+    with terminal.working(what) as say:
+        say(f"$ {typed(*program.typed)}")
+        stack.enter_context(program)
+        wait()
 
 
 def typed(*arguments: str) -> str:

@@ -1,6 +1,7 @@
 """The configuration files that the servers and the shells of a cluster read."""
 
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -9,34 +10,6 @@ from nncache.testbed.addresses import Addresses
 from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec
 
 _LOG4J_NAME = "log4j.properties"
-
-_LOG4J = """\
-log4j.rootLogger=INFO, out
-log4j.appender.out=org.apache.log4j.ConsoleAppender
-log4j.appender.out.target=System.err
-log4j.appender.out.layout=org.apache.log4j.PatternLayout
-log4j.appender.out.layout.ConversionPattern=%d{{ISO8601}} %p %c: %m%n
-log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
-log4j.logger.org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetImpl=WARN
-log4j.logger.org.apache.hadoop.hdfs.server.common.Util=WARN
-log4j.logger.org.apache.hadoop.ipc.Client=WARN
-log4j.logger.http.requests=OFF
-log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit={audit_level}, audit
-log4j.additivity.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=false
-log4j.appender.audit=org.apache.log4j.{audit_appender}
-log4j.appender.audit.File={audit_file}
-log4j.appender.audit.layout=org.apache.log4j.PatternLayout
-log4j.appender.audit.layout.ConversionPattern=%d{{ISO8601}} %m%n
-"""
-
-_SHELL_LOG4J = """\
-log4j.rootLogger=WARN, out
-log4j.appender.out=org.apache.log4j.ConsoleAppender
-log4j.appender.out.target=System.err
-log4j.appender.out.layout=org.apache.log4j.PatternLayout
-log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
-log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
-"""
 
 # The figures that JMX shows are cached for the period of the metrics system, 10 s by default
 # (MetricsSystemImpl).
@@ -54,7 +27,7 @@ def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresse
         (place / "hdfs-site.xml").write_bytes(_site(settings))
         for name, keys in (https.ssl_files(https.authority_directory(data)) if spec.tls else {}).items():
             (place / name).write_bytes(_site(keys))
-    (shell / _LOG4J_NAME).write_text(_SHELL_LOG4J, encoding="ascii")
+    (shell / _LOG4J_NAME).write_text(_template("shell.log4j.properties"), encoding="ascii")
     (directory / "hadoop-metrics2.properties").write_text(_METRICS2, encoding="ascii")
     _write_logging(directory, data.parent / "logs" / "hdfs-audit.log" if spec.audit_log else None)
 
@@ -95,12 +68,16 @@ def write_yarn_configuration(directory: Path, settings: Mapping[str, str]) -> No
 
 def _write_logging(directory: Path, audit_log: Path | None) -> None:
     """Let servers log to their standard error, and the NameNode write its audit log when there is a place for it."""
-    text = _LOG4J.format(
+    text = _template("servers.log4j.properties.in").format(
         audit_level="OFF" if audit_log is None else "INFO",
         audit_appender="varia.NullAppender" if audit_log is None else "FileAppender",
         audit_file=audit_log or "",
     )
     (directory / _LOG4J_NAME).write_text(text, encoding="utf-8")
+
+
+def _template(name: str) -> str:
+    return resources.files("nncache.testbed").joinpath(name).read_text(encoding="utf-8")
 
 
 def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
+from nncache.testbed import readiness
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, Running, ServerProcess
 
@@ -92,6 +93,27 @@ class Program(Running):
         """Stop it and remove what is its own; it can't be started again. May be called again."""
         self.stop()
         self._close.close()
+
+
+class LightCluster(Program):
+    """A running `nncache cluster --light` on free ports; it is up when its NameNode is active. See `Program`.
+
+    Attributes:
+        http: address of its NameNode's web port, "host:port".
+        rpc: that of its RPC.
+    """
+
+    def __init__(self, *arguments: str) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does. `arguments` are further flags."""
+        close = ExitStack()
+        ports = close.enter_context(PortLease())
+        http_port, rpc_port = ports.take(), ports.take()
+        self.http, self.rpc = f"127.0.0.1:{http_port}", f"127.0.0.1:{rpc_port}"
+        super().__init__(
+            *("cluster", "--light", "--port", str(http_port), "--rpc-port", str(rpc_port), *arguments),
+            is_up=lambda: readiness.namenode_state(self.http) == "active",
+            close=close,
+        )
 
 
 class Daemon(Program):

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 
 from nncache.testbed import readiness
@@ -18,43 +19,6 @@ _SBIN = ("/usr/sbin", "/sbin")  # Debian keeps the servers there, which only roo
 _START_TIMEOUT_S = 30.0
 _COMMAND_TIMEOUT_S = 60.0
 _ODD = re.compile(r"[^A-Za-z0-9._-]")
-
-# TCP alone: over UDP a KDC that is paused would be asked again and again instead of once. No name is looked up in DNS:
-# the host name of a service principal is what the client writes.
-_KRB5_CONF = """\
-[libdefaults]
- default_realm = {realm}
- dns_lookup_realm = false
- dns_lookup_kdc = false
- dns_canonicalize_hostname = false
- rdns = false
- udp_preference_limit = 1
- ticket_lifetime = 1h
- renew_lifetime = 7d
-[realms]
- {realm} = {{
-  kdc = {address}
- }}
-[domain_realm]
- localhost = {realm}
-"""
-
-_KDC_CONF = """\
-[kdcdefaults]
- kdc_listen = ""
- kdc_tcp_listen = {address}
-[logging]
- kdc = STDERR
-[realms]
- {realm} = {{
-  database_name = {directory}/principal
-  key_stash_file = {directory}/stash
-  acl_file = {directory}/kadm5.acl
-  max_life = 24h
-  max_renewable_life = 7d
-  supported_enctypes = aes256-cts-hmac-sha1-96:normal
- }}
-"""
 
 
 def krb5_conf(directory: Path) -> Path:
@@ -89,8 +53,9 @@ class Kdc:
         for place in (directory / "keytabs", directory / "tickets"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = {"realm": REALM, "address": self.address, "directory": directory}
-        krb5_conf(directory).write_text(_KRB5_CONF.format_map(facts), encoding="utf-8")
-        (directory / "kdc.conf").write_text(_KDC_CONF.format_map(facts), encoding="utf-8")
+        for name in ("krb5.conf", "kdc.conf"):
+            template = resources.files("nncache.testbed").joinpath(f"{name}.in").read_text(encoding="utf-8")
+            (directory / name).write_text(template.format_map(facts), encoding="utf-8")
         self._environ = {**os.environ, **self.environ(), "KRB5_KDC_PROFILE": str(directory / "kdc.conf")}
         self._programs = find_programs()
         self.process = ServerProcess(

@@ -79,13 +79,15 @@ def test_an_idle_connection_may_take_so_much() -> None:
 
 
 def test_a_server_that_answered_nothing_does_not_end_the_report(tmp_path: Path) -> None:
-    """It has a line as all others, and a bar."""
+    """It has a line as all others, and a bar; what is judged by it falls short."""
     dead = rounds(Shape.REPEATED, Name.FLOOR, 1.0, requests=0)
     alive = rounds(Shape.REPEATED, Name.NNCACHE, 2.0, 3.0, 4.0)
     _, first, second = table([*dead, *alive])
     assert "floor" in first
     assert second.split()[-8:] == ["3.00", "µs", "4.00", "µs", "1.00", "µs", "1,000.00", "µs"]
     request_cost.draw([*dead, *alive]).savefig(tmp_path / "chart.svg")
+    assert is_met(*alive)
+    assert not is_met(*alive, *rounds(Shape.REPEATED, Name.NGINX, 1.0, requests=0))
 
 
 # ---- growth ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from nncache.bench.servers import floor as floors
-from nncache.bench.servers.nginx import progress_of
+from nncache.bench.servers.caches import progress_of
 from nncache.bench.servers.running import Progress
 from nncache.bench.wrk import Counted, let_open, parse_wrk
 from nncache.testbed.errors import TestbedError

@@ -17,8 +17,7 @@ from typing import Final, NoReturn
 import hdfs
 import pytest
 
-from nncache.bench.servers.haproxy import haproxy
-from nncache.bench.servers.nginx import nginx
+from nncache.bench.servers.caches import haproxy, nginx
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.jars import HTTP_CLIENTS, java, resolve

@@ -17,9 +17,8 @@ from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.traffic import OPERATION_NAMES, Result
 from tests.house.tree import ROOT
-from tools.dashboards.boards.shared import OPERATION_COLORS, REASON_COLORS, RESULT_COLORS
 from tools.dashboards.files import BOARDS, DIRECTORY, files, write
-from tools.dashboards.panel import Panel
+from tools.dashboards.panel import PALETTES, Panel
 
 Json = dict[str, Any]
 
@@ -164,9 +163,9 @@ def test_the_page_names_each_dashboard() -> None:
 
 def test_what_has_a_color_is_there() -> None:
     """Each result and each reason has one, and no operation that WebHDFS does not have."""
-    assert RESULT_COLORS.keys() == {result.value for result in Result}
-    assert REASON_COLORS.keys() == {reason.value for reason in REASONS}
-    assert set(OPERATION_COLORS) <= set(OPERATION_NAMES)
+    assert PALETTES["results"].keys() == {result.value for result in Result}
+    assert PALETTES["reasons"].keys() == {reason.value for reason in REASONS}
+    assert set(PALETTES["operations"]) <= set(OPERATION_NAMES)
 
 
 PANELS_OF_CODE = {f"{board.name}: {panel.title}": panel for board in BOARDS for panel in board.panels}

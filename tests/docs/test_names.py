@@ -19,8 +19,8 @@ from nncache.settings.commands import FORMS, KEYS, PUBLISHER, load_settings
 from nncache.settings.federation import Federation, load_proxy
 from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
 from tests.house.tree import ROOT, sources
-from tools.docs.commands import leaves
 from tools.docs.json_shapes import shapes
+from tools.docs.made import leaves
 
 FOR_OPERATORS = tuple(
     page for page in PAGES if page.name not in {"README.md", "figures.md", "track-record.md"}
@@ -99,7 +99,7 @@ def keys_in(value: object) -> set[str]:
 
 OF_JSON = frozenset(
     key
-    for name, text, _ in shapes()
+    for name, text in shapes()
     for line in (text.splitlines() if name.endswith("watch") else [text])
     for key in keys_in(json.loads(line))
 )

@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import Final
 
-from tools.dashboards.boards.fleet import FLEET
-from tools.dashboards.boards.inotify import INOTIFY
-from tools.dashboards.boards.namenode import NAMENODE
-from tools.dashboards.boards.proxy import PROXY
 from tools.dashboards.classic import json_of
+from tools.dashboards.panel import read_board
 
 DIRECTORY: Final = Path(__file__).resolve().parents[2] / "deploy" / "grafana" / "dashboards"
 
-BOARDS: Final = (FLEET, PROXY, INOTIFY, NAMENODE)
+BOARDS: Final = tuple(map(read_board, ("fleet", "proxy", "inotify", "namenode")))
 
 
 def files() -> dict[str, str]:

@@ -1,8 +1,20 @@
-"""What a dashboard shows, without Grafana's words: rows of panels, each a question with its queries."""
+"""What a dashboard shows, without Grafana's words: rows of panels, each a question with its queries.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+`boards/NAME.toml` has those of one dashboard, and `boards/shared.toml` what several use. Their queries are PromQL that
+leaves out what is the same in all: the targets that the reader has chosen, and the range of `rate` and `increase`.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from string import Template
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+_BOARDS: Final = Path(__file__).with_name("boards")
+_TARGETS: Final = 'job=~"$job", instance=~"$instance"'
+_SELECTOR: Final = re.compile(r"(\b(?:rate|increase)\()?\b((?:nncache|process)_\w+)(?:\{([^}]*)\})?")
 
 Color: TypeAlias = Literal[
     "green", "light-green", "dark-green", "blue", "light-blue", "dark-blue", "yellow", "orange", "light-orange", "red",
@@ -11,8 +23,7 @@ Color: TypeAlias = Literal[
 """Names that Grafana resolves for its light and its dark theme, and two greys that both can show."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One question and its answer.
 
     Attributes:
@@ -36,29 +47,27 @@ class Panel:
     title: str
     description: str
     unit: str
-    queries: Mapping[str, str]
+    queries: dict[str, str]
     width: int = 12
-    colors: Mapping[str, Color] = field(default_factory=dict)
-    thresholds: Mapping[float, Color] = field(default_factory=dict)
+    colors: dict[str, Color] = {}
+    thresholds: dict[int | float, Color] = {}
     base: Color = "green"
     is_stacked: bool = False
     is_logarithmic: bool = False
-    most: float | None = None
-    axis_to: float | None = None
+    most: int | float | None = None
+    axis_to: int | float | None = None
     decimals: int | None = None
     without_value: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Panels under one heading."""
 
     title: str
     panels: tuple[Panel, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class Board(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One dashboard.
 
     Attributes:
@@ -78,3 +87,54 @@ class Board:
     def panels(self) -> tuple[Panel, ...]:
         """All of them."""
         return tuple(panel for row in self.rows for panel in row.panels)
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((_BOARDS / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+_SHARED: Final = _read("shared")
+PALETTES: Final[dict[str, dict[str, Color]]] = msgspec.convert(
+    _SHARED["palettes"], dict[str, dict[str, Color]]
+)
+"""Colors of lines, by what is shown: results of requests, reasons to forward them, operations."""
+
+
+def read_board(name: str) -> Board:
+    """Return the dashboard of a file.
+
+    Raises:
+        msgspec.ValidationError: the file has what a dashboard does not have.
+    """
+    raw = _read(name)
+    raw["description"] = _on_one_line(raw["description"])
+    for row in raw["rows"]:
+        row["panels"] = [_panel(each) for each in row["panels"]]
+    return msgspec.convert(raw, Board, str_keys=True)
+
+
+def _panel(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return it with what it takes from `shared.toml` in place: `shared`, `palette`, and names in its queries."""
+    found = dict(_SHARED["panels"][raw["shared"]] if "shared" in raw else raw)
+    if "palette" in found:
+        found["colors"] = PALETTES[found.pop("palette")]
+    found["description"] = _on_one_line(found["description"])
+    found["queries"] = {line: expanded(query) for line, query in found["queries"].items()}
+    return found
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def expanded(query: str) -> str:
+    """Return the PromQL that Prometheus gets for a query of a board."""
+    while "$" in query:  # an expression may name others
+        query = Template(query).substitute(_SHARED["expressions"])
+    return _SELECTOR.sub(_of_targets, query)
+
+
+def _of_targets(selector: re.Match[str]) -> str:
+    function, name, own = selector.groups(default="")
+    matchers = ", ".join(filter(None, (own, _TARGETS)))
+    return f"{function}{name}{{{matchers}}}{'[$__rate_interval]' if function else ''}"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tools.docs import KEPT
+from tools.docs.made import KEPT
 
 if __name__ == "__main__":
-    for name, text in KEPT.items():
-        Path("docs", name).write_text(text, encoding="utf-8")
+    for name, page in KEPT.items():
+        Path("docs", name).write_text(page(), encoding="utf-8")

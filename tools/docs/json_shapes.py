@@ -46,36 +46,6 @@ _JOE: Final = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("alice", "bob"))
 _WIDER: Final = Filter("joe", "/user/joe/*/*/_SUCCESS", "joe", ("alice", "bob"))
 _BROKEN: Final = {"old": "it has no directory subscribers"}
 _REFUSED: Final = {"all": too_general("/*/_SUCCESS", FilterSettings())}
-_ABOUT_LIST: Final = (
-    "Filters sorted by name; `broken` names what is there and cannot be used, `refused` what is beyond the limits "
-    "for filters: a publisher takes none of it, unless it was in force before the limit."
-)
-_ABOUT_DIFF: Final = (
-    "What `apply` would do; `removed` is empty without `--prune`, and `notInFile` names these filters then. `broken` "
-    "are filters of the file that `apply` leaves alone; with any that is `refused` it changes nothing, "
-    "and with any of `pitfalls`, new globs that match less than they seem to, only with `--yes`. "
-    "`filters apply --dry-run` prints the same."
-)
-_ABOUT_ESTIMATE: Final = (
-    "What of the latest transactions a glob would have matched; `isWhole` is false where the time was over before the "
-    "end. `seconds` and `matchedPerSecond` are null where the events do not say when they were."
-)
-_ABOUT_WATCH: Final = (
-    "One object a line: the transaction after which it begins, an event, a gap, an outage, a modified filter. A gap "
-    "whose transactions are not known has neither `firstTxid` nor `lastTxid`. Events are those of HDFS inotify."
-)
-_ABOUT_EXPLAIN: Final = (
-    "The answer of the proxy's `/explain`. Every value that is not known is null; "
-    "`answer` is `hit` or the reason why not, and `meaning` says that in words."
-)
-_ABOUT_AUDIT: Final = (
-    "`verdict` is `right`, `wrong` or `not known`. `outcomes` are those of `nncache_audit_total` "
-    "([metrics.md](metrics.md)); `wrong` names at most 20 paths."
-)
-_ABOUT_CHECK: Final = (
-    "What was found, in order; `verdict` is `ok`, `warning`, `failed` or `skipped`. [check.md](check.md) describes "
-    "each check."
-)
 _URL: Final = "http://proxy7:9871/webhdfs/v1"
 _PATH: Final = "/services/nncache/proxy7-9871"
 _STATUS: Final = EntryStatus(path=_PATH, time_ms=1_795_298_171_446, size_bytes=203, children=0, version=1)
@@ -84,11 +54,11 @@ _RECORD: Final = ServiceRecord(description="nncache proxy", external=(_WEBHDFS,)
 _MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
 
 
-def shapes() -> Iterator[tuple[str, str, str]]:
-    """Yield for each command its name, an example, and what is to be known of it."""
+def shapes() -> Iterator[tuple[str, str]]:
+    """Yield an example for each command, with its name; `pages/commands.md.j2` says what is to be known of it."""
     stored = StoredFilters(filters={"joe": _JOE}, broken=_BROKEN)
-    yield ("filters list", all_as_json(stored, _REFUSED), _ABOUT_LIST)
-    yield "filters show", _text(filter_as_json(_JOE)), "One filter, as in the list."
+    yield "filters list", all_as_json(stored, _REFUSED)
+    yield "filters show", _text(filter_as_json(_JOE))
     plan = FilePlan(
         added=(_JOE,),
         changed=(Change(_JOE, _WIDER),),
@@ -97,11 +67,10 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         broken=_BROKEN,
         unchanged=2,
     )
-    yield ("filters diff", _text(plan_as_json(plan)), _ABOUT_DIFF)
+    yield "filters diff", _text(plan_as_json(plan))
     yield (
         "filters apply",
         _text(plan_as_json(FilePlan(added=(_JOE,), broken={}, unchanged=2), Done(added=1))),
-        "The plan, and in `done` how many filters were touched: fewer than planned after an error.",
     )
     found = Estimate(
         first_txid=900_001,
@@ -114,11 +83,7 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         over_limit=0,
         examples=("/user/joe/a/_SUCCESS",),
     )
-    yield (
-        "filters estimate",
-        _text(estimate_as_json(_JOE.path_glob, found, 1000.0, "", is_whole=True)),
-        _ABOUT_ESTIMATE,
-    )
+    yield "filters estimate", _text(estimate_as_json(_JOE.path_glob, found, 1000.0, "", is_whole=True))
     lines = JsonLines("joe")
     printed = (
         Position(70),
@@ -127,60 +92,34 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         Away("no publisher is running"),
         FilterModified(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
-    yield ("watch", "\n".join(lines.line(each, _MADE_AT) for each in printed), _ABOUT_WATCH)
-    yield ("explain", _text(_explanation()), _ABOUT_EXPLAIN)
-    yield (
-        "purge",
-        _text({"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]}),
-        "What was forgotten; `was_held` is false where nothing was cached or asked.",
-    )
+    yield "watch", "\n".join(lines.line(each, _MADE_AT) for each in printed)
+    yield "explain", _text(_explanation())
+    yield "purge", _text({"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]})
     report = AuditReport(outcomes=Counter({AuditOutcome.SAME: 148, AuditOutcome.CHANGED: 2}))
-    yield "audit", _text(report_as_json(report)), _ABOUT_AUDIT
+    yield "audit", _text(report_as_json(report))
     failing = failed("nn1:8020 is no HTTP server: it speaks Hadoop RPC", "namenode_http: give 9870, not 8020")
     results = (
         CheckResult(SETTINGS, (ok("no file and 2 flags can be read"),)),
         CheckResult("addresses", (failing,)),
     )
     for daemon in ("proxy", "publisher"):
-        yield (f"check {daemon}", check_as_json(results, exit_code(results, strict=False)), _ABOUT_CHECK)
-    yield from _registry_shapes()
-    yield "top", _text(_status()), "The proxy's `/status`; [status.md](status.md) describes each key."
-
-
-def _registry_shapes() -> Iterator[tuple[str, str, str]]:
-    """Yield those of the commands about the registry."""
-    yield "registry ls", _lines(registry_view.statuses([_STATUS], as_json=True)), "Entries, sorted by path."
+        yield f"check {daemon}", check_as_json(results, exit_code(results, strict=False))
+    yield "registry ls", _lines(registry_view.statuses([_STATUS], as_json=True))
     query = EndpointQuery.parse("api=webhdfs")
-    found = registry_view.found([RegistryEntry(_STATUS, _RECORD)], query, as_json=True)
-    yield "registry find", _lines(found), "Records with an endpoint that matches, sorted by path."
+    yield "registry find", _lines(registry_view.found([RegistryEntry(_STATUS, _RECORD)], query, as_json=True))
     changes = (Present(_STATUS, _RECORD), Current(), Removed(_PATH), WatchGap("the session has ended"))
-    yield (
-        "registry watch",
-        "\n".join(registry_view.change(each, as_json=True) for each in changes),
-        "One object a line. After a gap everything is printed again, up to `current`.",
-    )
-    yield (
-        "registry check",
-        json.dumps({_PATH: ["its ACL lets anyone write"]}, indent=2),
-        "What is wrong, by path; nothing wrong is an empty object.",
-    )
+    yield "registry watch", "\n".join(registry_view.change(each, as_json=True) for each in changes)
+    yield "registry check", _text({_PATH: ["its ACL lets anyone write"]})
     reaping = Reaping(
         gone=(Reaped("/users/joe/web/a", "application_1408631738011_0028 is FINISHED"),),
         kept=(KeptEntry("/users/joe/web/b", "application_1408631738011_0029 is RUNNING", runs=True),),
     )
-    yield (
-        "registry reaper",
-        _lines([registry_view.reaping_as_json(reaping, is_done=False)]),
-        "One object a line; with `--every` one for each look. What is `kept` and not known to run is in doubt.",
-    )
+    yield "registry reaper", _lines([registry_view.reaping_as_json(reaping, is_done=False)])
     proxy = Found(
         name="proxy7-9871", kind="proxy", state=READY, webhdfs=(_URL,), admin=("http://proxy7:9872/",)
     )
-    yield (
-        "proxies",
-        _lines(proxy_lines([proxy], as_json=True)),
-        "Daemons that are registered, and their states.",
-    )
+    yield "proxies", _lines(proxy_lines([proxy], as_json=True))
+    yield "top", _text(_status())
 
 
 def _explanation() -> dict[str, object]:

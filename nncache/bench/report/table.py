@@ -38,31 +38,6 @@ from nncache.bench.report.savings import (
 )
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 
-_SAID: Final = """
-Everything runs on one machine: pollers, proxy and NameNode share its cores, so rates are no capacities. CPU-seconds,
-calls and lateness carry over; requests per second do not.
-
-The network is the loopback: no packet is lost, and a round trip takes microseconds.
-
-The NameNode is small: a few thousand files, one DataNode, no other load, no high availability, no Kerberos. On a large
-cluster a call waits for the namespace's lock, and saving it saves more than its CPU time.
-
-A cache that is warm is measured. What it costs to fill it, once for each path and caller, falls into the warm-up. Each
-pair of caller and directory is proven again after `grant_ttl` (300 s), unless a miss has done so meanwhile: a run that
-measures less than 300 s, or begins soon after the cache was filled, meets few of these proofs or none. There are at
-most (pairs of caller and directory) / 300 s of them: 3.3 a second in the design scenario, where a caller's six files
-lie in one directory, 20 where each of the 6,000 has a directory of its own (workload directory_per_file), 33 with
-10,000 different callers.
-
-nginx is what one gets by putting a cache with a time limit before WebHDFS. It knows nothing of callers' rights: the URL
-with `user.name` is its key, and what it has kept it tells until the time is over.
-
-The open-loop clients keep one connection each. Clients that open a connection for each poll cost all three more.
-"""
-
-LIMITS: Final = tuple(" ".join(each.split()) for each in _SAID.strip().split("\n\n"))
-"""What the benchmark does not show, one paragraph each; every report says it."""
-
 WIDTH: Final = 120
 """Columns of a terminal."""
 
@@ -124,7 +99,6 @@ def as_markdown(
         missed=sum(not check.is_met for check in checks),
         wrong=[(mode, answer) for mode in modes for answer in mode.wrong[:MOST_WRONG]],
         wrong_count=sum(mode.wrong_count for mode in modes),
-        limits=LIMITS,
         command=[Markup(_printable(line)) for line in info.command.splitlines()],  # noqa: S704 - set as code
         files=[Markup(f"{quote(mode.mode, safe='')}/{table}.parquet") for mode in modes for table in TABLES],  # noqa: S704 - quoted
         is_brief=is_brief,

@@ -13,13 +13,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from nncache.bench.changer import Order, change
-from nncache.bench.driver import apart, next_of
+from nncache.bench.driver import answer_of, apart
 from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect, prepare
 from nncache.bench.run import versions
+from nncache.bench.servers.caches import haproxy, nginx
 from nncache.bench.servers.floor import floor
-from nncache.bench.servers.haproxy import haproxy
-from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.running import Running
 from nncache.bench.tables import CHANGES, HOSTS, POLLS
 from nncache.bench.workload import ChangeKind, Workload
@@ -229,10 +228,8 @@ def test_a_changer_says_what_became_of_its_changes(tmp_path: Path) -> None:
     """This NameNode answers everything with the status of a file, which is no answer to a deletion."""
     with serving(Script()) as namenode:
         given = order_of(namenode, tmp_path)
-        with apart(change, given) as changer:
-            assert next_of(changer, HANG_S) is None
-            changer.send(boottime() + 0.1)
-            outcome = next_of(changer, HANG_S)
+        with apart(change, given, ready_s=HANG_S) as changer:
+            outcome = answer_of(changer, boottime() + 0.1, HANG_S)
     assert len(given.changes()) > 1
     assert (outcome.changes, len(outcome.refused)) == (0, len(given.changes()))
     paths = [given.plan().path(change.path_id) for change in given.changes()]

@@ -1,0 +1,92 @@
+"""Caches with a time limit before the NameNode: what one would use without nncache.
+
+Debian's packages; `apt-get install nginx-light haproxy`. (bench/servers/caches.py)
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import jinja2
+
+from nncache.bench.servers.running import Progress, Running, page_of, server
+from nncache.testbed.certificates import Certificate
+from nncache.testbed.programs import find_program
+
+_CONFIGURATIONS: Final = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    autoescape=False,  # noqa: S701 - no HTML
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    keep_trailing_newline=True,
+)
+_STATUS: Final = "/nginx_status"
+_ACTIVE: Final = re.compile(r"Active connections: (\d+)")
+_HANDLED: Final = re.compile(r"^\s*\d+ \d+ (\d+)\s*$", re.MULTILINE)
+
+
+@contextmanager
+def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None = None) -> Iterator[Running]:
+    """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds; None: nothing.
+
+    With a certificate it speaks TLS.
+
+    Raises:
+        MissingToolError: nginx is not installed.
+    """
+    program = find_program("nginx")
+
+    def command(place: Path, address: str) -> tuple[str, ...]:
+        file = _written(
+            "nginx.conf",
+            place,
+            is_root=os.geteuid() == 0,
+            place=place,
+            listen=address,
+            namenode=namenode,
+            certificate=certificate,
+            status=_STATUS,
+            valid_s=valid_s,
+        )
+        return program, "-p", str(place), "-e", "stderr", "-c", file
+
+    with server("nginx", command) as running:
+        yield replace(running, progress=lambda: progress_of(page_of(running.address, _STATUS)))
+
+
+def haproxy(namenode: str, *, is_cache: bool = True) -> AbstractContextManager[Running]:
+    """Run one before a NameNode ("host:port") that keeps every 200 for an hour; or none, and balances alone.
+
+    Raises:
+        MissingToolError: HAProxy is not installed.
+    """
+    program = find_program("haproxy")
+
+    def command(place: Path, address: str) -> tuple[str, ...]:
+        file = _written("haproxy.cfg", place, listen=address, namenode=namenode, is_cache=is_cache)
+        return program, "-db", "-f", file
+
+    return server("haproxy", command)
+
+
+def _written(name: str, directory: Path, **values: object) -> str:
+    """Write a configuration, of which NAME.j2 is the template, into a directory; return its path."""
+    text = _CONFIGURATIONS.get_template(f"{name}.j2").render(values)
+    (directory / name).write_text(text, encoding="utf-8")
+    return str(directory / name)
+
+
+def progress_of(page: str) -> Progress:
+    """Read the page of nginx's ngx_http_stub_status_module.
+
+    Raises:
+        ValueError: it is another page.
+    """
+    active, handled = _ACTIVE.search(page), _HANDLED.search(page)
+    if active is None or handled is None:
+        raise ValueError(f"not a page of stub_status: {page}")
+    return Progress(answered=int(handled[1]), connections=int(active[1]))

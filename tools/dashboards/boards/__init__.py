@@ -1,1 +1,0 @@
-"""The dashboards, one module each, as values."""
