@@ -22,14 +22,14 @@ from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.spec import FULL_SPEED_JVM
 from tests.auth_methods import USER_NAME, AuthMethod
-from tests.channels import Channel, proxied
 from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse
 from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
 from tests.differential.segment import Meter, fill_segment
 from tests.kerberos import clients_of
-from tests.light_server import LightServer
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.light_server import LightServer
+from tests.real.proxied_cluster import ProxiedCluster
+from tests.real.stand import Channel, proxied
 from tests.secured.auth_methods import WAYS
 from tests.zookeepers import ZooKeeperServer
 

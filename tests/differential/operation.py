@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.testbed.asker import Asker, RawReply
-from tests.datanode import begin, has_replied, led_to
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.datanode import begin, has_replied, led_to
+from tests.real.proxied_cluster import ProxiedCluster, Where
 
 METHODS: Final = {
     "DELETE": "DELETE",

@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.differential import operation as kinds
 from tests.differential.operation import Operation
-from tests.proxied_cluster import USERS, Where
+from tests.real.proxied_cluster import USERS, Where
 
 _DIRECTORIES: Final = ("a", "a/x", "b", "b/x", "s", "s/x", "e", "e/x")
 _SNAPSHOTTED: Final = ("b/x", "s/x")  # neither is below the other, which HDFS would not have

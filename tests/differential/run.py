@@ -20,7 +20,14 @@ from tests.differential.open_files import OpenFiles
 from tests.differential.operation import HELD, LATE, Operation, Unfinished
 from tests.differential.operations import Generator
 from tests.differential.segment import open_segment_txids
-from tests.proxied_cluster import MAX_STALENESS_S, USERS, ProxiedCluster, Where, differences, was_forwarded
+from tests.real.proxied_cluster import (
+    MAX_STALENESS_S,
+    USERS,
+    ProxiedCluster,
+    Where,
+    differences,
+    was_forwarded,
+)
 
 TWO_STEP_WINDOW_S: Final = 3.0
 """A CREATE that the DataNode refuses leaves its window open to its end; ten minutes would outlast the run."""

@@ -10,7 +10,7 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Daemon
-from tests.overload.proc import cpu_s
+from tests.real.proc import cpu_s
 
 _AT_ONCE = 32
 

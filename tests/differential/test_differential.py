@@ -9,10 +9,10 @@ from contextlib import contextmanager
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import Channel, proxied
 from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import KEEPABLE, Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
+from tests.real.stand import Channel, proxied
 from tests.service import Service
 
 OPERATIONS = 150

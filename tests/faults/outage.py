@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 from tests.patience import HANG_S
-from tests.pollers import Pollers
-from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
+from tests.real.pollers import Pollers
+from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 
 def survive(

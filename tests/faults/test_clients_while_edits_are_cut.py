@@ -9,10 +9,10 @@ from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster, Relay
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
-from tests.channels import proxied
 from tests.faults.outage import survive
 from tests.patience import HANG_S
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import proxied
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed import Cluster, ClusterSpec, Relay
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
 from tests.faults.outage import survive
-from tests.proxied_cluster import Where
+from tests.real.proxied_cluster import Where
+from tests.real.stand import Channel, proxied
 
 pytestmark = pytest.mark.timeout(300)  # clusters of their own are started
 

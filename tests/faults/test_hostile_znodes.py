@@ -13,7 +13,7 @@ from kazoo.exceptions import NoNodeError
 from kazoo.security import make_digest_acl
 
 from tests.faults.outage import is_never_wrong
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.proxied_cluster import ProxiedCluster
 from tests.service import NAMESERVICE
 
 pytestmark = pytest.mark.timeout(600)

@@ -7,7 +7,7 @@ import pytest
 from tests.faults.outage import is_never_wrong
 from tests.faults.tampering import Tampering
 from tests.patience import HANG_S
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -14,12 +14,12 @@ from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict
 from nncache.testbed import Cluster, ClusterSpec
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
 from tests.patience import HANG_S, SLACK_S
-from tests.pollers import Pollers
-from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
+from tests.real.pollers import Pollers
+from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 
 pytestmark = pytest.mark.timeout(240)
 

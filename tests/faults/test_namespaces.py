@@ -15,9 +15,9 @@ from nncache.hadoop.namespace import Namespace
 from nncache.testbed import Cluster, ClusterSpec, Relay
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy, Publisher
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 from tests.service import NAMESERVICE, Service
 
 GLOB = "/t/*"

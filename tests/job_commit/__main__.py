@@ -9,9 +9,9 @@ from rich.progress import Progress
 
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
-from tests.channels import Channel, proxied
 from tests.cluster import make_directory
 from tests.job_commit.run import globs_of, run_job
+from tests.real.stand import Channel, proxied
 from tests.zookeepers import ZooKeeperServer
 
 ROOT = "/jobs"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.proxied_cluster import ProxiedCluster
 from tests.zookeepers import ZooKeeperServer
 
 MAX_WRITES = 100

@@ -9,14 +9,14 @@ import pytest
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
-from tests.channels import Channel, proxied
 from tests.cluster import make_directory
-from tests.datanode import begin, led_to
 from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
-from tests.light_server import LightServer
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.datanode import begin, led_to
+from tests.real.light_server import LightServer
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 
 OPERATIONS = 120
 

@@ -3,10 +3,10 @@
 import math
 
 from nncache.testbed import Cluster, Kdc
-from tests.channels import proxied
 from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
+from tests.real.stand import proxied
 from tests.secured.auth_methods import Doas
 
 OPERATIONS = 25

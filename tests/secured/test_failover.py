@@ -12,7 +12,7 @@ from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, readiness
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.kerberos import clients_of, need_gssapi, need_kdc
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
 from tests.secured.asking import Question, ask, names, token_of
 from tests.secured.auth_methods import Cookies, Doas, Tokens
 from tests.secured.watching import above, on_both_channels, private_place, see_hits_again, watched

@@ -21,7 +21,7 @@ from nncache.testbed.spec import REALM
 from tests.cluster import make_directory, settle
 from tests.kerberos import need_gssapi, negotiate
 from tests.patience import HANG_S
-from tests.proxied_cluster import differences
+from tests.real.proxied_cluster import differences
 from tests.secured.asking import (
     Question,
     ask,

@@ -12,11 +12,11 @@ from nncache.cache.settings import CacheSettings
 from nncache.testbed import Cluster
 from nncache.testbed.asker import RawReply
 from tests.auth_methods import AuthMethod
-from tests.channels import Channel, proxied
 from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S, SLACK_S
-from tests.pollers import Pollers
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.pollers import Pollers
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 from tests.secured.auth_methods import Cookies
 
 AGAIN_S: Final = 5.0

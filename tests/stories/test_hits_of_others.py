@@ -8,7 +8,7 @@ from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.rpc.connection import Method, RpcConnection
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.testbed import Cluster
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
 
 _FILES: Final = 5
 

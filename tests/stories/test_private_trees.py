@@ -1,7 +1,7 @@
 """What a caller may not see, `Cache-Status` does not tell."""
 
 from nncache.hadoop.calls import PREFIX
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
 
 REFUSED = 403, "nncache; fwd=miss"
 

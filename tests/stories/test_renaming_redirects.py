@@ -17,9 +17,9 @@ import pytest
 from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
-from tests.channels import Channel, proxied
 from tests.cluster import make_directory
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 
 NAMES: Final = {
     "form D": ("cafe%CC%81", "caf%C3%A9"),

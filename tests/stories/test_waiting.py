@@ -10,9 +10,9 @@ import pytest
 from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
-from tests.channels import Channel, proxied
 from tests.patience import HANG_S
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 
 WAITERS = 16
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.hostile.attacker.calls import ATTACKER, LAYOUT, PATHS, WATCHED, AttackCall, create, draw
 from tests.hostile.real.raw import RawAsker
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
 
 MAX_WINDOWS: Final = 320
 """So few that the attacker uses up a share: then the directories in which they may write are covered, and no others."""

@@ -14,7 +14,7 @@ from typing import Final
 from nncache.testbed.asker import Asker
 from tests.hostile.real.raw import RawAsker
 from tests.http_client import Reply
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
 
 _PREFIX: Final = b"/webhdfs/v1"
 _TIMES: Final = 3

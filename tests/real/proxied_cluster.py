@@ -16,8 +16,8 @@ from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.auth_methods import USER_NAME, AuthMethod
-from tests.datanode import led_to
 from tests.patience import HANG_S
+from tests.real.datanode import led_to
 from tests.service import Service
 
 USERS: Final = ("alice", "bob", "carol")
