@@ -88,13 +88,14 @@ class Service:
 
         asyncio.run(carry_out())
 
-    def publisher(self, **flags: object) -> Publisher:
-        """Return a publisher that is not started yet."""
+    def publisher(self, *, program: tuple[str, ...] = (), **flags: object) -> Publisher:
+        """Return a publisher that is not started yet; flags come after those that say where things are."""
         return Publisher(
             *self.namenode_flags,
             *self.zookeeper_flags,
             *("--filters-path", self.filters_path),
             *spelled(flags),
+            program=program,
         )
 
     def proxy(self, *, program: tuple[str, ...] = (), **flags: object) -> Proxy:

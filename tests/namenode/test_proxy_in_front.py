@@ -10,9 +10,8 @@ from nncache.namenode.cluster import LightCluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
 from tests.cluster import make_directory
-from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import Target
-from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
+from tests.differential.run import GLOBS, SETTINGS, run_for
 from tests.real.datanode import begin, led_to
 from tests.real.light_server import LightServer
 from tests.real.proxied_cluster import ProxiedCluster, Where
@@ -79,8 +78,7 @@ def test_every_answer_is_the_namenodes_own(channel: Channel, request: pytest.Fix
             light,
             *GLOBS,
             channel=channel,
-            two_step_window_s=TWO_STEP_WINDOW_S,
-            max_entry_age_s=MAX_ENTRY_AGE_S,
+            **SETTINGS,
         ) as simulation,
     ):
         figures = run_for(simulation, seed=20261128, operations=OPERATIONS)

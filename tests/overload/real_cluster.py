@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from nncache.hadoop.webhdfs import WebHdfs
@@ -56,7 +55,7 @@ class Setting:
     """
 
     channel: Channel = Channel.DIRECT
-    flags: Mapping[str, object] = MappingProxyType({})
+    flags: Mapping[str, object] = field(default_factory=dict)
     user: str | None = None
     table_bytes: int = TABLE_BYTES
     max_files: int | None = None

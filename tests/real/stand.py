@@ -6,7 +6,7 @@ from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
@@ -35,7 +35,7 @@ def proxied(
     channel: Channel = Channel.DIRECT,
     rpc: str | None = None,
     zookeeper: str | None = None,
-    polling: Mapping[str, object] = MappingProxyType({}),
+    polling: Mapping[str, Any] = MappingProxyType({}),
     way: AuthMethod = USER_NAME,
     program: tuple[str, ...] = (),
     more_filters: Sequence[Filter] = (),
