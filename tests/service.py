@@ -88,14 +88,13 @@ class Service:
 
         asyncio.run(carry_out())
 
-    def publisher(self, *, program: tuple[str, ...] = (), **flags: object) -> Publisher:
-        """Return a publisher that is not started yet; flags come after those that say where things are."""
+    def publisher(self, **flags: object) -> Publisher:
+        """Return a publisher that is not started yet."""
         return Publisher(
             *self.namenode_flags,
             *self.zookeeper_flags,
             *("--filters-path", self.filters_path),
             *spelled(flags),
-            program=program,
         )
 
     def proxy(self, *, program: tuple[str, ...] = (), **flags: object) -> Proxy:

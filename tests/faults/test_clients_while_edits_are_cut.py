@@ -88,7 +88,7 @@ def test_a_wait_without_edits_is_answered_at_its_end(
         )
         relay.black_hole()
         try:
-            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+            proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
             reply = waiting.result(HANG_S)
         finally:
             relay.restore()

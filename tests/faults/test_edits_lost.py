@@ -49,7 +49,7 @@ def test_purged_edits_are_told_to_every_filter(lone: Cluster) -> None:
             proxied_cluster.settle()
             flushes = proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"]
             proxied_cluster.publisher.process.stop()
-            made = proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, path, b"x", "alice"))
+            made = proxied_cluster.put(Where.NAMENODE, path, b"x", "alice")
             proxied_cluster.await_agreement(path, "alice", since=made.ended_at)
             checkpoint(proxied_cluster.cluster)
             proxied_cluster.publisher.process.start()
@@ -57,9 +57,7 @@ def test_purged_edits_are_told_to_every_filter(lone: Cluster) -> None:
                 subscriber.await_that(lambda it: bool(it.gaps()), "is told of no gap")
             assert proxied_cluster.make_hit(path, "alice").status == 200
             assert proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"] > flushes
-            gone = proxied_cluster.must(
-                proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path, "alice")
-            )
+            gone = proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path, "alice")
             proxied_cluster.await_agreement(path, "alice", since=gone.ended_at)
             one.await_that(
                 lambda it: any(event["type"] == "UNLINK" for event in it.events()),

@@ -22,7 +22,7 @@ from nncache.testbed.daemon import Publisher, Subscriber
 from tests.inotify.over_http import HttpSubscriber
 from tests.patience import HANG_S
 from tests.real.beside import on_hdfs
-from tests.service import NAMESERVICE, Service
+from tests.service import NAMESERVICE, Service, spelled
 
 PUBLISHERS: Final = 3
 SESSION_S: Final = 2.0
@@ -136,12 +136,12 @@ class RealCluster:
         to_zookeeper = self._relays(self.zookeepers)
         namenode = self.cluster.namenodes[0]
         to_http, to_rpc = (self._close.enter_context(Relay(each)) for each in (namenode.http, namenode.rpc))
-        publisher = self._reaching(to_zookeeper).publisher(
+        publisher = Publisher(
+            *("--nameservice", NAMESERVICE, "--filters-path", self.service.filters_path),
+            *("--namenode-http", to_http.address, "--namenode-rpc", to_rpc.address),
+            *self._reaching(to_zookeeper).zookeeper_flags,
+            *spelled({"max_records_per_filter": RECORDS_KEPT, **SESSION}),
             program=program,
-            namenode_http=to_http.address,
-            namenode_rpc=to_rpc.address,
-            max_records_per_filter=RECORDS_KEPT,
-            **SESSION,
         )
         self._close.callback(publisher.close)
         return Member(publisher, to_zookeeper, (to_http, to_rpc))

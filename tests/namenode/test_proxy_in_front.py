@@ -38,7 +38,7 @@ def proxied_light(light_server: LightServer) -> Iterator[ProxiedCluster]:
 def test_a_hit_is_forgotten_when_it_is_changed(proxied_light: ProxiedCluster) -> None:
     """Behind the proxy's back, within the bound; through the proxy, at once."""
     proxied_light.mkdirs("/t/d", "alice", "755")
-    proxied_light.must(proxied_light.write(Where.NAMENODE, "/t/d/f", b"12345", "alice"))
+    proxied_light.put(Where.NAMENODE, "/t/d/f", b"12345", "alice")
     proxied_light.make_hit("/t/d/f", "bob")
     done = proxied_light.do(Where.NAMENODE, "PUT", "SETPERMISSION", "/t/d/f", "alice", permission="600")
     proxied_light.await_agreement("/t/d/f", "bob", since=done.ended_at)

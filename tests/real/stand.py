@@ -44,9 +44,10 @@ def proxied(
     """Put a proxy in front of a cluster's NameNode and wait until it answers from memory.
 
     `rpc` is another address for the NameNode's RPC port, such as a relay's; `zookeeper` another ZooKeeper than the
-    cluster's. `polling` are settings of whoever reads the edits, `flags` further ones of the proxy. `way` is how
-    clients ask; with Kerberos all daemons have the service's keytab (needs `tests.kerberos.clients_of`), and the proxy
-    authenticates them if the way needs that. `program` runs the proxy; `more_filters` need the ZooKeeper channel.
+    cluster's, or that of a service registry on the direct channel. `polling` are settings of whoever reads the edits,
+    `flags` further ones of the proxy. `way` is how clients ask; with Kerberos all daemons have the service's keytab
+    (needs `tests.kerberos.clients_of`), and the proxy authenticates them if the way needs that. `program` runs the
+    proxy; `more_filters` need the ZooKeeper channel.
     """
     with ExitStack() as running:
         if way.is_judged_by_proxy:
@@ -63,6 +64,7 @@ def proxied(
                     *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"),
                     *(principal_flags(cluster.kdc) if cluster.kdc is not None else ()),
                     *(argument for glob in globs for argument in ("--glob", glob)),
+                    *(() if zookeeper is None else ("--zookeeper", zookeeper)),
                     *spelled({**polling, **flags}),
                     program=program,
                 )

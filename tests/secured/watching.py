@@ -116,7 +116,7 @@ def see_hits_again(worlds: Sequence[ProxiedCluster], path: str, *, since: float)
         AssertionError: it took longer than it may on a busy machine.
     """
     made = f"{path}/{uuid.uuid4().hex[:12]}"
-    worlds[0].must(worlds[0].call(Where.NAMENODE, "PUT", "MKDIRS", made))
+    worlds[0].do(Where.NAMENODE, "PUT", "MKDIRS", made)
     for proxied_cluster in worlds:
         proxied_cluster.settle()
     again_s = max(proxied_cluster.make_hit(made, "alice").ended_at for proxied_cluster in worlds) - since

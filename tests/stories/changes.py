@@ -47,9 +47,7 @@ def files(*names: str, length: int = 1000) -> Act:
         for name in names:
             if "/" in name:
                 proxied_cluster.mkdirs(f"{root}/{name.rsplit('/', 1)[0]}", "alice")
-            proxied_cluster.must(
-                proxied_cluster.write(Where.NAMENODE, f"{root}/{name}", b"x" * length, "alice")
-            )
+            proxied_cluster.put(Where.NAMENODE, f"{root}/{name}", b"x" * length, "alice")
 
     return make
 

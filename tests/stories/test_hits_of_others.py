@@ -45,7 +45,7 @@ def _kept(proxied_cluster: ProxiedCluster, directory: str) -> list[str]:
     proxied_cluster.mkdirs(f"{directory}/p", "alice", "711")
     proxied_cluster.mkdirs(f"{directory}/p/d", "alice", "700")
     files = [f"{directory}/p/d/{n}" for n in range(_FILES)]
-    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, files[0], b"x", "alice"))
+    proxied_cluster.put(Where.NAMENODE, files[0], b"x", "alice")
     proxied_cluster.settle()
     for path in files:
         proxied_cluster.make_hit(path, "alice")
@@ -59,7 +59,7 @@ def test_what_changes_nothing_of_theirs_costs_others_nothing(
     files = _kept(proxied_cluster, hdfs_directory)
     status = json.loads(proxied_cluster.truth(hdfs_directory, "alice").body)["FileStatus"]
     for name in "st":
-        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol"))
+        proxied_cluster.put(Where.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol")
     lost = []
     for row in CALLS.strip().splitlines():
         what, request = (part.strip() for part in row.split("|"))
@@ -140,7 +140,7 @@ def test_a_change_below_one_sibling_costs_no_other(
         proxied_cluster.make_hit(path, "bob")
     changed = places[42]
     others = [path for path in files if not path.startswith(changed + "/")]
-    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, f"{changed}/_SUCCESS", b"", "alice"))
+    proxied_cluster.put(Where.NAMENODE, f"{changed}/_SUCCESS", b"", "alice")
     proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", f"{changed}/sub", "alice")
     proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", f"{changed}/sub", "alice", permission="700")
     proxied_cluster.do(Where.NAMENODE, "PUT", "RENAME", f"{changed}/sub", "alice", destination=f"{changed}/z")

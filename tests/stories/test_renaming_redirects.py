@@ -104,7 +104,7 @@ def test_own_writes_both_forms_are_right(place: tuple[ProxiedCluster, str], op: 
     paths = [f"{home}/{unquote(spelled)}" for spelled in NAMES["form D"]]
     if op == "APPEND":
         for path in paths:
-            proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, path, b"one", "alice"))
+            proxied_cluster.put(Where.NAMENODE, path, b"one", "alice")
     for path in paths:
         proxied_cluster.make_hit(path, "alice")
     assert upload(proxied_cluster, quote(paths[0]), op=op, way=way).status in {200, 201}

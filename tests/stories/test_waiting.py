@@ -47,7 +47,7 @@ def test_who_waits_sees_a_file_appear(proxied_cluster: ProxiedCluster, hdfs_dire
         ]
         _are_held(proxied_cluster, WAITERS)
         calls = _calls(proxied_cluster)
-        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, path, b"", None))
+        proxied_cluster.put(Where.NAMENODE, path, b"", None)
         replies = [each.result(HANG_S) for each in waiting]
         calls_made = _calls(proxied_cluster) - calls
     truth = json.loads(proxied_cluster.truth(path, "alice").body)

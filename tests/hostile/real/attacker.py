@@ -60,17 +60,15 @@ class RealFigures:
 
 def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
     """Make what is attacked, in a directory in which only its owner may rename anything."""
-    proxied_cluster.must(
-        proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
-    )
+    proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
     for path, (is_directory, owner, mode) in LAYOUT.items():
         at = directory + path
         if is_directory:
             proxied_cluster.mkdirs(at)
         else:
-            proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, at, b"x"))
+            proxied_cluster.put(Where.NAMENODE, at, b"x")
         for op, what in (("SETPERMISSION", {"permission": f"{mode:o}"}), ("SETOWNER", {"owner": owner})):
-            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", op, at, **what))
+            proxied_cluster.do(Where.NAMENODE, "PUT", op, at, **what)
     proxied_cluster.settle()
 
 

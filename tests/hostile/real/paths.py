@@ -87,7 +87,7 @@ def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
             spelled = "".join(f"%{byte:02X}" for byte in name.encode())
             target = f"{_PREFIX.decode()}{directory}/{spelled}?op=MKDIRS&user.name={proxied_cluster.cluster.superuser}"
             asker.ask("PUT", target)
-    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, f"{directory}/f", b"x"))
+    proxied_cluster.put(Where.NAMENODE, f"{directory}/f", b"x")
     proxied_cluster.settle()
 
 
