@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -10,13 +11,15 @@ import nncache
 from nncache import connecting
 from nncache.connecting import Proxies
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
+from nncache.errors import ConfigurationError
 from nncache.registering import BlockingRegistry
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
-from nncache.registry.errors import RegistryIOError
+from nncache.registry.errors import PathNotFoundError, RegistryIOError
+from nncache.registry.tree_watch import Current, Present, Removed
 from nncache.testbed import Cluster
 from tests.coordination.simulations import connected
 from tests.patience import HANG_S
-from tests.registry.samples import place_of_its_own
+from tests.registry.samples import WEBHDFS, place_of_its_own
 
 
 def daemon(host: str, kind: str = PROXY) -> RegisteredDaemon:
@@ -94,3 +97,53 @@ def test_a_place_that_may_not_be_read_is_an_error(place: dict[str, str], registr
     with pytest.raises(RegistryIOError, match="cannot be followed"), nncache.connect(**place):
         pass
     asyncio.run(set_acl(OPEN, 1))
+
+
+def test_the_operations_block(place: dict[str, str]) -> None:
+    """Each returns what the asynchronous one does."""
+    with nncache.open_registry(**place) as registry:
+        assert registry.mknode("/services", create_parents=True)
+        registry.bind("/services/hdfs", WEBHDFS)
+        assert registry.resolve("/services/hdfs") == WEBHDFS
+        assert registry.read("/services/hdfs").status == registry.stat("/services/hdfs")
+        other = registry.update("/services/hdfs", lambda record: replace(record, description="x"))
+        assert [entry.record for entry in registry.find("api=org.apache.hadoop.webhdfs")] == [other]
+        assert registry.list("/services") == ("hdfs",)
+        assert not registry.add_write_accessor("a", "b")
+        registry.clear_write_accessors()
+        changes = registry.changes("/services")
+        reported = [next(changes) for _ in range(3)]
+        assert isinstance(reported[1], Present)
+        assert reported[2] == Current()
+        assert registry.delete("/services/hdfs")
+        assert next(changes) == Removed("/services/hdfs")
+        assert not registry.exists("/services/hdfs")
+        with pytest.raises(PathNotFoundError):
+            registry.resolve("/services/hdfs")
+        with pytest.raises(ValueError, match="FIELD=VALUE"):
+            registry.find("x")
+
+
+async def test_the_same_without_blocking(place: dict[str, str]) -> None:
+    """`async with` yields the operations themselves."""
+    async with nncache.open_registry(**place) as registry:
+        await registry.make_root()
+        await registry.bind("/services/hdfs", WEBHDFS)
+        assert await registry.resolve("/services/hdfs") == WEBHDFS
+
+
+def test_a_zookeeper_that_is_not_there_is_an_error() -> None:
+    """Of entering, after the session's timeout."""
+    registry = nncache.open_registry(zookeeper="127.0.0.1:1", zookeeper_session_timeout_s=0.5)
+    with pytest.raises(RegistryIOError, match="does not answer"), registry:
+        pass
+
+
+def test_a_wrong_setting_is_named() -> None:
+    """Before anything is asked."""
+    with pytest.raises(ConfigurationError, match="zookeeper"):
+        nncache.open_registry()
+    with pytest.raises(ConfigurationError, match="nothing_of_ours"):
+        nncache.open_registry(zookeeper="127.0.0.1:1", nothing_of_ours=1)
+    with pytest.raises(ConfigurationError, match="principal"):
+        nncache.open_registry(zookeeper="127.0.0.1:1", zookeeper_sasl="kerberos").__enter__()

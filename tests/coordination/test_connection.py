@@ -14,7 +14,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.testbed.ports import PortLease
 from tests.coordination.scripted_zookeeper import Mood, ScriptedZooKeeper
-from tests.hadoop.kerberos.waiting import until
+from tests.hadoop.kerberos.counted_identity import until
 
 LONG_S = 10.0
 TIMEOUT_S = 30.0

@@ -27,7 +27,7 @@ from nncache.coordination.kazoo_client import (
     Suspended,
 )
 from nncache.testbed.relay import Relay
-from tests.hadoop.kerberos.waiting import until
+from tests.hadoop.kerberos.counted_identity import until
 from tests.patience import SLACK_S
 from tests.zookeepers import ZooKeeperServer
 

@@ -21,7 +21,7 @@ from nncache.testbed.https import SERVER
 from nncache.testbed.spec import ZooKeeperSecurity
 from tests.cluster import HADOOP
 from tests.coordination.test_sasl import digest
-from tests.hadoop.kerberos.waiting import until
+from tests.hadoop.kerberos.counted_identity import until
 from tests.patience import HANG_S
 from tests.tls import server_context
 from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer

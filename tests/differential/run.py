@@ -16,8 +16,7 @@ from nncache.testbed.asker import RawReply
 from tests.differential.asking import Line, Lines, OpenFiles, Pair
 from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse, Excuses, status_of
 from tests.differential.figures import Figures, ReplyCheck
-from tests.differential.operation import HELD, LATE, Operation, Unfinished
-from tests.differential.operations import Generator
+from tests.differential.operation import HELD, LATE, Generator, Operation, Unfinished
 from tests.differential.segment import open_segment_txids
 from tests.real.proxied_cluster import (
     MAX_STALENESS_S,

@@ -1,11 +1,16 @@
 """A Kerberos identity without a KDC: numbered tokens, and the proofs that belong to them."""
 
-from collections.abc import Iterable
+import asyncio
+import importlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, Negotiation
+from tests.patience import HANG_S
 
 
 class CountedNegotiation(Negotiation):
@@ -43,3 +48,18 @@ class CountedIdentity(KerberosIdentity):
     def recheck(self) -> None:
         """Count."""
         self.rechecks += 1
+
+
+async def until(rule: Callable[[], bool]) -> None:
+    """Return when it is true; only a hang keeps it from that."""
+    async with asyncio.timeout(HANG_S):
+        while not rule():  # noqa: ASYNC110 - what it looks at tells nobody
+            await asyncio.sleep(0.001)
+
+
+def acceptor(keytab: Path, service: str = "HTTP@localhost") -> Any:
+    """Return a context that waits for an initiator's token."""
+    gssapi = importlib.import_module("gssapi")
+    name = gssapi.Name(service, gssapi.NameType.hostbased_service)
+    credentials = gssapi.Credentials(name=name, usage="accept", store={"keytab": str(keytab)})
+    return gssapi.SecurityContext(creds=credentials, usage="accept")

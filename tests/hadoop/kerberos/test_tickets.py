@@ -24,7 +24,7 @@ from nncache.hadoop.kerberos.tickets import (
 )
 from nncache.net.secret_file import FileState
 from nncache.testbed.spec import REALM
-from tests.hadoop.kerberos.waiting import until
+from tests.hadoop.kerberos.counted_identity import until
 from tests.kerberos import KdcServer
 from tests.patience import HANG_S
 

@@ -12,7 +12,7 @@ from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.sasl import Handshake, SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.net.addresses import split_address
-from tests.hadoop.kerberos.waiting import until
+from tests.hadoop.kerberos.counted_identity import until
 from tests.hadoop.rpc.fake_gss import FakeContext, FakeTokens
 from tests.hadoop.rpc.fake_sasl_server import SaslServer, sasl_server
 from tests.hadoop.rpc.fake_server import Answer, Call, Later, Never, Raw, Result, fake_server, frame_of

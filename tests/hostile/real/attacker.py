@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.hostile.attacker.calls import ATTACKER, LAYOUT, PATHS, WATCHED, AttackCall, create, draw
-from tests.hostile.real.raw import RawAsker
+from tests.hostile.real.paths import RawAsker
 from tests.real.proxied_cluster import ProxiedCluster, Where
 
 MAX_WINDOWS: Final = 320
