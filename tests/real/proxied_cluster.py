@@ -200,7 +200,7 @@ class ProxiedCluster:
         self, where: Where, method: str, op: str, path: str, user: str | None = None, **parameters: str
     ) -> RawReply:
         """Make a call of one step, which must be carried out."""
-        return self.do(where, method, op, path, user, **parameters)
+        return self.must(self.call(where, method, op, path, user, **parameters))
 
     def write(
         self,
