@@ -1,38 +1,28 @@
 """Proxies by name, on the cluster's ZooKeeper."""
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 import nncache
 from nncache import connecting
-from nncache.connecting import Proxies
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
 from nncache.errors import ConfigurationError
 from nncache.registering import BlockingRegistry
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.registry.errors import PathNotFoundError, RegistryIOError
 from nncache.registry.tree_watch import Current, Present, Removed
-from nncache.testbed import Cluster
 from tests.coordination.simulations import connected
-from tests.patience import HANG_S
-from tests.registry.samples import WEBHDFS, place_of_its_own
+from tests.patience import until
+from tests.registry.samples import WEBHDFS
 
 
 def daemon(host: str, kind: str = PROXY) -> RegisteredDaemon:
     """Return one of our daemons."""
     urls = (f"http://{host}:1/webhdfs/v1",) if kind == PROXY else ()
     return RegisteredDaemon(kind=kind, host=host, port=1, webhdfs=urls, admin=f"http://{host}:2/")
-
-
-@pytest.fixture
-def place(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry of its own."""
-    with place_of_its_own(cluster) as settings:
-        yield settings
 
 
 @pytest.fixture
@@ -45,25 +35,17 @@ def registry(place: dict[str, str]) -> Iterator[BlockingRegistry]:
         yield made
 
 
-def until(proxies: Proxies, is_so: Callable[[tuple[str, ...]], bool]) -> None:
-    """Wait until this is so of their URLs."""
-    deadline = time.monotonic() + HANG_S
-    while not is_so(proxies.urls):
-        assert time.monotonic() < deadline, proxies.urls
-        time.sleep(0.01)
-
-
 def test_proxies_come_and_go(place: dict[str, str], registry: BlockingRegistry) -> None:
     """As they register; a publisher is none."""
     with nncache.connect(**place) as proxies:
         assert proxies.urls == ("http://a:1/webhdfs/v1",)
         assert proxies.url() == "http://a:1/webhdfs/v1"
         registry.bind(daemon("b").path, daemon("b").record)
-        until(proxies, lambda urls: len(urls) == 2)
+        until(lambda: len(proxies.urls) == 2, lambda: proxies.urls)
         registry.delete(daemon("a").path)
-        until(proxies, lambda urls: urls == ("http://b:1/webhdfs/v1",))
+        until(lambda: proxies.urls == ("http://b:1/webhdfs/v1",), lambda: proxies.urls)
         registry.delete(daemon("b").path)
-        until(proxies, lambda urls: not urls)
+        until(lambda: not proxies.urls, lambda: proxies.urls)
         with pytest.raises(nncache.NoProxyError, match="--registry"):
             proxies.url()
 

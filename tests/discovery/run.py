@@ -4,7 +4,7 @@ import http.client
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -14,11 +14,10 @@ from nncache.connecting import Proxies
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
 from tests.discovery.finders import Finder, MakesFinder, Place
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 from tests.real.beside import beside
 from tests.registry.samples import serving
 
-LOOK_EVERY_S = 0.01
 TRIES = 3
 
 
@@ -116,13 +115,17 @@ class Watcher:
             if not is_there and self.found_at is not None and self.gone_at is None:
                 self.gone_at = time.monotonic()
 
-    def await_that(self, *, is_gone: bool) -> float:
-        """Return when it was found, or gone."""
-        deadline = time.monotonic() + HANG_S
-        while (at := self.gone_at if is_gone else self.found_at) is None:
-            assert time.monotonic() < deadline, f"{self.finder.name}: {self.finder.look()}"
-            time.sleep(LOOK_EVERY_S)
-        return at
+    def await_found(self) -> float:
+        """Return when it was found."""
+        until(lambda: self.found_at is not None, lambda: f"{self.finder.name}: {self.finder.look()}")
+        assert self.found_at is not None
+        return self.found_at
+
+    def await_gone(self) -> float:
+        """Return when it was gone."""
+        until(lambda: self.gone_at is not None, lambda: f"{self.finder.name}: {self.finder.look()}")
+        assert self.gone_at is not None
+        return self.gone_at
 
 
 def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[MakesFinder]) -> Reported:
@@ -132,7 +135,7 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
         proxies = open_ones.enter_context(nncache.connect(**place))
         where = Place(place, staying)
         watchers = [Watcher(open_ones.enter_context(make(where))) for make in finders]
-        _await(lambda: len(proxies.urls) == 1, lambda: proxies.urls)
+        until(lambda: len(proxies.urls) == 1, lambda: proxies.urls)
         client = Client(proxies)
         with beside(client.work), ExitStack() as looking:
             for watcher in watchers:
@@ -142,13 +145,13 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
             with leaving:
                 for watcher in watchers:
                     watcher.expect(leaving)
-                found = [watcher.await_that(is_gone=False) for watcher in watchers]
+                found = [watcher.await_found() for watcher in watchers]
                 url = f"http://{leaving.address}/webhdfs/v1"
                 _await_answers(client, url, 100)
                 stopping = threading.Thread(target=leaving.stop)
                 stopped_at = time.monotonic()
                 stopping.start()
-                gone = [watcher.await_that(is_gone=True) for watcher in watchers]
+                gone = [watcher.await_gone() for watcher in watchers]
                 stopping.join()
             left = client.answered[url]
             stays = f"http://{staying.address}/webhdfs/v1"
@@ -160,12 +163,5 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
     return Reported(rows, sum(client.answered.values()), left, tuple(client.failures))
 
 
-def _await(condition: Callable[[], bool], state: Callable[[], object]) -> None:
-    deadline = time.monotonic() + HANG_S
-    while not condition():
-        assert time.monotonic() < deadline, state()
-        time.sleep(LOOK_EVERY_S)
-
-
 def _await_answers(client: Client, url: str, count: int) -> None:
-    _await(lambda: client.answered[url] >= count, lambda: client.answered)
+    until(lambda: client.answered[url] >= count, lambda: client.answered)

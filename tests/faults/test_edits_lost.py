@@ -11,6 +11,8 @@ from nncache.testbed import Cluster, ClusterSpec, Relay
 from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
 from tests.faults.outage import survive
+from tests.patience import until_so
+from tests.real.faults import paused
 from tests.real.proxied_cluster import Where
 from tests.real.stand import Channel, proxied
 
@@ -97,7 +99,7 @@ async def test_a_killed_and_restarted_namenode_costs_everything(lone: Cluster) -
         await follower.covered()
         await asyncio.to_thread(namenode.kill)
         await asyncio.to_thread(namenode.start)
-        await follower.until(lambda: follower.judge.opened == 2)
+        await until_so(lambda: follower.judge.opened == 2)
         await follower.make("/restart/b")
         await follower.covered()
     (reason,) = follower.judge.closed[:1]
@@ -116,7 +118,7 @@ async def test_edits_purged_before_they_were_read_cost_everything(lone: Cluster)
             await follower.make("/purged/a")
             await asyncio.to_thread(checkpoint, lone)
             relay.restore()
-            await follower.until(lambda: follower.judge.opened == 2)
+            await until_so(lambda: follower.judge.opened == 2)
             await follower.covered()
         assert "purged: asked for" in follower.judge.closed[0]
         assert "/purged/a" not in follower.judge.applied_at
@@ -135,9 +137,8 @@ async def test_a_paused_namenode_covers_nothing_and_costs_nothing(lone: Cluster)
     namenode = lone.namenodes[0].process
     async with follower.running():
         await follower.covered()
-        namenode.pause()
-        await asyncio.sleep(4.0)
-        namenode.resume()
+        with paused(namenode):
+            await asyncio.sleep(4.0)
         await follower.covered()
         await follower.make("/paused/a")
         await follower.covered()

@@ -16,7 +16,7 @@ from nncache.hadoop.remote_exception import Verdict
 from nncache.testbed import Cluster, ClusterSpec
 from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
-from tests.patience import HANG_S, SLACK_S
+from tests.patience import HANG_S, SLACK_S, until_so
 from tests.real.pollers import Pollers
 from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 from tests.real.stand import Channel, proxied
@@ -200,7 +200,7 @@ async def test_a_failover_costs_everything_and_is_followed(pair: Cluster) -> Non
         await follower.covered()
         pair.namenodes[0].process.signal(signal.SIGKILL)
         await asyncio.to_thread(pair.transition_to_active, 1)
-        await follower.until(lambda: follower.judge.opened == 2)
+        await until_so(lambda: follower.judge.opened == 2)
         await follower.make("/pair/b")
         await follower.covered()
     assert {"/pair/a", "/pair/b"} <= set(follower.judge.applied_at)

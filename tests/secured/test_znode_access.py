@@ -3,7 +3,7 @@
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from nncache.testbed.jars import java as find_java
 from nncache.testbed.spec import REALM
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import clients_of
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 from tests.secured.raw_zookeeper import ANONYMOUS, PASSWORD, all_paths, deeds, raw
 from tests.secured.service import identity_flags, keytab_of, run, without, zookeeper_flags
 
@@ -105,15 +105,6 @@ def happen(service: Service, client: KazooClient) -> None:
 
 def _has_changed(client: KazooClient, path: str, before: set[str]) -> bool:
     return set(client.get_children(path)) != before
-
-
-def until(is_so: Callable[[], bool]) -> float:
-    """Wait until it is; return the seconds that it took."""
-    began_at = time.monotonic()
-    while not is_so():
-        assert time.monotonic() - began_at < HANG_S
-        time.sleep(0.02)
-    return time.monotonic() - began_at
 
 
 def reads(client: KazooClient, path: str) -> bool:

@@ -1,8 +1,7 @@
 """A Kerberos identity without a KDC: numbered tokens, and the proofs that belong to them."""
 
-import asyncio
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, Negotiation
-from tests.patience import HANG_S
 
 
 class CountedNegotiation(Negotiation):
@@ -48,13 +46,6 @@ class CountedIdentity(KerberosIdentity):
     def recheck(self) -> None:
         """Count."""
         self.rechecks += 1
-
-
-async def until(rule: Callable[[], bool]) -> None:
-    """Return when it is true; only a hang keeps it from that."""
-    async with asyncio.timeout(HANG_S):
-        while not rule():  # noqa: ASYNC110 - what it looks at tells nobody
-            await asyncio.sleep(0.001)
 
 
 def acceptor(keytab: Path, service: str = "HTTP@localhost") -> Any:

@@ -20,9 +20,10 @@ from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM
-from tests.hadoop.kerberos.counted_identity import acceptor, until
+from tests.hadoop.kerberos.counted_identity import acceptor
 from tests.kerberos import KdcServer, need_gssapi
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
+from tests.real.faults import paused
 
 
 def made(settings: KerberosSettings) -> KerberosIdentity:
@@ -136,15 +137,12 @@ async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer
     identity = made(of_alice(realm))
     initiator = await identity.initiator(Mechanism.KERBEROS, HANG_S)
     assert not initiator.context.is_complete
-    realm.process.pause()
-    try:
+    with paused(realm.process):
         hurried = await identity.initiator(Mechanism.KERBEROS, 0.05)
         with pytest.raises(
             KerberosError, match="no Kerberos context with HTTP/localhost: the KDC has not answered"
         ):
             await hurried.step(Principal("HTTP", "localhost"), None)
-    finally:
-        realm.process.resume()
     assert await initiator.step(Principal("HTTP", "localhost"), None)
 
 
@@ -169,13 +167,13 @@ async def test_a_ticket_is_renewed_while_no_connection_is_made(
     open_to_others(settings.keytab)
     async with asyncio.TaskGroup() as tasks:
         keeping = tasks.create_task(identity.keep_ticket())
-        await until(lambda: identity.stats().is_failing == 1)
+        await until_so(lambda: identity.stats().is_failing == 1)
         of_alice(realm)  # its mode, too
         now += 10.0
-        await until(lambda: identity.stats().starts_at == 10.0)
+        await until_so(lambda: identity.stats().starts_at == 10.0)
         assert 3600 <= identity.stats().ends_at <= 3610
         now += 3000.0
-        await until(lambda: identity.stats().starts_at == 3010.0)
+        await until_so(lambda: identity.stats().starts_at == 3010.0)
         keeping.cancel()
 
 
@@ -295,7 +293,7 @@ async def test_a_hanging_call_fails_at_its_deadline() -> None:
         await hanging
     assert threads.running == 1
     released.set()
-    await until(lambda: not threads.running)
+    await until_so(lambda: not threads.running)
 
 
 async def test_only_so_many_calls_hang_at_a_time() -> None:
