@@ -78,7 +78,7 @@ async def test_a_retired_wire_serves_those_who_wait_and_closes() -> None:
         wire = await connect(server.address)
 
         async def retire() -> None:
-            await server.until_so(lambda: len(server.calls) == 2)
+            await server.until(lambda: len(server.calls) == 2)
             wire.retire()
             assert not wire.is_usable
             released.set()
@@ -107,7 +107,7 @@ async def test_a_lost_connection_settles_all_who_wait() -> None:
         wire = await connect(server.address)
 
         async def cut() -> None:
-            await server.until_so(lambda: len(server.calls) == 3)
+            await server.until(lambda: len(server.calls) == 3)
             server.cut_all()
 
         *outcomes, _ = await asyncio.gather(
