@@ -75,6 +75,7 @@ WITH_PROCESSES = (
     "tests/discovery/",
     "tests/inotify/",
     "tests/overload/",
+    "tests/real/",
     "tests/browser/",
     "tests/commands/",
     "tests/checks/test_namenode_probe.py",

@@ -54,6 +54,7 @@ def child(work: Callable[..., None], *args: object) -> Iterator[Connection]:
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=work, args=(*args, theirs), daemon=True)
     process.start()
+    theirs.close()  # so that its end is noticed here
     try:
         yield ours
     finally:
