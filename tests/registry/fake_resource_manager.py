@@ -99,6 +99,6 @@ def served(manager: FakeResourceManager) -> Iterator[FakeResourceManager]:
         status, fields, body = manager.answer(request.path)
         return status, fields, body
 
-    with serving(answer) as address:
+    with serving(answer, awaits_replies=True) as address:
         manager.url = f"http://{address}"
         yield manager
