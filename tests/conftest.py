@@ -16,8 +16,9 @@ from nncache.testbed.jars import resolve
 from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
 from tests.kerberos import KdcServer, need_kdc
 from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, turn_of
-from tests.light_server import LightServer
 from tests.quiet import enable_logging
+from tests.real.light_server import LightServer
+from tests.registry.samples import place_of_its_own
 from tests.zookeepers import ZooKeeperServer
 
 for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
@@ -173,6 +174,13 @@ def zookeeper_server() -> Iterator[ZooKeeperServer]:
     """A ZooKeeper for tests that need no NameNode. It may be killed and wiped, but is left serving."""
     with ZooKeeperServer(hadoop_version=HADOOP, version=ZOOKEEPER) as server:
         yield server
+
+
+@pytest.fixture
+def place(cluster: Cluster) -> Iterator[dict[str, str]]:
+    """Yield the settings of a registry that is this test's alone."""
+    with place_of_its_own(cluster) as settings:
+        yield settings
 
 
 @pytest.fixture

@@ -43,6 +43,17 @@ class Reply:
         return self.status, self.body
 
 
+def request(method: str, target: str, *fields: str) -> bytes:
+    """Return the bytes of a request without a body, its target as it stands."""
+    lines = (f"{method} {target} HTTP/1.1", "Host: nncache", *fields)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def webhdfs(method: str, path: str, op: str, user: str = "carol", extra: str = "") -> bytes:
+    """Return the bytes of a WebHDFS call; `extra` are further parameters, beginning with "&"."""
+    return request(method, f"/webhdfs/v1{path}?op={op}&user.name={user}{extra}")
+
+
 class HttpClient:
     """One connection to a server ("host:port"), made when needed and kept until a reply ends it. Not for two tasks.
 

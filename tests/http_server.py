@@ -13,9 +13,16 @@ Answer: TypeAlias = tuple[int, Mapping[str, str], bytes]
 
 @contextmanager
 def serving(
-    answer: Callable[[BaseHTTPRequestHandler], Answer], *, tls: ssl.SSLContext | None = None
+    answer: Callable[[BaseHTTPRequestHandler], Answer],
+    *,
+    tls: ssl.SSLContext | None = None,
+    port: int = 0,
+    awaits_replies: bool = False,
 ) -> Iterator[str]:
-    """Answer each GET, POST and PUT, over TLS if asked for; yields host:port."""
+    """Answer each GET, POST and PUT, over TLS if asked for; yields host:port.
+
+    `awaits_replies`: its end waits for those that are under way.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -31,7 +38,8 @@ def serving(
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+        server.daemon_threads = not awaits_replies
         server.handle_error = lambda *_: None  # type: ignore[method-assign] # a handshake that fails is the client's
         if tls is not None:
             server.socket = tls.wrap_socket(server.socket, server_side=True)

@@ -41,7 +41,6 @@ ON_THE_CLUSTER = (
     "tests/proxy/upstream/test_queries.py",
     "tests/registry/test_operations.py",
     "tests/test_connecting.py",
-    "tests/test_registering.py",
 )
 """Directories and files of the layer TEST that share the session's cluster. One worker runs them all."""
 
@@ -76,6 +75,7 @@ WITH_PROCESSES = (
     "tests/discovery/",
     "tests/inotify/",
     "tests/overload/",
+    "tests/real/",
     "tests/browser/",
     "tests/commands/",
     "tests/checks/test_namenode_probe.py",

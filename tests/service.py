@@ -46,9 +46,22 @@ class Service:
         """Where ZooKeeper is, and the place in it."""
         return ("--zookeeper", self.zookeeper, "--zookeeper-root", self.root)
 
+    def filter(self, name: str, glob: str) -> Filter:
+        """Return a filter of the superuser's, which alice may follow."""
+        return Filter(name, glob, self.cluster.superuser, ("alice",))
+
     def add(self, name: str, glob: str) -> None:
-        """Add a filter."""
-        self._on_store(lambda store: store.add(Filter(name, glob, self.cluster.superuser, ("alice",))))
+        """Add such a filter."""
+        self.add_all(self.filter(name, glob))
+
+    def add_all(self, *filters: Filter) -> None:
+        """Add filters."""
+
+        async def carry_out(store: FilterStore) -> None:
+            for each in filters:
+                await store.add(each)
+
+        self._on_store(carry_out)
 
     def modify(self, name: str, *, glob: str) -> None:
         """Give a filter another glob."""
@@ -84,9 +97,9 @@ class Service:
             *spelled(flags),
         )
 
-    def proxy(self, **flags: object) -> Proxy:
+    def proxy(self, *, program: tuple[str, ...] = (), **flags: object) -> Proxy:
         """Return a proxy that is not started yet."""
-        return Proxy(*self.namenode_flags, *self.zookeeper_flags, *spelled(flags))
+        return Proxy(*self.namenode_flags, *self.zookeeper_flags, *spelled(flags), program=program)
 
     def subscriber(self, filter_name: str, *arguments: str) -> Subscriber:
         """Return a subscriber of a filter that is not started yet."""
@@ -94,5 +107,6 @@ class Service:
 
 
 def spelled(flags: Mapping[str, object]) -> list[str]:
-    """Return flags as they are given on a command line."""
-    return [part for name, value in flags.items() for part in ("--" + name.replace("_", "-"), str(value))]
+    """Return flags as they are given on a command line; one that is True has no value."""
+    words = ((f"--{name.replace('_', '-')}", value) for name, value in flags.items())
+    return [part for name, value in words for part in ((name,) if value is True else (name, str(value)))]

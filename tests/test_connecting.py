@@ -1,35 +1,28 @@
 """Proxies by name, on the cluster's ZooKeeper."""
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 import nncache
 from nncache import connecting
-from nncache.connecting import Proxies
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
+from nncache.errors import ConfigurationError
 from nncache.registering import BlockingRegistry
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
-from nncache.registry.errors import RegistryIOError
-from nncache.testbed import Cluster
+from nncache.registry.errors import PathNotFoundError, RegistryIOError
+from nncache.registry.tree_watch import Current, Present, Removed
 from tests.coordination.simulations import connected
-from tests.patience import HANG_S
-from tests.registry.samples import place_of_its_own
+from tests.patience import until
+from tests.registry.samples import WEBHDFS
 
 
 def daemon(host: str, kind: str = PROXY) -> RegisteredDaemon:
     """Return one of our daemons."""
     urls = (f"http://{host}:1/webhdfs/v1",) if kind == PROXY else ()
     return RegisteredDaemon(kind=kind, host=host, port=1, webhdfs=urls, admin=f"http://{host}:2/")
-
-
-@pytest.fixture
-def place(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry of its own."""
-    with place_of_its_own(cluster) as settings:
-        yield settings
 
 
 @pytest.fixture
@@ -42,25 +35,17 @@ def registry(place: dict[str, str]) -> Iterator[BlockingRegistry]:
         yield made
 
 
-def until(proxies: Proxies, is_so: Callable[[tuple[str, ...]], bool]) -> None:
-    """Wait until this is so of their URLs."""
-    deadline = time.monotonic() + HANG_S
-    while not is_so(proxies.urls):
-        assert time.monotonic() < deadline, proxies.urls
-        time.sleep(0.01)
-
-
 def test_proxies_come_and_go(place: dict[str, str], registry: BlockingRegistry) -> None:
     """As they register; a publisher is none."""
     with nncache.connect(**place) as proxies:
         assert proxies.urls == ("http://a:1/webhdfs/v1",)
         assert proxies.url() == "http://a:1/webhdfs/v1"
         registry.bind(daemon("b").path, daemon("b").record)
-        until(proxies, lambda urls: len(urls) == 2)
+        until(lambda: len(proxies.urls) == 2, lambda: proxies.urls)
         registry.delete(daemon("a").path)
-        until(proxies, lambda urls: urls == ("http://b:1/webhdfs/v1",))
+        until(lambda: proxies.urls == ("http://b:1/webhdfs/v1",), lambda: proxies.urls)
         registry.delete(daemon("b").path)
-        until(proxies, lambda urls: not urls)
+        until(lambda: not proxies.urls, lambda: proxies.urls)
         with pytest.raises(nncache.NoProxyError, match="--registry"):
             proxies.url()
 
@@ -94,3 +79,53 @@ def test_a_place_that_may_not_be_read_is_an_error(place: dict[str, str], registr
     with pytest.raises(RegistryIOError, match="cannot be followed"), nncache.connect(**place):
         pass
     asyncio.run(set_acl(OPEN, 1))
+
+
+def test_the_operations_block(place: dict[str, str]) -> None:
+    """Each returns what the asynchronous one does."""
+    with nncache.open_registry(**place) as registry:
+        assert registry.mknode("/services", create_parents=True)
+        registry.bind("/services/hdfs", WEBHDFS)
+        assert registry.resolve("/services/hdfs") == WEBHDFS
+        assert registry.read("/services/hdfs").status == registry.stat("/services/hdfs")
+        other = registry.update("/services/hdfs", lambda record: replace(record, description="x"))
+        assert [entry.record for entry in registry.find("api=org.apache.hadoop.webhdfs")] == [other]
+        assert registry.list("/services") == ("hdfs",)
+        assert not registry.add_write_accessor("a", "b")
+        registry.clear_write_accessors()
+        changes = registry.changes("/services")
+        reported = [next(changes) for _ in range(3)]
+        assert isinstance(reported[1], Present)
+        assert reported[2] == Current()
+        assert registry.delete("/services/hdfs")
+        assert next(changes) == Removed("/services/hdfs")
+        assert not registry.exists("/services/hdfs")
+        with pytest.raises(PathNotFoundError):
+            registry.resolve("/services/hdfs")
+        with pytest.raises(ValueError, match="FIELD=VALUE"):
+            registry.find("x")
+
+
+async def test_the_same_without_blocking(place: dict[str, str]) -> None:
+    """`async with` yields the operations themselves."""
+    async with nncache.open_registry(**place) as registry:
+        await registry.make_root()
+        await registry.bind("/services/hdfs", WEBHDFS)
+        assert await registry.resolve("/services/hdfs") == WEBHDFS
+
+
+def test_a_zookeeper_that_is_not_there_is_an_error() -> None:
+    """Of entering, after the session's timeout."""
+    registry = nncache.open_registry(zookeeper="127.0.0.1:1", zookeeper_session_timeout_s=0.5)
+    with pytest.raises(RegistryIOError, match="does not answer"), registry:
+        pass
+
+
+def test_a_wrong_setting_is_named() -> None:
+    """Before anything is asked."""
+    with pytest.raises(ConfigurationError, match="zookeeper"):
+        nncache.open_registry()
+    with pytest.raises(ConfigurationError, match="nothing_of_ours"):
+        nncache.open_registry(zookeeper="127.0.0.1:1", nothing_of_ours=1)
+    with pytest.raises(ConfigurationError, match="principal"):
+        nncache.open_registry(zookeeper="127.0.0.1:1", zookeeper_sasl="kerberos").__enter__()

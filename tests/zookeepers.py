@@ -1,7 +1,7 @@
 """ZooKeepers of one's own, that a test may break: a standalone one, and three servers that agree."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -82,6 +82,20 @@ class ZooKeeperServer(ZooKeeper, Running):
         self._close.close()
 
 
+def leader_of(servers: Iterable[ZooKeeper]) -> ZooKeeper:
+    """Return the server that leads at present, or the only one.
+
+    Raises:
+        StartError: none does; an election may be under way.
+    """
+    for server in servers:
+        with suppress(OSError):
+            answer = four_letters.ask(server.address, "srvr")
+            if "Mode: leader" in answer or "Mode: standalone" in answer:
+                return server
+    raise StartError("none of the ZooKeeper servers leads")
+
+
 SIZE: Final = 3
 """The smallest number of servers of which one may be missing."""
 
@@ -138,18 +152,8 @@ class ZooKeeperEnsemble(Running):
         return ",".join(server.secure_address for server in self.servers if server.secure_address)
 
     def leader(self) -> ZooKeeper:
-        """Return the server that leads at present.
-
-        Raises:
-            StartError: none does; an election may be under way.
-        """
-        for server in self.servers:
-            try:
-                if "Mode: leader" in four_letters.ask(server.address, "srvr"):
-                    return server
-            except OSError:
-                continue
-        raise StartError("none of the ZooKeeper servers leads")
+        """Return the server that leads at present; see `leader_of`."""
+        return leader_of(self.servers)
 
     def start(self) -> None:
         """Start all servers that don't run, and wait until each serves clients.

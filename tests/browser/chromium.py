@@ -1,9 +1,11 @@
 """A real Chromium without a window, and what a test does with it."""
 
 import asyncio
+import html
 import itertools
 import re
 import shutil
+import subprocess
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -120,3 +122,20 @@ async def _address(process: asyncio.subprocess.Process) -> str:
         if found := re.search(r"ws://([^/]+)/", line.decode(errors="replace")):
             return found[1]
     raise AssertionError("Chromium has ended")
+
+
+def shown(admin: str, profile: Path, target: str = "/") -> str:
+    """Return the page's DOM, once its script has had its answer; `admin` is host:port."""
+    assert CHROMIUM is not None
+    words = (CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--virtual-time-budget=4000", "--dump-dom")
+    ended = subprocess.run(
+        (*words, f"http://{admin}{target}"), capture_output=True, check=True, timeout=120, text=True
+    )
+    return ended.stdout
+
+
+def text_of(dom: str, id_: str) -> str:
+    """Return the text of the element with this id, which holds no other of its kind."""
+    found = re.search(rf'<(\w+)[^>]* id="{id_}"[^>]*>(.*?)</\1>', dom, re.DOTALL)
+    assert found is not None, id_
+    return html.unescape(re.sub("<[^>]+>", " ", found[2]))

@@ -10,8 +10,7 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Publisher
-from tests.browser.chromium import CHROMIUM, TOO_WIDE, WIDTHS, opened
-from tests.browser.pages import shown, text_of
+from tests.browser.chromium import CHROMIUM, TOO_WIDE, WIDTHS, opened, shown, text_of
 from tests.cluster import make_directory, webhdfs
 from tests.processes import fetched
 from tests.service import Service

@@ -11,8 +11,7 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
-from tests.browser.chromium import CHROMIUM, TOO_WIDE, WIDTHS, opened
-from tests.browser.pages import shown, text_of
+from tests.browser.chromium import CHROMIUM, TOO_WIDE, WIDTHS, opened, shown, text_of
 from tests.cluster import make_directory
 from tests.processes import fetched
 from tests.service import Service

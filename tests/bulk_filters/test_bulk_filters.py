@@ -16,8 +16,7 @@ def test_a_file_of_filters_comes_into_force(
     cluster: Cluster, hdfs_directory: str, tmp_path: Path, count: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All of them, in few changes of the set, and once; seconds and the gate's closings are printed."""
-    assert cluster.zookeeper is not None
-    figures = run_bulk(cluster, cluster.zookeeper.address, hdfs_directory, tmp_path, count)
+    figures = run_bulk(cluster, hdfs_directory, tmp_path, count)
     with capsys.disabled():
         print("", *figures.lines(), sep="\n  ")  # noqa: T201 - figures for whoever runs it
     assert figures.said == [

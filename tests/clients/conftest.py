@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import SPARING, proxied
 from tests.cluster import make_directory
+from tests.real.stand import SPARING, proxied
 
 Story = Callable[[str, str], list[str]]
 """Takes "host:port" and a directory of its own, and returns what it saw, one line a step."""

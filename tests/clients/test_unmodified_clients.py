@@ -21,9 +21,9 @@ from nncache.bench.servers.caches import haproxy, nginx
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.jars import HTTP_CLIENTS, java, resolve
-from tests.channels import SPARING, proxied
 from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S
+from tests.real.stand import SPARING, proxied
 
 COUNT: Final = 60
 PROGRAMS: Final = Path(__file__).parent / "programs"

@@ -32,12 +32,13 @@ from tests.commands.planted import Simulation, checked, greeting, planted_regist
 from tests.commands.plants import (
     DIRECT,
     FIRST,
+    IN_THE_REGISTRY,
     ON_ZOOKEEPER,
     PLANTS,
     PROXY_ON,
     PUBLISHER_ON,
+    REGISTERS,
 )
-from tests.commands.registry_plants import IN_THE_REGISTRY, REGISTERS
 from tests.http_server import http_server
 from tests.patience import SLACK_S
 from tests.processes import free_address

@@ -2,10 +2,16 @@
 
 import io
 import json
+import sys
 from dataclasses import replace
 
+import pytest
+from click.testing import CliRunner, Result
 from rich.console import Console
 
+from nncache.commands.filters import filters
+from nncache.commands.filters_estimate import lines
+from nncache.commands.filters_store import bar, on_hdfs, on_store
 from nncache.commands.filters_view import (
     all_as_json,
     columns,
@@ -18,6 +24,9 @@ from nncache.commands.filters_view import (
     summary,
     table,
 )
+from nncache.errors import ConfigurationError, FiltersError
+from nncache.hadoop.namenode_settings import WebHdfsSettings
+from nncache.invalidation.errors import FilterError, FilterExistsError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.filter_file import BadFilterFileError, Fault
@@ -25,6 +34,11 @@ from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.hdfs_reader import StoredFilter
 from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import Distrust
+from nncache.invalidation.publisher.estimate import Estimate
+from nncache.settings.commands import SettingsOfFilters
+from nncache.testbed import Cluster
+from tests.cluster import make_directory
+from tests.commands.a_terminal import on_a_terminal
 
 JOE = Filter("joe", "/user/joe/[a-z]/{x,y}", "joe", ("alice", "bob"))
 MANY = Filter("many", "/m", "carol", tuple(f"u{number:02}" for number in range(20)))
@@ -155,3 +169,124 @@ def test_errors_of_a_file_look_as_a_compiler_s() -> None:
     """File, line, reason."""
     error = BadFilterFileError([Fault(None, "is not TOML"), Fault(3, "filter 'a': x\ny")])
     assert list(fault_lines("f.toml", error)) == ["f.toml: is not TOML", "f.toml:3: filter 'a': x\\ny"]
+
+
+FOUND = Estimate(
+    first_txid=11,
+    last_txid=20,
+    seconds=10.0,
+    events=8,
+    matched=3,
+    matched_transactions=2,
+    busiest_minute=3,
+    over_limit=0,
+    examples=("/a/f",),
+)
+
+
+def test_the_namenodes_latest_edits_are_read(cluster: Cluster, hdfs_directory: str) -> None:
+    """Up to the end, and no more of them than are asked for; superusers may."""
+    for name in ("a", "b", "c"):
+        make_directory(cluster, f"{hdfs_directory}/{name}")
+
+    def estimate(*words: str, glob: str = f"{hdfs_directory}/*", user: str = cluster.superuser) -> Result:
+        place = ("--namenode-http", cluster.namenodes[0].http, "--user", user)
+        return CliRunner().invoke(filters, ["estimate", "--glob", glob, *words, *place])
+
+    found = json.loads(estimate("--json").stdout)
+    assert found["isWhole"] is True
+    assert found["matched"] == 3
+    assert found["examples"] == [f"{hdfs_directory}/{name}" for name in "cba"]
+    assert json.loads(estimate("--json", "--transactions", "1").stdout)["transactions"] <= 1
+    refused, wrong = estimate(user="joe").exception, estimate(glob="x").exception
+    assert isinstance(refused, FiltersError)
+    assert "only a superuser of HDFS may read the edits" in str(refused)
+    assert isinstance(wrong, ConfigurationError)
+    assert "a glob begins with a /" in str(wrong)
+    said = estimate("--transactions", "9", "--max-seconds", "1e-9", "--limit", "0", glob="/*/**")
+    assert said.stdout.startswith("/*/**\n")
+    assert "not to the end: --max-seconds" in said.stderr
+    assert "** stays within one level" in said.stderr
+
+
+def test_it_is_told_in_lines() -> None:
+    """With what the limits say."""
+    assert list(lines("/a/*", FOUND, 1000.0, "")) == [
+        "/a/*",
+        "  edits      10 transactions (11 to 20), of 10 s",
+        "  events     3 of 8, 0.3 a second; in the busiest minute 3",
+        "  share      20.00% of the transactions",
+        "  such as    /a/f",
+        "  limits     within 1000 events a second",
+    ]
+    assert list(lines("/a/*", FOUND, 0.0, ""))[-1] == "  limits     any number of events"
+    assert list(lines("/a/*", FOUND, 0.0, "too general"))[-1] == "  limits     refused: too general"
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    """How long it took, or anything at all."""
+    vague = replace(
+        FOUND, first_txid=1, last_txid=1, seconds=None, matched=9, events=9, matched_transactions=1
+    )
+    vague = replace(vague, busiest_minute=9, over_limit=4, examples=())
+    assert list(lines("/a", vague, 2.5, "")) == [
+        "/a",
+        "  edits      1 transactions (1 to 1)",
+        "  events     9 of 9; in the busiest minute 9",
+        "  share      100.00% of the transactions",
+        "  limits     4 of these events would be left out: 2.5 a second are allowed",
+    ]
+    none = replace(vague, first_txid=0, last_txid=-1)
+    assert list(lines("/a", none, 2.5, "")) == ["/a", "  the NameNode has no edits to look at"]
+
+
+NOWHERE = SettingsOfFilters(namenodes=WebHdfsSettings(namenode_http=("127.0.0.1:1",), user="joe"))
+
+
+def test_an_unreachable_namenode_is_told_with_the_flag() -> None:
+    """In the operating system's words, without those of a library."""
+    with pytest.raises(FiltersError) as caught:
+        on_store(NOWHERE, lambda store: store.read_all())
+    assert str(caught.value) == (
+        "the filters in /apps/nncache/filters cannot be read: cannot connect to 127.0.0.1:1: [Errno 111] "
+        "Connection refused; "
+        "--namenode-http names the NameNodes' HTTP addresses"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(FilterError("odd\n"), ConfigurationError), (FilterExistsError("taken\n"), FiltersError)],
+)
+def test_whose_fault_it_is_says_the_kind(error: Exception, kind: type[Exception]) -> None:
+    """And the exit code with it; always one line, without advice about addresses."""
+
+    async def fail(*_: object) -> None:
+        raise error
+
+    with pytest.raises(kind) as caught:
+        on_hdfs(NOWHERE, fail)
+    assert str(caught.value) == str(error).replace("\n", "\\n")
+
+
+def test_no_bar_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
+    """Not in a file, however long it takes."""
+    with bar("reading") as tell:
+        tell(1, 2)
+        tell(2, 2)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_bar_is_shown_on_a_terminal_when_it_takes_long() -> None:
+    """And taken away at the end."""
+    code = (
+        "from nncache.commands import filters_store as progress_bar\n"
+        "progress_bar.PATIENCE_S = 0.0\n"
+        "with progress_bar.bar('reading filters') as tell:\n"
+        "    tell(1, 1000)\n"
+        "print('the end')\n"
+    )
+    shown = on_a_terminal(sys.executable, "-c", code)
+    assert "reading filters" in shown
+    assert "1/1000" in shown
+    assert shown.rstrip().endswith("the end")

@@ -4,7 +4,6 @@ import json
 import signal
 import time
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -14,19 +13,13 @@ import pytest
 
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 from tests.processes import Running, fetched, free_address, running, said
 
 START = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020 --zookeeper 127.0.0.1:2181"
 
 
 SESSION_TIMEOUT_S = HANG_S
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Ask until it is so, or the test's deadline ends it."""
-    while not is_so():
-        time.sleep(0.02)
 
 
 def readiness(admin: str) -> dict[str, Any]:

@@ -1,15 +1,23 @@
 """Lines of the registry's commands."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import pytest
 
-from nncache.commands import registry_view
+from nncache.commands import registry_client, registry_view
+from nncache.coordination.errors import ConnectionLostError
+from nncache.errors import RegistryCommandError
 from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.errors import NoPathPermissionsError, PathNotFoundError
+from nncache.registry.operations import Registry
 from nncache.registry.purge_plan import KeptEntry
 from nncache.registry.reaping import Reaped, Reaping
 from nncache.registry.record import Address, EntryStatus, RegistryEntry, ServiceRecord, uri_endpoint
 from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
+from nncache.settings.commands import REGISTRY, load_settings
 from tests.registry.samples import WEBHDFS
 
 
@@ -98,3 +106,38 @@ def test_what_a_reaper_does_and_leaves() -> None:
         "gone": [{"path": "/a/b", "why": ""}, {"path": "/a", "why": "it is FINISHED"}],
         "kept": [{"path": "/c", "why": "it\nruns", "runs": True}],
     }
+
+
+class Closed:
+    """A registry of which this client may not see the root."""
+
+    root = "/registry"
+
+    async def exists(self, path: str) -> bool:
+        """Refuse it."""
+        raise NoPathPermissionsError(path, "refused")
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (PathNotFoundError("/x", "is not there"), "refused"),  # asked whether there is a registry at all
+        (ConnectionLostError("gone"), "ZooKeeper here:2181 does not answer: gone"),
+    ],
+)
+def test_what_fails_while_a_command_works_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, line: str
+) -> None:
+    """No traceback, also where the look for the reason fails."""
+
+    @asynccontextmanager
+    async def opened(_: object) -> AsyncIterator[Registry]:
+        yield cast("Any", Closed())
+
+    async def work(_: Registry) -> None:
+        raise error
+
+    monkeypatch.setattr(registry_client, "OpenRegistry", opened)
+    settings = load_settings(REGISTRY, None, {"zookeeper": ("here:2181",)})
+    with pytest.raises(RegistryCommandError, match=line):
+        registry_client.with_registry(settings, work)

@@ -22,8 +22,8 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from tests.cluster import make_directory
-from tests.datanode import ASCII, begin, has_replied, led_to
 from tests.model.namespace import SUPERUSER
+from tests.real.datanode import ASCII, begin, has_replied, led_to
 
 _TIMEOUT_S: Final = 30.0
 _UNIT: Final = 2

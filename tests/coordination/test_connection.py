@@ -14,7 +14,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.testbed.ports import PortLease
 from tests.coordination.scripted_zookeeper import Mood, ScriptedZooKeeper
-from tests.hadoop.kerberos.waiting import until
+from tests.patience import until_so
 
 LONG_S = 10.0
 TIMEOUT_S = 30.0
@@ -43,12 +43,12 @@ class Link:
         """Lose the connection; from now on the server does this."""
         self.server.mood = mood
         self.server.cut()
-        await until(lambda: not self.connection.is_connected)
+        await until_so(lambda: not self.connection.is_connected)
 
     async def greeted(self) -> None:
         """Wait until somebody has connected, and again."""
         had = len(self.server.greetings)
-        await until(lambda: len(self.server.greetings) > had + 1)
+        await until_so(lambda: len(self.server.greetings) > had + 1)
 
     async def connect(self) -> None:
         """Wait for a connection."""
@@ -109,8 +109,8 @@ async def test_a_session_past_its_time_is_given_up(link: Link) -> None:
     await asyncio.sleep(0.3)
     assert link.connection.session_id == 0xA1
     link.now += 1.0
-    await until(lambda: link.connection.session_id == 0)
-    await until(lambda: link.server.greetings[-1].session_id == 0)
+    await until_so(lambda: link.connection.session_id == 0)
+    await until_so(lambda: link.server.greetings[-1].session_id == 0)
     assert link.server.greetings[-1].last_zxid == 0
     assert link.connection.sessions_given_up == 1
     link.now += 10 * TIMEOUT_S
@@ -136,10 +136,10 @@ async def test_a_session_given_up_is_closed_at_the_next_connection(link: Link) -
     """If the server still knows it, its ephemeral znodes need not wait for it to expire; only it is closed."""
     await link.lose(Mood.HANG_UP)
     link.now += TIMEOUT_S + 1.0
-    await until(lambda: link.connection.session_id == 0)
+    await until_so(lambda: link.connection.session_id == 0)
     link.server.mood = Mood.GRANT
     await link.connect()
-    await until(lambda: link.server.closed == [0xA1])
+    await until_so(lambda: link.server.closed == [0xA1])
     assert link.connection.session_id == 0xA2
     await ask(link.connection)
 
@@ -149,10 +149,10 @@ async def test_a_session_given_up_that_nobody_knows_is_left_alone(link: Link) ->
     link.server.sessions.clear()
     await link.lose(Mood.HANG_UP)
     link.now += TIMEOUT_S + 1.0
-    await until(lambda: link.connection.session_id == 0)
+    await until_so(lambda: link.connection.session_id == 0)
     link.server.mood = Mood.GRANT
     await link.connect()
-    await until(lambda: sum(thread.name == "zookeeper" for thread in threading.enumerate()) == 1)
+    await until_so(lambda: sum(thread.name == "zookeeper" for thread in threading.enumerate()) == 1)
     assert link.server.sessions == {0xA2}
     assert link.connection.session_id == 0xA2
 
@@ -162,7 +162,7 @@ async def test_a_client_that_fails_is_replaced(link: Link, caplog: pytest.LogCap
     link.server.mood = Mood.NONSENSE
     with contextlib.suppress(ConnectionLostError):
         await ask(link.connection)
-    await until(lambda: not link.connection.is_connected)
+    await until_so(lambda: not link.connection.is_connected)
     with pytest.raises(ConnectionLostError, match="xids do not match"):
         link.connection.client()
     assert len(caplog.messages) == 1
@@ -172,7 +172,7 @@ async def test_a_client_that_fails_is_replaced(link: Link, caplog: pytest.LogCap
     assert not link.connection.is_connected
     link.now += 1.0
     await link.connect()
-    await until(lambda: link.server.closed == [0xA1])
+    await until_so(lambda: link.server.closed == [0xA1])
     assert link.connection.session_id == 0xA2
 
 
@@ -182,7 +182,7 @@ async def test_the_log_says_each_thing_once(link: Link, caplog: pytest.LogCaptur
         await link.lose(Mood.HANG_UP)
         await link.greeted()
         link.now += TIMEOUT_S + 1.0
-        await until(lambda: link.connection.session_id == 0)
+        await until_so(lambda: link.connection.session_id == 0)
         link.now += TIMEOUT_S
         await link.greeted()
         await link.greeted()
@@ -209,7 +209,7 @@ async def test_a_host_without_an_address_is_named() -> None:
     settings = ZooKeeperSettings(zookeeper=("no-such-host.invalid:2181",))
     connection = ZooKeeperConnection(settings, lambda: 0.0, log_name="", on_connected=lambda: None)
     connection.start()
-    await until(lambda: "Cannot resolve no-such-host.invalid: " in connection.complaint)
+    await until_so(lambda: "Cannot resolve no-such-host.invalid: " in connection.complaint)
     await connection.close()
 
 
@@ -224,9 +224,9 @@ async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> No
     connection.start()
     with pytest.raises(ConnectionLostError, match="no answer yet"):
         connection.client()
-    await until(lambda: connection.complaint.endswith(": Connection refused"))
+    await until_so(lambda: connection.complaint.endswith(": Connection refused"))
     now += TIMEOUT_S + 1
-    await until(lambda: bool(caplog.messages))
+    await until_so(lambda: bool(caplog.messages))
     now += TIMEOUT_S + 1
     await asyncio.sleep(0.3)
     assert caplog.messages == [f"still no connection to ZooKeeper at {address}: Connection refused"]

@@ -27,8 +27,7 @@ from nncache.coordination.kazoo_client import (
     Suspended,
 )
 from nncache.testbed.relay import Relay
-from tests.hadoop.kerberos.waiting import until
-from tests.patience import SLACK_S
+from tests.patience import SLACK_S, until_so
 from tests.zookeepers import ZooKeeperServer
 
 LONG_S = 10.0
@@ -53,7 +52,7 @@ class Fixture:
     async def heard(self, kind: type[ClientEvent]) -> None:
         """Wait until it has told this, once more."""
         had = self.count(kind)
-        await until(lambda: self.count(kind) > had)
+        await until_so(lambda: self.count(kind) > had)
 
     def count(self, kind: type[ClientEvent]) -> int:
         """Count what it has told."""

@@ -19,6 +19,7 @@ from nncache.testbed.ports import PortLease
 from nncache.testbed.relay import Relay
 from tests.coordination.simulations import connected, expire
 from tests.patience import SLACK_S
+from tests.real.faults import paused
 from tests.zookeepers import ZooKeeperServer
 
 LONG_S = 10.0
@@ -141,14 +142,11 @@ async def test_a_hung_server_is_noticed(zookeeper_server: ZooKeeperServer, path:
     """Calls end in time while it holds still; afterwards all is well again."""
     async with connected(zookeeper_server.address, 1.0) as session:
         await session.ensure(path)
-        zookeeper_server.process.pause()
-        try:
+        with paused(zookeeper_server.process):
             with pytest.raises(ConnectionLostError):
                 await session.get(path)
             await asyncio.sleep(1.0)
             assert not session.is_connected
-        finally:
-            zookeeper_server.process.resume()
         assert await write_again(session, path) < AGAIN_S
 
 

@@ -21,8 +21,7 @@ from nncache.testbed.https import SERVER
 from nncache.testbed.spec import ZooKeeperSecurity
 from tests.cluster import HADOOP
 from tests.coordination.test_sasl import digest
-from tests.hadoop.kerberos.waiting import until
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
 from tests.tls import server_context
 from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
@@ -73,7 +72,7 @@ async def distrusted(of: ZooKeeperSettings, caplog: pytest.LogCaptureFixture) ->
         return [text for text in caplog.messages if text.startswith("test: ZooKeeper at")]
 
     async with session(of) as zookeeper:
-        await until(lambda: bool(said()))
+        await until_so(lambda: bool(said()))
         with pytest.raises(ConnectionLostError) as caught:
             await zookeeper.wait_connected(1.0)
         assert len(said()) == 1, "tried several times, said once"
@@ -130,7 +129,7 @@ async def test_wrong_names_and_authorities_are_refused_with_advice(
         assert what in text, text
         assert text.startswith(f"test: ZooKeeper at {of.zookeeper[0]}: ")
     async with session(settings(authority, server.address)) as zookeeper:
-        await until(lambda: "name the secureClientPort in zookeeper" in zookeeper._connection.complaint)  # noqa: SLF001 - what calls raise
+        await until_so(lambda: "name the secureClientPort in zookeeper" in zookeeper._connection.complaint)  # noqa: SLF001 - what calls raise
     elsewhere = await asyncio.start_server(
         lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=server_context(authority, "elsewhere.example")
     )
@@ -174,7 +173,7 @@ async def test_a_new_certificate_of_a_trusted_ca_is_believed(
             zookeeper=(started.secure_address,), zookeeper_tls=True, zookeeper_ca=str(file)
         )
         async with session(of) as zookeeper:
-            await until(lambda: "zookeeper_ca must name" in caplog.text)
+            await until_so(lambda: "zookeeper_ca must name" in caplog.text)
             file.write_bytes(new.ca.read_bytes())
             await zookeeper.wait_connected(HANG_S)
 
@@ -196,7 +195,7 @@ async def test_a_session_survives_the_leader_of_an_ensemble_over_tls(
             for _ in range(2):  # the client may have been with another server than the first leader
                 leader = ensemble.leader()
                 leader.kill()
-                await until(lambda: not zookeeper.is_connected or bool(zookeeper.stats().connections))
+                await until_so(lambda: not zookeeper.is_connected or bool(zookeeper.stats().connections))
                 async with asyncio.timeout(HANG_S):
                     while True:
                         try:

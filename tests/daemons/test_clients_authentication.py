@@ -14,7 +14,7 @@ from nncache.net.setting_error import SettingError
 from nncache.proxy.termination.handshakes import Handshakes
 from nncache.proxy.termination.stats import TicketOutcome
 from nncache.settings.commands import PROXY, load_settings
-from tests.hadoop.keytabs import keytab_of
+from tests.hadoop.made_credentials import keytab_of
 from tests.hadoop.site_files import prop, site
 from tests.kerberos import need_gssapi
 

@@ -10,7 +10,7 @@ import pytest
 from nncache.daemons.dns_server import HELD_BYTES, DnsServer
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
 from tests.processes import free_address
 
 LOOPBACK = ListenAddress("127.0.0.1", 0)
@@ -84,12 +84,6 @@ async def refused(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     writer.close()
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait for it."""
-    while not is_so():  # noqa: ASYNC110 - the network makes it so
-        await asyncio.sleep(0.01)  # asked again until the deadline
-
-
 async def test_both_transports_are_on_one_port() -> None:
     """Also of one that the system chose."""
     async with served() as server, datagrams(server) as (send, received):
@@ -133,7 +127,7 @@ async def test_an_address_over_its_rate_is_not_answered() -> None:
     async with served(per_s=0.4) as server, datagrams(server) as (send, received):
         for number in range(4):
             send(b"%d" % number)
-        await until(lambda: server.figures.over_rate == 2)
+        await until_so(lambda: server.figures.over_rate == 2)
         assert [received.get_nowait(), received.get_nowait()] == [b"udp 0", b"udp 1"]
         reader, writer = await connected(server)
         writer.write(framed(b"one", b"two", b"three"))
@@ -147,7 +141,7 @@ async def test_a_large_answer_counts_as_several() -> None:
     async with served(per_s=2, times=600) as server, datagrams(server) as (send, received):
         for _ in range(6):
             send(b"0123")  # 2,404 bytes of answer: five
-        await until(lambda: server.figures.over_rate == 4)
+        await until_so(lambda: server.figures.over_rate == 4)
         assert received.qsize() == 2
 
 
@@ -156,11 +150,11 @@ async def test_connections_are_bounded_and_idle_ones_end() -> None:
     async with served(connections=1, idle_s=0.2) as server:
         reader, writer = await connected(server)
         writer.write(b"\0")
-        await until(lambda: server.figures.connections_open == 1)
+        await until_so(lambda: server.figures.connections_open == 1)
         await refused(*await connected(server))
         assert server.figures.connections_refused == 1
         await refused(reader, writer)
-        await until(lambda: server.figures.connections_open == 0)
+        await until_so(lambda: server.figures.connections_open == 0)
         server.shares.check()
 
 
@@ -174,7 +168,7 @@ async def test_a_client_that_does_not_read_is_not_answered_further() -> None:
             loop = asyncio.get_running_loop()
             await loop.sock_connect(end, (server.address.host, server.address.port))
             await loop.sock_sendall(end, framed(*(b"%04d" % each for each in range(number))))
-            await until(lambda: any(each.is_paused for each in server.open))
+            await until_so(lambda: any(each.is_paused for each in server.open))
             (connection,) = server.open
             assert connection.held_bytes <= HELD_BYTES + size + 8
             reader, writer = await asyncio.open_connection(sock=end)
@@ -203,5 +197,5 @@ async def test_the_end_closes_connections() -> None:
     """At once."""
     async with served() as server:
         reader, writer = await connected(server)
-        await until(lambda: server.figures.connections_open == 1)
+        await until_so(lambda: server.figures.connections_open == 1)
     await refused(reader, writer)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ from nncache.registry.record import EntryStatus, ServiceRecord
 from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
 from nncache.settings.commands import DNS, SettingsOfDns, load_settings
 from tests.coordination.simulations import connected
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
 from tests.processes import free_address
 from tests.registry.samples import WEBHDFS
 from tests.zookeepers import ZooKeeperServer
@@ -56,17 +56,11 @@ async def running(chosen: SettingsOfDns) -> AsyncIterator[DnsSystem]:
     system = DnsSystem(chosen, boottime)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
         group.create_task(system.serve(stop))
-        await until(lambda: begun(system))
+        await until_so(lambda: begun(system))
         try:
             yield system
         finally:
             stop.set()
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Ask until it is so."""
-    while not await is_so():  # noqa: ASYNC110 - the daemon makes it so
-        await asyncio.sleep(0.02)  # asked again until the deadline
 
 
 async def begun(system: DnsSystem) -> bool:
@@ -128,19 +122,19 @@ async def test_what_was_known_is_answered_while_zookeeper_is_away(zookeeper_serv
             registry = Registry(session, root, AccessPolicy())
             await registry.make_root()
             await registry.bind("/services/hdfs", WEBHDFS)
-            await until(lambda: is_found(system))
-            await until(lambda: is_current(system))
+            await until_so(lambda: is_found(system))
+            await until_so(lambda: is_current(system))
         zookeeper_server.kill()
         try:
-            await until(lambda: differs(is_current(system)))
+            await until_so(lambda: differs(is_current(system)))
             assert await is_found(system)
             assert (await page(system, "ready"))[0] == 200
         finally:
             zookeeper_server.start_again()
         async with connected(zookeeper_server.address) as session:
             await Registry(session, root, AccessPolicy()).delete("/services/hdfs")
-            await until(lambda: differs(is_found(system)))
-        await until(lambda: is_current(system))
+            await until_so(lambda: differs(is_found(system)))
+        await until_so(lambda: is_current(system))
 
 
 async def differs(is_so: Awaitable[bool]) -> bool:

@@ -8,6 +8,11 @@ from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
 from nncache.daemons.federated_status import federated_status, gate_of, readiness_of, total_of
 from nncache.daemons.history import History, Totals
+from nncache.daemons.namenodes_view import about_namenode, namenodes_view
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.pool import NameNodePool
 from nncache.settings.commands import SettingsOfProxy
 from tests.daemons.test_proxy_status import SEEN, TOTALS
 
@@ -122,4 +127,31 @@ def test_only_where_all_gates_are_closed_is_every_call_forwarded() -> None:
         "every call for two goes to the NameNode",
         "every call for one goes to the NameNode",
         "",
+    ]
+
+
+def test_each_namenode_address_shows_its_namespace() -> None:
+    """Nothing at first."""
+    check = NamespaceCheck("nn1:9870", "nn1:8020")
+    addresses = {"http": "nn1:9870", "rpc": "nn1:8020"}
+    assert about_namenode(NameNode("nn1:9870", "nn1:8020"), check) == addresses | {
+        "namespace_over_http": None,
+        "namespace_over_rpc": None,
+    }
+    namespace = Namespace("CID-1", "BP-1")
+    check.said_over_http(namespace)
+    check.admit(namespace)
+    assert about_namenode(NameNode("nn1:9870", "nn1:8020"), check) == addresses | {
+        "namespace_over_http": "BP-1 of cluster CID-1",
+        "namespace_over_rpc": "BP-1 of cluster CID-1",
+    }
+
+
+def test_each_configured_namenode_is_shown() -> None:
+    """Also one that has never answered."""
+    settings = NameNodeSettings(namenode_http=("nn1:9870", "nn2:9870"), namenode_rpc=("nn1:8020", "nn2:8020"))
+    shown = namenodes_view(NameNodePool(settings, lambda: 0.0))
+    assert [(each["http"], each["rpc"], each["state"]) for each in shown] == [
+        ("nn1:9870", "nn1:8020", "unreachable"),
+        ("nn2:9870", "nn2:8020", "unreachable"),
     ]

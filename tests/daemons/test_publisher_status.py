@@ -33,7 +33,7 @@ from nncache.invalidation.settings import PollingSettings
 from nncache.invalidation.stats import ChannelStats
 from nncache.settings.commands import SettingsOfPublisher
 from tests.daemons.status_page import described, keys_of
-from tests.invalidation.publisher.samples import batch, positions
+from tests.invalidation.publisher.fakes import batch, positions
 
 NAMENODE = NameNodeSettings(namenode_http=("nn1:9870",), namenode_rpc=("nn1:8020",))
 BOOT_AT = 1_795_000_000.0

@@ -18,6 +18,7 @@ from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP
 from tests.deploy.test_prometheus import ALERTS, RULES
 from tests.processes import fetched, free_address
+from tests.real.faults import paused
 from tests.service import Service
 from tools.prometheus import Prometheus
 
@@ -148,8 +149,7 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
                 publisher.start()
                 clears("NncachePublisherMissing", "NncacheNothingCached", "NncacheAnswersCouldBeStale")
 
-                namenode.process.pause()
-                fires("NncacheClientsGetErrors", ask=lambda: poll(proxy, 2, str(next(runs))))
-                namenode.process.resume()
+                with paused(namenode.process):
+                    fires("NncacheClientsGetErrors", ask=lambda: poll(proxy, 2, str(next(runs))))
                 until(lambda: not prometheus.firing(), lambda: poll(proxy, 2, str(next(runs))))
             assert seen == ALERTS.keys() - OF_KERBEROS

@@ -7,31 +7,23 @@ With `--secured` the cluster has Kerberos, and every call is made with a credent
 """
 
 import math
-import os
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from dataclasses import replace
 
 import click
-from rich.console import Console
-from rich.progress import Progress, TaskID
 
-from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser
-from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed import Cluster, Kerberos, ProxyUser
 from nncache.testbed.spec import FULL_SPEED_JVM
 from tests.auth_methods import USER_NAME, AuthMethod
-from tests.channels import Channel, proxied
-from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse
+from tests.cluster import SESSION
+from tests.differential.exceptions import Excuse
 from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
-from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
+from tests.differential.run import GLOBS, SETTINGS, run_for
 from tests.differential.segment import Meter, fill_segment
-from tests.kerberos import clients_of
-from tests.light_server import LightServer
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.command import CONSOLE, conclude, hadoop_option, progress, show, started, started_light
+from tests.real.stand import Channel, proxied
 from tests.secured.auth_methods import WAYS
-from tests.zookeepers import ZooKeeperServer
 
 CHANNELS = [channel.value for channel in Channel]
 
@@ -89,12 +81,7 @@ LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_sha
     "seeds.",
 )
 @click.option("--light", is_flag=True, help="On a light cluster, which has no Java.")
-@click.option(
-    "--hadoop",
-    default=os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION,
-    show_default=True,
-    help="Hadoop release of the cluster.",
-)
+@hadoop_option
 def main(  # noqa: PLR0917 - click gives them by name
     operations: int,
     seed: int,
@@ -108,7 +95,6 @@ def main(  # noqa: PLR0917 - click gives them by name
     hadoop: str,
 ) -> None:
     """Make random operations and compare every answer of the proxy with the NameNode's own."""
-    console = Console(stderr=True)
     shortfalls = []
     if ways and segment_txids:
         raise click.UsageError(
@@ -116,11 +102,16 @@ def main(  # noqa: PLR0917 - click gives them by name
         )
     if light and ways:
         raise click.UsageError("--light has no Kerberos")
-    with _light(channels) if light else _started(hadoop, console, SECURED if ways else None) as cluster:
+    kerberos = SECURED if ways else None
+    spec = replace(SESSION, hadoop_version=hadoop, namenode_jvm=FULL_SPEED_JVM, kerberos=kerberos)
+    with (
+        started_light(with_zookeeper=Channel.ZOOKEEPER.value in channels)
+        if light
+        else started(spec) as cluster
+    ):
         if segment_txids:
-            with Progress(console=console) as bar:
-                task = bar.add_task("filling the edit segment", total=segment_txids)
-                fill_segment(cluster, segment_txids, partial(_advance, bar, task))
+            with progress("filling the edit segment", segment_txids) as step:
+                fill_segment(cluster, segment_txids, step)
         rounds = [
             (asked, name, range(seed + number * seeds, seed + (number + 1) * seeds))
             for number, asked in enumerate(ways or ("user.name",))
@@ -132,7 +123,6 @@ def main(  # noqa: PLR0917 - click gives them by name
                 Channel(name),
                 own_seeds,
                 operations,
-                console,
                 at_once=at_once or AT_ONCE[Channel(name)],
                 polling={"poll_budget_share": poll_share} | ({"roll_interval_s": 0} if segment_txids else {}),
                 way=WAYS[asked](cluster) if ways else USER_NAME,
@@ -140,38 +130,14 @@ def main(  # noqa: PLR0917 - click gives them by name
             number = f"{seeds} seeds from {own_seeds[0]}"
             upstream = "light cluster" if light else f"Hadoop {hadoop}"
             click.echo(f"{name}, {asked}, {number}, of {operations} operations, {upstream}: total")
-            for line in (*figures.lines(), used):
-                click.echo("  " + line)
+            show((*figures.lines(), used))
             refused = LIGHT_REFUSES if light else frozenset()
             short = _shortfalls(
                 figures, is_long=segment_txids > 0, is_every_kind_needed=not ways, refused=refused
             )
             shortfalls += [f"{name}, {asked}: {what}" for what in short]
     _show_exceptions()
-    for what in shortfalls:
-        click.echo(f"FALLS SHORT: {what}")
-    sys.exit(bool(shortfalls))
-
-
-@contextmanager
-def _light(channels: tuple[str, ...]) -> Iterator[Cluster]:
-    """Start a light cluster, and a ZooKeeper if a channel needs it."""
-    with ExitStack() as stack:
-        needs_zookeeper = Channel.ZOOKEEPER.value in channels
-        zookeeper = stack.enter_context(ZooKeeperServer()) if needs_zookeeper else None
-        yield stack.enter_context(LightServer(zookeeper))
-
-
-@contextmanager
-def _started(hadoop: str, console: Console, kerberos: Kerberos | None) -> Iterator[Cluster]:
-    """Start a cluster; this process and those that it starts are clients of its KDC, if it has one."""
-    spec = ClusterSpec(
-        hadoop_version=hadoop, with_zookeeper=True, namenode_jvm=FULL_SPEED_JVM, kerberos=kerberos
-    )
-    with Cluster.start(spec, progress=console.print) as cluster, ExitStack() as close:
-        if cluster.kdc is not None:
-            close.enter_context(clients_of(cluster.kdc))
-        yield cluster
+    conclude(shortfalls)
 
 
 def _run_channel(
@@ -179,7 +145,6 @@ def _run_channel(
     channel: Channel,
     seeds: range,
     operations: int,
-    console: Console,
     *,
     at_once: int,
     polling: Mapping[str, object],
@@ -187,31 +152,20 @@ def _run_channel(
 ) -> tuple[Figures, str]:
     total = Figures()
     with (
-        proxied(
-            cluster,
-            *GLOBS,
-            channel=channel,
-            polling=polling,
-            way=way,
-            two_step_window_s=TWO_STEP_WINDOW_S,
-            max_entry_age_s=MAX_ENTRY_AGE_S,
-        ) as proxied_cluster,
-        Progress(console=console) as bar,
+        proxied(cluster, *GLOBS, channel=channel, polling=polling, way=way, **SETTINGS) as proxied_cluster,
+        progress(channel.value, operations * len(seeds)) as step,
     ):
         meter = Meter.start(cluster, proxied_cluster.publisher or proxied_cluster.proxy)
-        task = bar.add_task(channel.value, total=operations * len(seeds))
 
         def run_seed(seed: int) -> Figures:
-            own = ProxiedCluster(
-                cluster, proxied_cluster.proxy, proxied_cluster.publisher, proxied_cluster.service, way
-            )  # connections of its own
+            own = replace(proxied_cluster)  # connections of its own
             try:
-                figures = run_for(own, seed=seed, operations=operations, progress=lambda _: bar.advance(task))
+                figures = run_for(own, seed=seed, operations=operations, progress=step)
             finally:
                 own.close()
-            bar.console.print(f"{channel.value}, seed {seed}: {figures.line()}", highlight=False)
+            CONSOLE.print(f"{channel.value}, seed {seed}: {figures.line()}", highlight=False)
             for wrong in figures.wrong:
-                bar.console.print(f"  WRONG: {wrong}", highlight=False, markup=False)
+                CONSOLE.print(f"  WRONG: {wrong}", highlight=False, markup=False)
             return figures
 
         with ThreadPoolExecutor(at_once) as pool:
@@ -234,10 +188,6 @@ def _shortfalls(
         never = set(figures.never_accepted()) - refused
         short += [f"{kind} was never accepted: it proves nothing" for kind in sorted(never)]
     return short
-
-
-def _advance(bar: Progress, task: TaskID, operations: int) -> None:
-    bar.update(task, completed=operations)
 
 
 def _show_exceptions() -> None:

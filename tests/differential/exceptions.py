@@ -14,7 +14,7 @@ from typing import Final
 from nncache.testbed.asker import RawReply
 from tests.differential import operation as kinds
 from tests.differential.operation import Operation, file_id
-from tests.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
+from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 MAX_ENTRY_AGE_S: Final = 10.0
 """The proxy's `max_entry_age_s` in these runs: what no event announces must be seen after so long."""

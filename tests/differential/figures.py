@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final
 
 from tests.differential.exceptions import Excuse
+from tests.real.figures import quantile
 from tests.sums import add_to
 
 JUDGED_SEGMENT_TXIDS: Final = 10_000
@@ -79,10 +80,9 @@ class Figures:
         answers = sum(self.answers[each] for each in about)
         return sum(self.hits[each] for each in about) / answers if answers else 0.0
 
-    def quantile_ms(self, quantile: float) -> float:
-        """Return a quantile of the latencies in milliseconds (nearest rank); 0 without any."""
-        ordered = sorted(self.latencies_s) or [0.0]
-        return 1000.0 * ordered[min(len(ordered) - 1, int(quantile * len(ordered)))]
+    def quantile_ms(self, share: float) -> float:
+        """Return a quantile of the latencies in milliseconds; 0 without any."""
+        return 1000.0 * quantile(self.latencies_s, share)
 
     def line(self) -> str:
         """Say the most important in one line."""
@@ -127,10 +127,10 @@ class Figures:
             short.append(f"only {self.share(*KEEPABLE):.1%} hits: too few to prove anything")
         if len(self.latencies_s) < self.operations * target.timed_share:
             short.append(f"only {len(self.latencies_s)} changes were timed: too few to prove anything")
-        for name, quantile, at_most in (("p50", 0.5, target.p50_ms), ("p99", 0.99, target.p99_ms)):
-            if self.quantile_ms(quantile) > at_most:
+        for name, share, at_most in (("p50", 0.5, target.p50_ms), ("p99", 0.99, target.p99_ms)):
+            if self.quantile_ms(share) > at_most:
                 short.append(
-                    f"a change is seen after {self.quantile_ms(quantile):.1f} ms ({name}), not {at_most:g} ms"
+                    f"a change is seen after {self.quantile_ms(share):.1f} ms ({name}), not {at_most:g} ms"
                 )
         return short
 

@@ -2,14 +2,16 @@
 
 import http.client
 import json
+import random
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.testbed.asker import Asker, RawReply
-from tests.datanode import begin, has_replied, led_to
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.datanode import begin, has_replied, led_to
+from tests.real.proxied_cluster import USERS, ProxiedCluster, Where
 
 METHODS: Final = {
     "DELETE": "DELETE",
@@ -169,3 +171,298 @@ def file_id(proxied_cluster: ProxiedCluster, path: str) -> int | None:
     """Ask the NameNode for the id of what is at a path; None when that is nothing."""
     status = proxied_cluster.call(Where.NAMENODE, "GET", "GETFILESTATUS", path)
     return int(json.loads(status.body)["FileStatus"]["fileId"]) if status.status == http.client.OK else None
+
+
+_DIRECTORIES: Final = ("a", "a/x", "b", "b/x", "s", "s/x", "e", "e/x")
+_SNAPSHOTTED: Final = ("b/x", "s/x")  # neither is below the other, which HDFS would not have
+_SNAPSHOTS: Final = ("n1", "n2")
+_FILES: Final = ("f", "g")
+_FORMS: Final = ("a/e\u0301", "a/\u00e9", "s/e\u0301", "s/\u00e9")
+"""Files of one name in two normalization forms: a redirect to the one leads to the other."""
+_OPENED_EVERY: Final = 3
+_EXISTS: Final = 0.6  # how often something that exists is drawn, whatever else may be
+_OVERWRITE: Final = (("overwrite", "true"), ("permission", "666"))
+_MODES: Final = ("700", "711", "755", "770", "777", "070", "000")
+_ACLS: Final = (
+    "user:bob:r-x",
+    "user:bob:---",
+    "user:carol:--x",
+    "group:users:rwx",
+    "other::---",
+    "default:user:carol:r-x",
+)
+_OWNERS: Final = (*(("owner", user) for user in USERS), ("group", "users"), ("group", "carol"))
+_WHOLE_ACLS: Final = (
+    "user::rwx,group::r-x,other::r-x",
+    "user::rwx,group::---,other::--x,user:bob:r-x",
+    "user::rwx,user:carol:---,group::rwx,other::rwx",
+    "user::rwx,group::rwx,other::rwx,default:user:bob:---",
+)
+
+
+class Generator:
+    """A seeded source of operations below one directory.
+
+    The same seed draws the same operations as long as the NameNode answers the same.
+    """
+
+    def __init__(self, seed: int, root: str) -> None:
+        self._random = random.Random(seed)
+        self._root = root
+        self._made = 0
+        self._there: set[str] = set()  # paths that are known to exist
+        self.directories = tuple(f"{root}/{name}" for name in _DIRECTORIES)
+        plain = (f"{place}/{name}" for place in self.directories for name in _FILES)
+        self.files = *plain, *(f"{root}/{name}" for name in _FORMS)
+        self.paths = (*self.directories, *self.files)
+        self.snapshotted = tuple(f"{root}/{name}" for name in _SNAPSHOTTED)
+
+    def next(self) -> Operation:
+        """Draw the next operation."""
+        self._made += 1
+        if self._made % _OPENED_EVERY == 0:
+            return self._open_up()
+        kind = self._random.choices(list(_KINDS), [weight for weight, _ in _KINDS.values()])[0]
+        return _KINDS[kind][1](self, kind)
+
+    def _open_up(self) -> Operation:
+        """Let everybody into a part of the tree again; random modes and owners would shut all doors for good."""
+        turn = self._made // _OPENED_EVERY
+        place = f"{self._root}/{_DIRECTORIES[turn % len(_DIRECTORIES)]}"
+        kind, parameters = (
+            ("MKDIRS", (("permission", "777"),)),
+            ("REMOVEACL", ()),
+            ("SETPERMISSION", (("permission", "777"),)),
+        )[turn % 3]  # whose number and that of the directories have no common divisor
+        return Operation(kind, self.where(), None, (place,), parameters)
+
+    def learn(self, statuses: Mapping[str, int]) -> None:
+        """Take what the NameNode answers of some paths: what exists is drawn more often."""
+        for path, status in statuses.items():
+            if status == http.client.OK:
+                self._there.add(path)
+            elif status == http.client.NOT_FOUND:
+                self._there.discard(path)
+
+    def _of(self, paths: Sequence[str]) -> str:
+        there = [path for path in paths if path in self._there]
+        return self._random.choice(there if there and self._random.random() < _EXISTS else paths)
+
+    def some_paths(self, number: int) -> list[str]:
+        """Draw paths to look at beside those of the operation."""
+        return self._random.sample(self.paths, number)
+
+    def below(self, path: str) -> list[str]:
+        """Give the paths of the namespace that are below a directory."""
+        return [each for each in self.paths if each.startswith(path + "/")]
+
+    def a_snapshot(self) -> str:
+        """Draw a path of a snapshot, whether there is one or not."""
+        place = f"{self.choice(*self.snapshotted)}/.snapshot"
+        return self.choice(place, *(f"{place}/{name}" for name in _SNAPSHOTS), f"{place}/{_SNAPSHOTS[0]}/f")
+
+    # -- what each kind is about
+
+    def where(self) -> Where:
+        """Through the proxy or behind its back, as often the one as the other."""
+        return self._random.choice(tuple(Where))
+
+    def user(self, path: str) -> str | None:
+        """Mostly the one to whom that part of the tree was given; now and then the superuser."""
+        area = path.removeprefix(self._root + "/").split("/")[0]
+        owner = {"a": "alice", "b": "bob"}.get(area, "carol")
+        return self._random.choice((*(owner,) * 5, *USERS, None))
+
+    def file(self) -> str:
+        """A file of the namespace, whether it exists or not."""
+        return self._of(self.files)
+
+    def directory(self) -> str:
+        """A directory of the namespace, whether it exists or not."""
+        return self._of(self.directories)
+
+    def any(self) -> str:
+        """Any path of the namespace."""
+        return self._of(self.paths)
+
+    def choice(self, *values: str) -> str:
+        """One of the values."""
+        return self._random.choice(values)
+
+    def owner(self) -> tuple[str, str]:
+        """An owner, or a group, to give a path to."""
+        return self._random.choice(_OWNERS)
+
+    def number(self, low: int, high: int) -> int:
+        """A number between the two."""
+        return self._random.randint(low, high)
+
+    def on(
+        self, kind: str, path: str, parameters: tuple[tuple[str, str], ...] = (), data: bytes = b""
+    ) -> Operation:
+        """An operation on one path."""
+        return Operation(kind, self.where(), self.user(path), (path,), parameters, data)
+
+    def serial(self) -> int:
+        """A number that no earlier operation had."""
+        return self._made
+
+
+_Draw = Callable[[Generator, str], Operation]
+
+
+def _with(path: Callable[[Generator], str], name: str = "", *values: str) -> _Draw:
+    """Draw an operation on such a path, with one of these values of a parameter."""
+
+    def draw(g: Generator, kind: str) -> Operation:
+        at = path(g)
+        return g.on(kind, at, ((name, g.choice(*values) if len(values) > 1 else values[0]),) if name else ())
+
+    return draw
+
+
+def _create(g: Generator, kind: str) -> Operation:
+    overwrite = g.choice("true", "true", "true", "true", "false")
+    path = g.file()
+    parameters = (("overwrite", overwrite), ("permission", g.choice("666", "666", "644", "600")))
+    return g.on(kind, path, parameters, _data(g, path, 3000))
+
+
+def _data(g: Generator, path: str, most: int) -> bytes:
+    """Draw some content; none below the erasure coded directory, for want of DataNodes."""
+    return b"" if "/e/" in path else b"x" * g.number(0, most)
+
+
+def _append_by_alias(g: Generator, kind: str) -> Operation:
+    path = g.file()
+    return Operation(kind, Where.PROXY, g.user(path), (path,), data=b"z" * g.number(1, 2000))
+
+
+def _create_raced(g: Generator, kind: str) -> Operation:
+    path = g.file()
+    return Operation(kind, Where.PROXY, g.user(path), (path,), _OVERWRITE, _data(g, path, 3000))
+
+
+def _create_held(g: Generator, kind: str) -> Operation:
+    path = g.file()
+    return g.on(kind, path, _OVERWRITE, b"h" * g.number(2, 3000))
+
+
+def _concat(g: Generator, kind: str) -> Operation:
+    target = g.file()
+    source = target[:-1] + ("g" if target.endswith("f") else "f")  # HDFS takes none of another directory
+    return Operation(kind, g.where(), None, (target, source), (("sources", source),))
+
+
+def _rename(g: Generator, kind: str) -> Operation:
+    source, destination = {
+        "any": lambda: (g.any(), g.any()),
+        "file over file": lambda: (g.file(), g.file()),
+        "into or over a directory": lambda: (g.any(), g.directory()),
+        "directory over directory": lambda: (g.directory(), g.directory()),
+        "onto itself": lambda: (g.any(),) * 2,
+    }[
+        g.choice(
+            "any", "file over file", "into or over a directory", "directory over directory", "onto itself"
+        )
+    ]()
+    parameters = [("destination", destination)]
+    option = g.choice("", "", "NONE", "OVERWRITE", "OVERWRITE", "TO_TRASH")
+    if option:
+        parameters.append(("renameoptions", option))
+    into = f"{destination}/{source.rsplit('/', 1)[1]}"
+    return Operation(
+        f"{kind} {option}".strip(), g.where(), g.user(source), (source, destination, into), tuple(parameters)
+    )
+
+
+def _remake(g: Generator, kind: str) -> Operation:
+    above = g.directory()
+    return Operation(kind, Where.PROXY, None, (f"{above}/x", above))
+
+
+def _owner(g: Generator, kind: str) -> Operation:
+    return Operation(kind, g.where(), None, (g.any(),), (g.owner(),))
+
+
+def _times(g: Generator, kind: str) -> Operation:
+    time_ms = str(1_700_000_000_000 + g.serial())
+    return g.on(kind, g.any(), ((g.choice("modificationtime", "accesstime"), time_ms),))
+
+
+def _set_xattr(g: Generator, kind: str) -> Operation:
+    parameters = (
+        ("xattr.name", "user.k"),
+        ("xattr.value", "0x31"),
+        ("flag", g.choice("CREATE", "CREATE", "REPLACE")),
+    )
+    return g.on(kind, g.directory(), parameters)
+
+
+def _storage_policy(g: Generator, kind: str) -> Operation:
+    # COLD is for archives, of which there are none: a file below cannot be written then.
+    policy = g.choice("HOT", "WARM", "ONE_SSD", "WARM", "ONE_SSD", "COLD")
+    return Operation(kind, g.where(), None, (g.any(),), (("storagepolicy", policy),))
+
+
+def _no_storage_policy(g: Generator, kind: str) -> Operation:
+    return Operation(kind, g.where(), None, (g.any(),))
+
+
+def _erasure_coding(g: Generator, kind: str) -> Operation:
+    parameters = (("ecpolicy", "RS-6-3-1024k"),) if kind == "SETECPOLICY" else ()
+    return Operation(
+        kind, g.where(), None, (g.choice(*(d for d in g.directories if d.endswith("/e"))),), parameters
+    )
+
+
+def _snapshot(g: Generator, kind: str) -> Operation:
+    place = g.choice(*g.snapshotted)
+    name, old = g.choice(*_SNAPSHOTS), g.choice(*_SNAPSHOTS)
+    parameters: tuple[tuple[str, str], ...] = {
+        "CREATESNAPSHOT": (("snapshotname", name),),
+        "DELETESNAPSHOT": (("snapshotname", name),),
+        "RENAMESNAPSHOT": (("oldsnapshotname", old), ("snapshotname", name)),
+    }.get(kind, ())
+    at = f"{place}/.snapshot"
+    return Operation(
+        kind, g.where(), None, (place, at, f"{at}/{name}", f"{at}/{name}/f", f"{at}/{old}"), parameters
+    )
+
+
+_KINDS: Final[dict[str, tuple[int, _Draw]]] = {
+    "CREATE": (34, _create),
+    "APPEND": (8, lambda g, kind: g.on(kind, g.file(), data=b"y" * g.number(1, 2000))),
+    "TRUNCATE": (7, _with(Generator.file, "newlength", "0", "0", "1", "700")),
+    "CONCAT": (5, _concat),
+    "RENAME": (18, _rename),
+    "MKDIRS": (16, _with(Generator.directory, "permission", *_MODES[:5])),
+    "DELETE": (10, _with(Generator.any, "recursive", "true", "false")),
+    "SETPERMISSION": (12, _with(Generator.any, "permission", *_MODES)),
+    "SETOWNER": (5, _owner),
+    "SETACL": (3, _with(Generator.any, "aclspec", *_WHOLE_ACLS)),
+    "MODIFYACLENTRIES": (4, _with(Generator.any, "aclspec", *_ACLS)),
+    "REMOVEACLENTRIES": (3, _with(Generator.any, "aclspec", "user:bob:", "user:carol:", "group:users:")),
+    "REMOVEDEFAULTACL": (1, _with(Generator.any)),
+    "REMOVEACL": (2, _with(Generator.any)),
+    "SETREPLICATION": (3, _with(Generator.file, "replication", "1", "2", "3")),
+    "SETTIMES": (4, _times),
+    "SETXATTR": (3, _set_xattr),
+    "REMOVEXATTR": (3, _with(Generator.directory, "xattr.name", "user.k")),
+    "SETSTORAGEPOLICY": (3, _storage_policy),
+    "UNSETSTORAGEPOLICY": (3, _no_storage_policy),
+    "SETECPOLICY": (1, _erasure_coding),
+    "UNSETECPOLICY": (1, _erasure_coding),
+    "ALLOWSNAPSHOT": (4, _snapshot),
+    "DISALLOWSNAPSHOT": (2, _snapshot),
+    "CREATESNAPSHOT": (4, _snapshot),
+    "RENAMESNAPSHOT": (2, _snapshot),
+    "DELETESNAPSHOT": (4, _snapshot),
+    "OPEN": (2, _with(Generator.file, "noredirect", "true")),
+    REMADE: (2, _remake),
+    RACED: (2, _create_raced),
+    ALIASED: (2, _append_by_alias),
+    LATE: (1, _create_raced),
+    HELD: (4, _create_held),
+}
+"""How often each kind is drawn, and what it is about."""

@@ -9,21 +9,32 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from unicodedata import normalize
 
 from nncache.testbed.asker import RawReply
-from tests.differential.asking import Line, Lines, Pair
-from tests.differential.exceptions import Excuse, Excuses, status_of
+from tests.differential.asking import Line, Lines, OpenFiles, Pair
+from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse, Excuses, status_of
 from tests.differential.figures import Figures, ReplyCheck
-from tests.differential.open_files import OpenFiles
-from tests.differential.operation import HELD, LATE, Operation, Unfinished
-from tests.differential.operations import Generator
+from tests.differential.operation import HELD, LATE, Generator, Operation, Unfinished
 from tests.differential.segment import open_segment_txids
-from tests.proxied_cluster import MAX_STALENESS_S, USERS, ProxiedCluster, Where, differences, was_forwarded
+from tests.real.proxied_cluster import (
+    MAX_STALENESS_S,
+    USERS,
+    ProxiedCluster,
+    Where,
+    differences,
+    was_forwarded,
+)
 
 TWO_STEP_WINDOW_S: Final = 3.0
 """A CREATE that the DataNode refuses leaves its window open to its end; ten minutes would outlast the run."""
+
+SETTINGS: Final[dict[str, Any]] = {
+    "two_step_window_s": TWO_STEP_WINDOW_S,
+    "max_entry_age_s": MAX_ENTRY_AGE_S,
+}
+"""Of the proxy."""
 
 GLOBS: Final = tuple("/differential" + "/*" * depth for depth in range(1, 9))
 """Filters that match every path of every run."""
@@ -60,7 +71,7 @@ class Differential:
         self._open_files = self._open.enter_context(OpenFiles(proxied_cluster.cluster))
         self.figures = Figures()
 
-    def run(self, operations: int, progress: Callable[[int], None] = lambda _: None) -> Figures:
+    def run(self, operations: int, progress: Callable[[], None] = lambda: None) -> Figures:
         """Make that many operations, each followed by reads as three users, and as those who are none of them."""
         began_at = time.monotonic()
         with self._open:
@@ -70,7 +81,7 @@ class Differential:
                 self._do(self._generator.next())
                 if self._step % _SEGMENT_EVERY == 0:
                     self._measure_segment()
-                progress(self._step + 1)
+                progress()
             for _, unfinished in self._unfinished:
                 unfinished.close()
         self.figures.met = self._excuses.met
@@ -317,7 +328,7 @@ def run_for(
     *,
     seed: int,
     operations: int,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[], None] = lambda: None,
 ) -> Figures:
     """Run one seed in a directory of its own."""
     root = f"/differential/{seed}-{time.time_ns()}"

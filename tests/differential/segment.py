@@ -1,6 +1,5 @@
 """A long open edit segment, and what reading it costs the NameNode."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,29 +9,22 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Daemon
-from tests.overload.proc import cpu_s
+from tests.real.beside import at_once, on_hdfs
+from tests.real.proc import cpu_s
 
-_AT_ONCE = 32
 
-
-def fill_segment(cluster: Cluster, txids: int, progress: Callable[[int], None] = lambda _: None) -> None:
+def fill_segment(cluster: Cluster, txids: int, progress: Callable[[], None]) -> None:
     """Let the NameNode write at least so many transactions; each is a SETTIMES of one directory."""
 
-    async def write() -> None:
-        async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
-            await hdfs.mkdirs("/segment")
-            numbers = iter(range(1, txids + 1))
+    async def write(hdfs: WebHdfs) -> None:
+        async def one(number: int) -> None:
+            await hdfs.set_times("/segment", modification_ms=number)
+            progress()
 
-            async def one_after_the_other() -> None:
-                for number in numbers:
-                    await hdfs.set_times("/segment", modification_ms=number)
-                    progress(number)
+        await hdfs.mkdirs("/segment")
+        await at_once(range(1, txids + 1), one, number=32)
 
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(_AT_ONCE):
-                    tasks.create_task(one_after_the_other())
-
-    asyncio.run(write())
+    on_hdfs(cluster, write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +64,8 @@ def open_segment_txids(cluster: Cluster) -> int:
 
 def _cpu_s(cluster: Cluster) -> float:
     """CPU-seconds of the NameNode's process so far."""
-    pid = cluster.namenodes[0].process.pid
-    assert pid is not None, "the NameNode has ended"
-    return cpu_s(pid)
+    return cpu_s(cluster.namenodes[0].process.running_pid)
 
 
 def _poll_s(polling: Daemon) -> float:
-    metrics = polling.metrics()
-    return metrics["nncache_channel_poll_seconds_total"]
+    return polling.metrics()["nncache_channel_poll_seconds_total"]

@@ -4,8 +4,8 @@ import http.client
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -14,9 +14,10 @@ from nncache.connecting import Proxies
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
 from tests.discovery.finders import Finder, MakesFinder, Place
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
+from tests.real.beside import beside
+from tests.registry.samples import serving
 
-LOOK_EVERY_S = 0.01
 TRIES = 3
 
 
@@ -61,25 +62,11 @@ class Client:
         self.answered = Counter[str]()  # by URL of the proxy
         self.failures: list[str] = []  # requests that no proxy has answered, or not with 200
         self._proxies = proxies
-        self._stop = threading.Event()
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Ask for as long as the block lasts."""
-        thread = threading.Thread(target=self._work)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._stop.set()
-            thread.join()
-
-    def _work(self) -> None:
-        try:
-            while not self._stop.is_set():
-                self._ask_some_proxy()
-        except Exception as error:  # noqa: BLE001 - a client that has ended proves nothing: it is one that failed
-            self.failures.append(f"the client itself ended: {error!r}")
+    def work(self, ending: threading.Event) -> None:
+        """Ask until that is set."""
+        while not ending.is_set():
+            self._ask_some_proxy()
 
     def _ask_some_proxy(self) -> None:
         for _ in range(TRIES):
@@ -104,16 +91,6 @@ class Client:
         return False
 
 
-def proxy(cluster: Cluster, place: dict[str, str]) -> Proxy:
-    """Return a proxy that registers."""
-    namenode = cluster.namenodes[0]
-    return Proxy(
-        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", cluster.superuser),
-        *("--glob", "/story/*", "--channel", "direct", "--lame-duck-s", "3", "--registry"),
-        *("--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"]),
-    )
-
-
 class Watcher:
     """Looks all the while, and keeps when something was first there, and first gone."""
 
@@ -122,73 +99,59 @@ class Watcher:
         self.found_at: float | None = None
         self.gone_at: float | None = None
         self._what: str | None = None
-        self._stop = threading.Event()
-        self._error: Exception | None = None
 
     def expect(self, proxy: Proxy) -> None:
         """Look for this one."""
         self._what = self.finder.shows(proxy)
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Look for as long as the block lasts."""
-        thread = threading.Thread(target=self._work)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._stop.set()
-            thread.join()
-        if self._error is not None:
-            raise self._error
+    def work(self, ending: threading.Event) -> None:
+        """Look until that is set."""
+        while not ending.wait(self.finder.every_s):
+            if self._what is None:
+                continue
+            is_there = self._what in self.finder.look()
+            if is_there and self.found_at is None:
+                self.found_at = time.monotonic()
+            if not is_there and self.found_at is not None and self.gone_at is None:
+                self.gone_at = time.monotonic()
 
-    def await_that(self, *, is_gone: bool) -> float:
-        """Return when it was found, or gone."""
-        deadline = time.monotonic() + HANG_S
-        while (at := self.gone_at if is_gone else self.found_at) is None:
-            assert self._error is None, self._error
-            assert time.monotonic() < deadline, f"{self.finder.name}: {self.finder.look()}"
-            time.sleep(LOOK_EVERY_S)
-        return at
+    def await_found(self) -> float:
+        """Return when it was found."""
+        until(lambda: self.found_at is not None, lambda: f"{self.finder.name}: {self.finder.look()}")
+        assert self.found_at is not None
+        return self.found_at
 
-    def _work(self) -> None:
-        try:
-            while not self._stop.wait(self.finder.every_s):
-                if self._what is None:
-                    continue
-                is_there = self._what in self.finder.look()
-                if is_there and self.found_at is None:
-                    self.found_at = time.monotonic()
-                if not is_there and self.found_at is not None and self.gone_at is None:
-                    self.gone_at = time.monotonic()
-        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
-            self._error = error
+    def await_gone(self) -> float:
+        """Return when it was gone."""
+        until(lambda: self.gone_at is not None, lambda: f"{self.finder.name}: {self.finder.look()}")
+        assert self.gone_at is not None
+        return self.gone_at
 
 
 def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[MakesFinder]) -> Reported:
     """Start a proxy beside another one, find it, and drain it while a client works."""
     with ExitStack() as open_ones:
-        staying = open_ones.enter_context(proxy(cluster, place))
+        staying = open_ones.enter_context(serving(cluster, place, "/story/*", lame_duck_s=3))
         proxies = open_ones.enter_context(nncache.connect(**place))
         where = Place(place, staying)
         watchers = [Watcher(open_ones.enter_context(make(where))) for make in finders]
-        _await(lambda: len(proxies.urls) == 1, lambda: proxies.urls)
+        until(lambda: len(proxies.urls) == 1, lambda: proxies.urls)
         client = Client(proxies)
-        with client.at_work(), ExitStack() as looking:
+        with beside(client.work), ExitStack() as looking:
             for watcher in watchers:
-                looking.enter_context(watcher.at_work())
-            leaving = proxy(cluster, place)
+                looking.enter_context(beside(watcher.work))
+            leaving = serving(cluster, place, "/story/*", lame_duck_s=3)
             started_at = time.monotonic()
             with leaving:
                 for watcher in watchers:
                     watcher.expect(leaving)
-                found = [watcher.await_that(is_gone=False) for watcher in watchers]
+                found = [watcher.await_found() for watcher in watchers]
                 url = f"http://{leaving.address}/webhdfs/v1"
                 _await_answers(client, url, 100)
                 stopping = threading.Thread(target=leaving.stop)
                 stopped_at = time.monotonic()
                 stopping.start()
-                gone = [watcher.await_that(is_gone=True) for watcher in watchers]
+                gone = [watcher.await_gone() for watcher in watchers]
                 stopping.join()
             left = client.answered[url]
             stays = f"http://{staying.address}/webhdfs/v1"
@@ -200,12 +163,5 @@ def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[Makes
     return Reported(rows, sum(client.answered.values()), left, tuple(client.failures))
 
 
-def _await(condition: Callable[[], bool], state: Callable[[], object]) -> None:
-    deadline = time.monotonic() + HANG_S
-    while not condition():
-        assert time.monotonic() < deadline, state()
-        time.sleep(LOOK_EVERY_S)
-
-
 def _await_answers(client: Client, url: str, count: int) -> None:
-    _await(lambda: client.answered[url] >= count, lambda: client.answered)
+    until(lambda: client.answered[url] >= count, lambda: client.answered)

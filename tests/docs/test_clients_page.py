@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import proxied
 from tests.cluster import make_directory, webhdfs
 from tests.docs.pages import DOCS, Block, blocks
 from tests.patience import HANG_S
+from tests.real.stand import proxied
 
 PAGE = blocks(DOCS / "clients.md")
 PYTHON = tuple(block for block in PAGE if block.language == "python" and "is_there" in block.text)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.proxied_cluster import ProxiedCluster
+from tests.real.stand import Channel, proxied
 from tests.zookeepers import ZooKeeperServer
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import statistics
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from nncache.clock import boottime
@@ -13,7 +13,7 @@ from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.direct import DirectInotifyEventInputStream
 from nncache.testbed import Cluster
 from tests.invalidation.judge import Judge
-from tests.patience import HANG_S
+from tests.patience import until_so
 from tests.setup import channel_setup
 
 
@@ -50,18 +50,10 @@ class Follower:
             await self.pool.close()
         assert not self.judge.wrongs
 
-    async def until(self, true: Callable[[], bool], *, within_s: float = HANG_S) -> None:
-        """Wait for it to become true."""
-        async with asyncio.timeout(within_s):
-            while not true():  # noqa: ASYNC110 - what is waited for has no events, and the deadline is near
-                await asyncio.sleep(0.005)
-
-    async def covered(self, *, within_s: float = HANG_S) -> float:
+    async def covered(self) -> float:
         """Wait until everything up to now is covered; return how long it took."""
         now = boottime()
-        await self.until(
-            lambda: self.judge.open_since is not None and self.judge.fresh_as_of >= now, within_s=within_s
-        )
+        await until_so(lambda: self.judge.open_since is not None and self.judge.fresh_as_of >= now)
         return boottime() - now
 
     async def make(self, *paths: str) -> None:

@@ -9,10 +9,10 @@ from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster, Relay
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
-from tests.channels import proxied
 from tests.faults.outage import survive
 from tests.patience import HANG_S
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import proxied
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
 
@@ -88,7 +88,7 @@ def test_a_wait_without_edits_is_answered_at_its_end(
         )
         relay.black_hole()
         try:
-            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+            proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
             reply = waiting.result(HANG_S)
         finally:
             relay.restore()

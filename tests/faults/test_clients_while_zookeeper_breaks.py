@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nncache.testbed import Cluster, Relay
-from tests.channels import Channel, proxied
 from tests.faults.outage import survive
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.proxied_cluster import ProxiedCluster
+from tests.real.stand import Channel, proxied
 from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.timeout(180)

@@ -13,6 +13,7 @@ from nncache.invalidation.consumer import Consumer
 from nncache.testbed import Cluster, Relay
 from tests.faults.follower import Follower, summary
 from tests.invalidation.fakes import RecordingSink
+from tests.patience import until_so
 
 pytestmark = pytest.mark.timeout(300)  # the first of the session's tests waits for the cluster
 
@@ -22,7 +23,7 @@ async def test_real_changes_are_applied_in_order(cluster: Cluster, hdfs_director
     follower, sink = Follower(cluster), RecordingSink()
     follower.consumer = Consumer(sink, follower.stream, boottime)
     async with follower.running():
-        await follower.until(lambda: bool(sink.of("cover")))
+        await until_so(lambda: bool(sink.of("cover")))
         async with WebHdfs(f"http://{cluster.namenodes[0].http}", "alice") as alice:
             await alice.create(f"{hdfs_directory}/f", b"1")
             await alice.append(f"{hdfs_directory}/f", b"2")
@@ -30,7 +31,7 @@ async def test_real_changes_are_applied_in_order(cluster: Cluster, hdfs_director
             await alice.rename(f"{hdfs_directory}/f", f"{hdfs_directory}/g")
             await alice.delete(f"{hdfs_directory}/g")
         end = boottime()
-        await follower.until(lambda: follower.consumer.stats().fresh_as_of >= end)
+        await until_so(lambda: follower.consumer.stats().fresh_as_of >= end)
     f, g = f"{hdfs_directory}/f", f"{hdfs_directory}/g"
     assert sink.changes == [
         Appeared(f),
@@ -103,7 +104,7 @@ async def test_who_is_no_superuser_is_told_what_to_do(
     follower = Follower(cluster, user="alice")
     async with follower.running():
         # On a busy machine the first stream may fail for another reason before.
-        await follower.until(lambda: any(record.levelname == "ERROR" for record in caplog.records))
+        await until_so(lambda: any(record.levelname == "ERROR" for record in caplog.records))
         assert follower.judge.opened == 0
     (said,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert "superuser" in said.lower()

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed import Cluster, ClusterSpec, Relay
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
 from tests.faults.outage import survive
-from tests.proxied_cluster import Where
+from tests.patience import until_so
+from tests.real.faults import paused
+from tests.real.proxied_cluster import Where
+from tests.real.stand import Channel, proxied
 
 pytestmark = pytest.mark.timeout(300)  # clusters of their own are started
 
@@ -49,7 +51,7 @@ def test_purged_edits_are_told_to_every_filter(lone: Cluster) -> None:
             proxied_cluster.settle()
             flushes = proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"]
             proxied_cluster.publisher.process.stop()
-            made = proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, path, b"x", "alice"))
+            made = proxied_cluster.put(Where.NAMENODE, path, b"x", "alice")
             proxied_cluster.await_agreement(path, "alice", since=made.ended_at)
             checkpoint(proxied_cluster.cluster)
             proxied_cluster.publisher.process.start()
@@ -57,9 +59,7 @@ def test_purged_edits_are_told_to_every_filter(lone: Cluster) -> None:
                 subscriber.await_that(lambda it: bool(it.gaps()), "is told of no gap")
             assert proxied_cluster.make_hit(path, "alice").status == 200
             assert proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"] > flushes
-            gone = proxied_cluster.must(
-                proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path, "alice")
-            )
+            gone = proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path, "alice")
             proxied_cluster.await_agreement(path, "alice", since=gone.ended_at)
             one.await_that(
                 lambda it: any(event["type"] == "UNLINK" for event in it.events()),
@@ -99,7 +99,7 @@ async def test_a_killed_and_restarted_namenode_costs_everything(lone: Cluster) -
         await follower.covered()
         await asyncio.to_thread(namenode.kill)
         await asyncio.to_thread(namenode.start)
-        await follower.until(lambda: follower.judge.opened == 2)
+        await until_so(lambda: follower.judge.opened == 2)
         await follower.make("/restart/b")
         await follower.covered()
     (reason,) = follower.judge.closed[:1]
@@ -118,7 +118,7 @@ async def test_edits_purged_before_they_were_read_cost_everything(lone: Cluster)
             await follower.make("/purged/a")
             await asyncio.to_thread(checkpoint, lone)
             relay.restore()
-            await follower.until(lambda: follower.judge.opened == 2)
+            await until_so(lambda: follower.judge.opened == 2)
             await follower.covered()
         assert "purged: asked for" in follower.judge.closed[0]
         assert "/purged/a" not in follower.judge.applied_at
@@ -137,9 +137,8 @@ async def test_a_paused_namenode_covers_nothing_and_costs_nothing(lone: Cluster)
     namenode = lone.namenodes[0].process
     async with follower.running():
         await follower.covered()
-        namenode.pause()
-        await asyncio.sleep(4.0)
-        namenode.resume()
+        with paused(namenode):
+            await asyncio.sleep(4.0)
         await follower.covered()
         await follower.make("/paused/a")
         await follower.covered()

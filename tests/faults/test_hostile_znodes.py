@@ -4,7 +4,8 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 
 import psutil
 import pytest
@@ -13,7 +14,8 @@ from kazoo.exceptions import NoNodeError
 from kazoo.security import make_digest_acl
 
 from tests.faults.outage import is_never_wrong
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.beside import beside
+from tests.real.proxied_cluster import ProxiedCluster
 from tests.service import NAMESERVICE
 
 pytestmark = pytest.mark.timeout(600)
@@ -70,26 +72,12 @@ def create_all(client: KazooClient, paths: list[str], data: bytes) -> None:
         assert not [each for each in transaction.commit() if isinstance(each, Exception)]
 
 
-@contextmanager
-def blinking(client: KazooClient, path: str) -> Iterator[None]:
+def blink(client: KazooClient, path: str, ending: threading.Event) -> None:
     """Make and delete a znode all the time: whoever lists it may find it gone."""
-    stop = threading.Event()
-
-    def blink() -> None:
-        while not stop.is_set():
-            client.create(path, b"?")
-            try:
-                client.delete(path)
-            except NoNodeError:
-                continue  # the publisher was faster
-
-    thread = threading.Thread(target=blink)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    while not ending.is_set():
+        client.create(path, b"?")
+        with suppress(NoNodeError):  # the publisher was faster
+            client.delete(path)
 
 
 def resident(pid: int | None) -> int:
@@ -120,7 +108,7 @@ def test_hostile_znodes_cost_only_themselves(two_filters: ProxiedCluster, hdfs_d
         create_all(client, [f"{top}/-{number}" for number in range(FOREIGN)], b"")
         for name in (".cache/notes", ".cache/007", ".cache/1e9", "f0/notes", "f0/-1", ".filters/-odd"):
             client.create(f"{top}/{name}", b"\x00\xff")
-        with blinking(client, f"{top}/.filters/blink"):
+        with beside(partial(blink, client, f"{top}/.filters/blink")):
             service.add("f2", f"{hdfs_directory}/c/*")  # the proxy reads all definitions again
             is_never_wrong(two_filters, *paths)
             service.remove("f2")

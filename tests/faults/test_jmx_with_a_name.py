@@ -7,8 +7,8 @@ import pytest
 
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.asker import Asker
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
+from tests.real.stand import Channel, proxied
 
 WITHOUT_ANONYMOUS = {
     "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer",

@@ -1,6 +1,5 @@
 """What a proxy costs ZooKeeper does not grow with the number of filters."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter, encode_definition
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
+from tests.real.beside import at_once, on_hdfs
 from tests.service import Service
 from tests.zookeepers import ZooKeeperServer
 
@@ -34,7 +34,7 @@ def test_a_thousand_filters_need_no_more_watches_than_one(
         proxy.await_gate()
         proxy.process.await_that(lambda: proxy.metrics()["nncache_channel_filters"] == 1, "has not 1 filter")
         with_one = (zookeeper.sessions(), zookeeper.watches())
-        asyncio.run(publish(service, drafts))
+        publish(service, drafts)
         proxy.process.await_that(
             lambda: proxy.metrics()["nncache_channel_filters"] == MANY + 1, f"has not {MANY + 1} filters"
         )
@@ -62,22 +62,17 @@ def put_drafts(cluster: Cluster, scratch: Path, drafts: str) -> None:
     assert put.exit_code == 0, put.stderr
 
 
-async def publish(service: Service, drafts: str) -> None:
+def publish(service: Service, drafts: str) -> None:
     """Publish all drafts as `FilterStore.add` does; eight at a time, as several administrators would."""
-    waiting = iter(NEW)
-    cluster = service.cluster
-    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
 
-        async def one_after_the_other() -> None:
-            for new in waiting:
-                draft = f"{drafts}/{new.name}"
-                await hdfs.set_owner(f"{draft}/{SUBSCRIBERS}", owner=new.owner)
-                await hdfs.rename_to(draft, f"{service.filters_path}/{new.name}")
+    async def carry_out(hdfs: WebHdfs) -> None:
+        async def one(new: Filter) -> None:
+            draft = f"{drafts}/{new.name}"
+            await hdfs.set_owner(f"{draft}/{SUBSCRIBERS}", owner=new.owner)
+            await hdfs.rename_to(draft, f"{service.filters_path}/{new.name}")
 
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(8):
-                tasks.create_task(one_after_the_other())
-        store = FilterStore(hdfs, service.filters_path)
-        assert (await store.get(NEW[-1].name)).filter == NEW[
-            -1
-        ]  # the drafts are what the store would have written
+        await at_once(NEW, one, number=8)
+        stored = await FilterStore(hdfs, service.filters_path).get(NEW[-1].name)
+        assert stored.filter == NEW[-1]  # the drafts are what the store would have written
+
+    on_hdfs(service.cluster, carry_out)

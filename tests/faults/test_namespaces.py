@@ -15,9 +15,9 @@ from nncache.hadoop.namespace import Namespace
 from nncache.testbed import Cluster, ClusterSpec, Relay
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy, Publisher
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 from tests.service import NAMESERVICE, Service
 
 GLOB = "/t/*"
@@ -95,11 +95,11 @@ def test_the_rpc_address_of_another_cluster_never_makes_a_hit(
     make_directory(cluster, "/t")
     path = fresh()
     with mixed_up(cluster, other.namenodes[0].rpc, channel) as proxied_cluster:
-        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
         for _ in range(2):
             assert (reply := proxied_cluster.ask(path, "alice")).status == 200
             assert not reply.is_hit, reply
-        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path))
+        proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path)
         gone_at = time.monotonic()
         while time.monotonic() < gone_at + 4.0:  # longer than max_staleness_s
             assert proxied_cluster.ask(path, "alice").status == 404
@@ -134,13 +134,13 @@ def test_a_connection_made_again_is_compared_again(
         else:
             proxied_cluster = running.enter_context(mixed_up(cluster, relay.address, channel))
             proxied_cluster.proxy.await_gate()
-        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
         proxied_cluster.make_hit(path, "alice")
         relay.lead_to(other.namenodes[0].rpc)
-        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, file, b"1"))
+        proxied_cluster.put(Where.NAMENODE, file, b"1")
         assert proxied_cluster.ask(file, "alice").status == 200  # and asks over RPC whether it is closed
         proxied_cluster.proxy.await_gate(is_open=False)
-        proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", path))
+        proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path)
         assert proxied_cluster.ask(path, "alice").status == 404
         proxied_cluster.proxy.process.await_that(
             lambda: names_both(proxied_cluster.proxy.readiness()["gate"], cluster, other),

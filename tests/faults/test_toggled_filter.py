@@ -1,6 +1,5 @@
 """An owner who changes a filter as fast as possible costs the NameNode and ZooKeeper little, and delays nobody."""
 
-import asyncio
 import json
 import math
 import time
@@ -8,9 +7,7 @@ import time
 import pytest
 
 from nncache.demo.system import CallCounter
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import SUBSCRIBERS, Filter
-from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.publisher.pacing import CALM_S, MAX_PAUSE_S, MIN_PAUSE_S
 from nncache.testbed import Cluster
 from tests.cluster import webhdfs
@@ -39,7 +36,7 @@ def test_one_owners_changes_are_read_at_a_bounded_rate(cluster: Cluster) -> None
     """By the NameNode's own count, and by the proxy's count of its calls to ZooKeeper; the last change arrives."""
     service = Service.of(cluster)
     tampering = Tampering(service)
-    asyncio.run(add_filters(service))
+    service.add_all(OWN, *(Filter(f"f{number}", f"/t/{number}/*", "carol") for number in range(MANY)))
     listings = CallCounter(cluster.namenodes[0].http, cluster.superuser, "GetListingOps")
 
     def has_filters(number: int) -> bool:
@@ -86,13 +83,3 @@ def subscribers(tampering: Tampering) -> list[str]:
 def zookeeper_calls(metrics: dict[str, float]) -> float:
     """Return the calls that a proxy has made."""
     return metrics["nncache_zookeeper_calls_total"]
-
-
-async def add_filters(service: Service) -> None:
-    """Add all filters."""
-    cluster = service.cluster
-    others = [Filter(f"f{number}", f"/t/{number}/*", "carol") for number in range(MANY)]
-    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
-        store = FilterStore(hdfs, service.filters_path)
-        for each in (OWN, *others):
-            await store.add(each)

@@ -1,6 +1,9 @@
 """Cookies and delegation tokens as a NameNode makes them, but for the signature."""
 
 import base64
+import struct
+
+from nncache.hadoop.kerberos.principal import parse_principal
 
 FAR_MS = 1_800_000_000_000
 """A time after every `Date` of the tests."""
@@ -50,3 +53,19 @@ def blob(data: bytes) -> bytes:
 def text(value: str) -> bytes:
     """A `Text`."""
     return blob(value.encode())
+
+
+_AES256 = 18
+
+
+def keytab_of(*principals: str) -> bytes:
+    """Return the bytes of a keytab that holds one key of each."""
+    return b"\x05\x02" + b"".join(map(_entry, principals))
+
+
+def _entry(text: str) -> bytes:
+    named = parse_principal(text)
+    parts = [part for part in (named.service, named.host) if part]
+    counted = b"".join(struct.pack(">H", len(part)) + part.encode() for part in (named.realm, *parts))
+    entry = struct.pack(">H", len(parts)) + counted + struct.pack(">IIBHH", 1, 0, 1, _AES256, 32) + bytes(32)
+    return struct.pack(">i", len(entry)) + entry

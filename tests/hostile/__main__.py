@@ -1,15 +1,14 @@
 """`make hostile`: everything that means harm, in its long form."""
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 
 import click
-from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from tests.hostile import parts
 from tests.hostile.fuzzing.table import TARGETS
+from tests.real.command import CONSOLE, conclude
 
 _EXECUTIONS = 1_000_000
 _SECONDS = 180.0
@@ -81,12 +80,10 @@ def everything(seed: int) -> None:
 def _run(*chosen: parts.Part) -> None:
     shortfalls: list[str] = []
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=CONSOLE) as bar:
         for part in chosen:
             shortfalls += part(bar)
-    for what in shortfalls:
-        click.echo(f"FALLS SHORT: {what}")
-    sys.exit(bool(shortfalls))
+    conclude(shortfalls)
 
 
 if __name__ == "__main__":

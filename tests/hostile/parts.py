@@ -14,7 +14,6 @@ import click
 from rich.progress import Progress, TaskID
 
 from nncache.testbed import Cluster, ClusterSpec
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.hostile.attacker.figures import AttackFigures, tell_chunk
 from tests.hostile.attacker.variants import VARIANTS
@@ -25,7 +24,8 @@ from tests.hostile.real.rows import compare_rows
 from tests.hostile.wire.serving import send
 from tests.hostile.wire.smuggling import ROWS
 from tests.model.history import begin
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.proxied_cluster import ProxiedCluster
+from tests.real.stand import Channel, proxied
 
 JOBS: Final = os.cpu_count() or 1
 _CHUNK: Final = 50

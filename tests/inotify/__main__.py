@@ -3,17 +3,18 @@
 import logging
 import sys
 import time
+from dataclasses import replace
 
 import click
 
-from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from tests.cluster import SESSION
 from tests.inotify.broken import BROKEN_PROXIES
 from tests.inotify.figures import Figures
 from tests.inotify.history import Played, play
 from tests.inotify.plan import draw
 from tests.inotify.real_cluster import AS_IT_IS, Programs, RealCluster
 from tests.inotify.zookeeper_log import transactions, writers
+from tests.real.command import conclude, hadoop_option, show, started
 from tests.zookeepers import ZooKeeperEnsemble
 
 
@@ -34,7 +35,7 @@ from tests.zookeepers import ZooKeeperEnsemble
 @click.option(
     "--until-found", is_flag=True, help="End with the first history that shows a fault; at most --histories."
 )
-@click.option("--hadoop", default=DEFAULT_HADOOP_VERSION, show_default=True, help="Release of the NameNode.")
+@hadoop_option
 def main(
     *,
     histories: int,
@@ -49,23 +50,21 @@ def main(
     logging.getLogger("kazoo").setLevel(logging.ERROR)  # it says what we do to it
     programs = _programs(broken) if broken else AS_IT_IS
     figures, places, began = Figures(), list[str](), time.monotonic()
-    with Cluster.start(ClusterSpec(hadoop_version=hadoop)) as cluster, ZooKeeperEnsemble() as zookeeper:
+    spec = replace(SESSION, hadoop_version=hadoop, with_zookeeper=False)
+    with started(spec) as cluster, ZooKeeperEnsemble() as zookeeper:
         for number in range(seed, seed + histories):
-            with RealCluster(cluster, zookeeper, str(number), programs) as real_cluster:
+            with RealCluster(cluster, zookeeper.servers, str(number), programs) as real_cluster:
                 played = play(real_cluster, draw(number, seconds), seconds, number)
             figures.played.append(played)
             click.echo(f"{time.monotonic() - began:6.0f} s  history {number}: {_subscriber_log(played)}")
             places.append(real_cluster.namespace)
             if until_found or len(places) == histories:
-                log = transactions(cluster, zookeeper)
+                log = transactions(cluster, zookeeper.servers)
                 figures.writers = [writers(log, place) for place in places]
             if until_found and figures.shortfalls(timed=timed):
                 break
-    for line in figures.lines():
-        click.echo(line)
-    for shortfall in (shortfalls := figures.shortfalls(timed=timed)):
-        click.echo(f"FALLS SHORT: {shortfall}")
-    sys.exit(bool(shortfalls))
+    show(figures.lines())
+    conclude(figures.shortfalls(timed=timed))
 
 
 def _programs(broken: str) -> Programs:

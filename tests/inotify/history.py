@@ -3,22 +3,25 @@
 import heapq
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Final, assert_never
+from typing import Final, TypeAlias
 
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.testbed import Relay
 from nncache.testbed.errors import StartError
 from tests.inotify.edit_log import events_between
-from tests.inotify.plan import OF_STREAMS, QUIET_S, Break, Fault, Kind
+from tests.inotify.plan import OF_STREAMS, QUIET_S, Fault, Kind
 from tests.inotify.real_cluster import FILTERS, SESSION_S, Member, Observer, RealCluster
 from tests.inotify.subscriber_log import Begins, Event, Gap, Modified, SubscriberLog, subscriber_log
 from tests.inotify.verdict import Verdict, judge
 from tests.inotify.workload import Workload
 from tests.patience import HANG_S
+from tests.real.beside import beside, on_hdfs
+from tests.real.faults import Break, broken, handed_over, killed, paused
+from tests.zookeepers import leader_of
 
 MEASURED: Final = (Kind.LEADER_KILLED, Kind.LEADER_HANDS_OVER)
 """How long it takes until the next leader publishes is measured, if nothing else happens meanwhile."""
@@ -32,7 +35,8 @@ _PATTERNS: Final = {
 }
 """The globs of FILTERS once more: what they match is not what is compared with itself."""
 
-Undo = Callable[[], None]
+Trouble: TypeAlias = AbstractContextManager[None]
+"""What is broken while it is entered."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,8 +57,8 @@ class Played:
 
 def play(real_cluster: RealCluster, faults: Sequence[Fault], seconds: float, seed: int) -> Played:
     """Play it to its end, with all parts mended, and judge what each subscriber was told."""
-    player, namenode = _Player(real_cluster), real_cluster.cluster.namenodes[0]
-    with Workload(namenode.http, real_cluster.cluster.superuser, real_cluster.below, seed) as workload:
+    player, workload = _Player(real_cluster), Workload(real_cluster.below, seed)
+    with beside(partial(workload.run, real_cluster.cluster)):
         player.run(faults, seconds)
     _await_end(real_cluster)
     played = player.played
@@ -146,139 +150,83 @@ class _Player:
         began, order = time.monotonic(), count()
         due: list[tuple[float, int, Callable[[], object]]] = []
         alone = {fault for fault in faults if _is_alone(fault, faults)}
-        undos: list[Undo] = []
 
         def later(at_s: float, act: Callable[[], object]) -> None:
             heapq.heappush(due, (at_s, next(order), act))
 
         def begin(fault: Fault) -> None:
-            undo = self._break(fault, is_measured=fault in alone and fault.kind in MEASURED)
-            undos.append(undo)
-            later(fault.at_s + fault.lasts_s, partial(end, undo))
-
-        def end(undo: Undo) -> None:
-            undos.remove(undo)
-            undo()
+            trouble = going_on.enter_context(ExitStack())
+            trouble.enter_context(self._trouble(fault, is_measured=fault in alone and fault.kind in MEASURED))
+            later(fault.at_s + fault.lasts_s, trouble.close)
 
         for fault in faults:
             later(fault.at_s, partial(begin, fault))
         later(seconds, lambda: None)
-        try:
+        with ExitStack() as going_on:
             while due:
                 at_s, _, act = heapq.heappop(due)
                 time.sleep(max(0.0, began + at_s - time.monotonic()))
                 act()
-        finally:
-            for undo in undos:
-                undo()
 
-    def _break(self, fault: Fault, *, is_measured: bool) -> Undo:
-        leader = self._stand.leader()
+    def _trouble(self, fault: Fault, *, is_measured: bool) -> Trouble:
+        of_leader: dict[Kind, Callable[[Member], Trouble]] = {
+            Kind.LEADER_KILLED: _killed,
+            Kind.LEADER_HANDS_OVER: lambda member: handed_over(member.publisher.process),
+            Kind.LEADER_STOPPED: lambda member: paused(member.publisher.process),
+            Kind.LEADER_DEPOSED: self._deposed,
+            Kind.LEADER_WITHOUT_ZOOKEEPER: lambda member: broken(member.to_zookeeper, fault.way),
+            Kind.LEADER_WITHOUT_NAMENODE: lambda member: broken(member.to_namenode, fault.way),
+        }
+        if fault.kind in of_leader:
+            measured = fault.kind if is_measured else None
+            return self._on(self._stand.leader(), of_leader[fault.kind], measured)
         match fault.kind:
             case Kind.STANDBY_KILLED:
-                return self._on(self._stand.standby(), self._killed)
+                return self._on(self._stand.standby(), _killed)
             case Kind.ZOOKEEPER_LEADER_KILLED:
-                return self._zookeeper_leader_killed()
+                with suppress(StartError):
+                    return killed(leader_of(self._stand.zookeepers).process)
             case Kind.FILTER_MODIFIED:
                 self._stand.modify("f2")
-                return lambda: None
             case Kind.SUBSCRIBER_STOPPED:
-                process = self._stand.subscribers["f1"].process
-                process.pause()
-                return process.resume
-            case Kind.STREAMS_BROKEN | Kind.PROXY_KILLED | Kind.PROXY_WITHOUT_ZOOKEEPER:
-                return self._break_streams(fault)
-            case Kind.LEADER_KILLED:
-                return self._on(leader, self._killed, fault.kind if is_measured else None)
-            case Kind.LEADER_HANDS_OVER:
-                return self._on(leader, self._handed_over, fault.kind if is_measured else None)
-            case Kind.LEADER_STOPPED:
-                return self._on(leader, self._stopped)
-            case Kind.LEADER_DEPOSED:
-                return self._on(leader, self._deposed)
-            case Kind.LEADER_WITHOUT_ZOOKEEPER:
-                return self._on(leader, lambda member: _broken(member.to_zookeeper, fault.way))
-            case Kind.LEADER_WITHOUT_NAMENODE:
-                return self._on(leader, lambda member: _broken(member.to_namenode, fault.way))
+                return paused(self._stand.subscribers["f1"].process)
+            case Kind.STREAMS_BROKEN:
+                return broken((self._stand.to_proxy,), fault.way)
+            case Kind.PROXY_WITHOUT_ZOOKEEPER:
+                return broken(self._stand.proxy_to_zookeeper, fault.way)
+            case Kind.PROXY_KILLED:
+                process = self._stand.proxy.process
+                return nullcontext() if process.pid is None else killed(process)
             case _:
-                assert_never(fault.kind)
+                raise AssertionError(fault.kind)
+        return nullcontext()
 
-    def _on(self, member: Member | None, act: Callable[[Member], Undo], measured: Kind | None = None) -> Undo:
-        """Do something to a publisher, unless there is none to do it to."""
+    def _on(
+        self, member: Member | None, trouble: Callable[[Member], Trouble], measured: Kind | None = None
+    ) -> Trouble:
+        """Return what befalls a publisher, unless there is none."""
         if member is None or member.publisher.process.pid is None:
-            return lambda: None
+            return nullcontext()
         if measured is not None:
             self.measured.append((measured, time.monotonic()))
-        return act(member)
+        return trouble(member)
 
-    def _killed(self, member: Member) -> Undo:
-        member.publisher.kill()
-        return member.publisher.process.launch
-
-    def _handed_over(self, member: Member) -> Undo:
-        member.publisher.process.terminate()
-
-        def again() -> None:
-            member.publisher.stop()
-            member.publisher.process.launch()
-
-        return again
-
-    def _stopped(self, member: Member) -> Undo:
-        member.publisher.process.pause()
-        return member.publisher.process.resume
-
-    def _deposed(self, member: Member) -> Undo:
+    @contextmanager
+    def _deposed(self, member: Member) -> Iterator[None]:
         """Have another one elected while the leader's session lives and its bytes wait."""
         elections = len(self._stand.observer.elections)
-        mend = _broken(member.to_zookeeper, Break.HELD)
-        time.sleep(0.1)  # so that something is on its way: there are 40 changes a second
-        self._stand.observer.depose()
-        until = time.monotonic() + SESSION_S / 2
-        while len(self._stand.observer.elections) == elections and time.monotonic() < until:
-            time.sleep(0.01)
-        self.played.deposed += len(self._stand.observer.elections) > elections
-        mend()
-        return lambda: None
-
-    def _break_streams(self, fault: Fault) -> Undo:
-        if fault.kind is Kind.STREAMS_BROKEN:
-            return _broken((self._stand.to_proxy,), fault.way)
-        if fault.kind is Kind.PROXY_WITHOUT_ZOOKEEPER:
-            return _broken(self._stand.proxy_to_zookeeper, fault.way)
-        process = self._stand.proxy.process
-        if process.pid is None:
-            return lambda: None
-        process.kill()
-        return process.launch
-
-    def _zookeeper_leader_killed(self) -> Undo:
-        try:
-            server = self._stand.zookeeper.leader()
-        except StartError:
-            return lambda: None
-        server.process.kill()
-        return server.process.launch
+        with broken(member.to_zookeeper, Break.HELD):
+            time.sleep(0.1)  # so that something is on its way: there are 40 changes a second
+            self._stand.observer.depose()
+            until = time.monotonic() + SESSION_S / 2
+            while len(self._stand.observer.elections) == elections and time.monotonic() < until:
+                time.sleep(0.01)
+            self.played.deposed += len(self._stand.observer.elections) > elections
+        yield
 
 
-def _broken(relays: Sequence[Relay], way: Break) -> Undo:
-    """Break these connections; return what mends them."""
-    for relay in relays:
-        match way:
-            case Break.CUT:
-                relay.cut()
-            case Break.SILENT:
-                relay.black_hole()
-            case Break.HELD:
-                relay.hold()
-            case _:
-                assert_never(way)
-
-    def mend() -> None:
-        for relay in relays:
-            relay.restore()
-
-    return mend
+def _killed(member: Member) -> Trouble:
+    return killed(member.publisher.process)
 
 
 def _is_alone(fault: Fault, faults: Sequence[Fault]) -> bool:
@@ -292,7 +240,7 @@ def _is_alone(fault: Fault, faults: Sequence[Fault]) -> bool:
 
 def _await_end(real_cluster: RealCluster) -> None:
     """Wait until all is whole again, and each subscriber has been told of a change that came after that."""
-    for server in real_cluster.zookeeper.servers:
+    for server in real_cluster.zookeepers:
         server.process.await_up()
     for member in real_cluster.members:
         member.publisher.process.await_up()
@@ -307,7 +255,7 @@ def _await_end(real_cluster: RealCluster) -> None:
             for name in names:
                 await hdfs.mkdirs(f"{real_cluster.below}/{name}")
 
-        real_cluster.on_hdfs(mark)
+        on_hdfs(real_cluster.cluster, mark)
         until = time.monotonic() + 2.0
         while time.monotonic() < until and len(seen) < len(followers):
             for who, follower in followers.items():

@@ -8,12 +8,14 @@ shape of what `nncache watch --json` prints. Each change of a history is one eve
 
 import http.client
 import threading
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Self
 
 from nncache.testbed.errors import StartError
 from tests.event_client import EventClient
 from tests.patience import HANG_S
+from tests.real.beside import beside
 
 USER: Final = "alice"
 """Whom `tests.service.Service.add` puts on each filter's list."""
@@ -23,7 +25,7 @@ _RETRY_S: Final = 0.2
 
 
 class HttpSubscriber:
-    """A client that follows a filter, in a thread of its own, until the block ends.
+    """A client that follows a filter.
 
     Attributes:
         resumed: times that it came back with an id.
@@ -35,33 +37,28 @@ class HttpSubscriber:
         self._target = f"/v1/events?filter={filter_name}&user.name={USER}"
         self._subscriber_log: list[dict[str, Any]] = []
         self._began = threading.Event()
-        self._ending = threading.Event()
         self._client: EventClient | None = None
         self._last_id = ""
-        self._failure: BaseException | None = None
         self._ended = "it was not started"  # why the last stream ended
-        self._thread = threading.Thread(target=self._run, name=self._target, daemon=True)
         self.resumed = 0
         self.refused: list[int] = []
 
-    def __enter__(self) -> Self:
-        """Wait until it follows its filter: it is told everything from then on.
+    @contextmanager
+    def following(self) -> Iterator[Self]:
+        """Follow in a thread until the block ends; all that happens in the block is told.
 
         Raises:
-            StartError: it does not in time.
+            StartError: it does not begin in time.
         """
-        self._thread.start()
-        if not self._began.wait(HANG_S):
-            self._end()
-            raise StartError(f"no stream of {self._target}: {self.last_words()}")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end()
-        if self._failure is not None and error is None:
-            raise self._failure
+        with beside(self._run) as work:
+            try:
+                if not self._began.wait(HANG_S):
+                    raise StartError(f"no stream of {self._target}: {self.last_words()}")
+                yield self
+            finally:
+                work.ending.set()
+                if (client := self._client) is not None:
+                    client.cut()
 
     def lines(self) -> tuple[dict[str, Any], ...]:
         """Return what it was told so far."""
@@ -71,21 +68,12 @@ class HttpSubscriber:
         """Return why its last stream ended."""
         return self._ended
 
-    def _end(self) -> None:
-        self._ending.set()
-        if (client := self._client) is not None:
-            client.cut()
-        self._thread.join()
+    def _run(self, ending: threading.Event) -> None:
+        while not ending.is_set():
+            self._follow(ending)
+            ending.wait(_RETRY_S)
 
-    def _run(self) -> None:
-        try:
-            while not self._ending.is_set():
-                self._follow()
-                self._ending.wait(_RETRY_S)
-        except BaseException as exc:  # noqa: BLE001 - raised where the block ends
-            self._failure, self._ended = exc, repr(exc)
-
-    def _follow(self) -> None:
+    def _follow(self, ending: threading.Event) -> None:
         """Follow one stream to its end, however it ends."""
         headers = {"Last-Event-ID": self._last_id} if self._last_id else {}
         try:
@@ -93,7 +81,7 @@ class HttpSubscriber:
                 self._client = client
                 if client.status != http.HTTPStatus.OK:
                     self._take_refusal(client)
-                elif not self._ending.is_set():
+                elif not ending.is_set():
                     self.resumed += bool(headers)
                     self._take(client)
         except (OSError, http.client.HTTPException) as exc:

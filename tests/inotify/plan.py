@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from tests.real.faults import Break
+
 QUIET_S: Final = 2.0
 """At the beginning and between faults that are measured: so long a service needs to be itself again."""
 
@@ -32,14 +34,6 @@ OF_STREAMS: Final = frozenset({Kind.STREAMS_BROKEN, Kind.PROXY_KILLED, Kind.PROX
 """What befalls events over HTTP alone: no publisher can notice."""
 
 OF_SERVICE: Final = tuple(kind for kind in Kind if kind not in OF_STREAMS)
-
-
-class Break(Enum):
-    """How a connection is broken."""
-
-    CUT = "cut"
-    SILENT = "silent"
-    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

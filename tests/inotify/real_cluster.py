@@ -4,13 +4,11 @@ Each publisher reaches ZooKeeper and the NameNode through relays of its own, and
 who follow a filter over HTTP the proxy; the other subscribers and the observer go straight.
 """
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from dataclasses import dataclass, replace
+from typing import Final, Self, TypeAlias
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
@@ -20,33 +18,20 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.identity import parse_identity
 from nncache.testbed import Cluster, Relay, ZooKeeper
-from nncache.testbed.daemon import Proxy, Publisher, Subscriber
+from nncache.testbed.daemon import Publisher, Subscriber
 from tests.inotify.over_http import HttpSubscriber
 from tests.patience import HANG_S
-from tests.service import NAMESERVICE, Service
+from tests.real.beside import on_hdfs
+from tests.service import NAMESERVICE, Service, spelled
 
 PUBLISHERS: Final = 3
 SESSION_S: Final = 2.0
+SESSION: Final = {"zookeeper_session_timeout_s": SESSION_S}
 RECORDS_KEPT: Final = 24
 """For each filter: a subscriber that is stopped for long falls behind."""
 
 FILTERS: Final = {"f0": ("{below}/a/*",), "f1": ("{below}/*/x*",), "f2": ("{below}/b/*", "{below}/c/*")}
 """Names and globs, which are in force in turn; `below` is the history's own directory."""
-
-
-class ZooKeeperServers(Protocol):
-    """An ensemble; `tests.zookeepers.ZooKeeperEnsemble` has this shape."""
-
-    @property
-    def servers(self) -> tuple[ZooKeeper, ...]:
-        """Its servers."""
-
-    @property
-    def address(self) -> str:
-        """All client ports."""
-
-    def leader(self) -> ZooKeeper:
-        """Return the server that leads. Raises StartError: none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +94,7 @@ class Member:
     to_namenode: tuple[Relay, ...]
 
 
-class Follower(Protocol):
-    """A subscriber, of whichever kind."""
-
-    def lines(self) -> tuple[dict[str, Any], ...]:
-        """Return what it was told so far."""
-
-    def last_words(self) -> str:
-        """Return what it said last of itself."""
+Follower: TypeAlias = Subscriber | HttpSubscriber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,22 +112,17 @@ class RealCluster:
     """The service of one history: filters, publishers, a proxy, subscribers of both kinds, an observer."""
 
     def __init__(
-        self, cluster: Cluster, zookeeper: ZooKeeperServers, name: str, programs: Programs = AS_IT_IS
+        self, cluster: Cluster, zookeepers: Sequence[ZooKeeper], name: str, programs: Programs = AS_IT_IS
     ) -> None:
-        """Lay it out in a directory of its own."""
+        """Lay it out in a directory of its own; `zookeepers` are the servers of one ensemble."""
         self.cluster = cluster
-        self.zookeeper = zookeeper
+        self.zookeepers = tuple(zookeepers)
         self.below = f"/inotify-{name}"
-        self.service = Service.of(cluster, zookeeper.address)
+        self.service = Service.of(cluster, ",".join(each.address for each in zookeepers))
         self._close = ExitStack()
         self.members = tuple(self._member(programs.publisher) for _ in range(PUBLISHERS))
-        self.proxy_to_zookeeper = self._to_zookeeper()
-        self.proxy = Proxy(
-            *self.service.namenode_flags,
-            *("--zookeeper", _addresses(self.proxy_to_zookeeper)),
-            *("--zookeeper-root", self.service.root, "--zookeeper-session-timeout-s", str(SESSION_S)),
-            program=programs.proxy,
-        )
+        self.proxy_to_zookeeper = self._relays(self.zookeepers)
+        self.proxy = self._reaching(self.proxy_to_zookeeper).proxy(program=programs.proxy, **SESSION)
         self._close.callback(self.proxy.close)
         self.to_proxy = self._close.enter_context(Relay(self.proxy.address))
         self.subscribers: dict[str, Subscriber] = {}
@@ -157,27 +130,28 @@ class RealCluster:
         self.globs: dict[str, str] = {}  # as HDFS has them, by name of their filter
         znodes = Znodes(self.service.root, NAMESERVICE)
         self.namespace = znodes.namespace
-        self.observer = Observer(zookeeper.address, znodes)
+        self.observer = Observer(self.service.zookeeper, znodes)
 
     def _member(self, program: tuple[str, ...]) -> Member:
+        to_zookeeper = self._relays(self.zookeepers)
         namenode = self.cluster.namenodes[0]
-        to_zookeeper = self._to_zookeeper()
-        to_namenode = tuple(
-            self._close.enter_context(Relay(address)) for address in (namenode.http, namenode.rpc)
-        )
-        http, rpc = (relay.address for relay in to_namenode)
+        to_http, to_rpc = (self._close.enter_context(Relay(each)) for each in (namenode.http, namenode.rpc))
         publisher = Publisher(
-            *("--nameservice", NAMESERVICE, "--namenode-http", http, "--namenode-rpc", rpc),
-            *("--zookeeper", _addresses(to_zookeeper)),
-            *("--zookeeper-root", self.service.root, "--filters-path", self.service.filters_path),
-            *("--zookeeper-session-timeout-s", str(SESSION_S), "--max-records-per-filter", str(RECORDS_KEPT)),
+            *("--nameservice", NAMESERVICE, "--filters-path", self.service.filters_path),
+            *("--namenode-http", to_http.address, "--namenode-rpc", to_rpc.address),
+            *self._reaching(to_zookeeper).zookeeper_flags,
+            *spelled({"max_records_per_filter": RECORDS_KEPT, **SESSION}),
             program=program,
         )
         self._close.callback(publisher.close)
-        return Member(publisher, to_zookeeper, to_namenode)
+        return Member(publisher, to_zookeeper, (to_http, to_rpc))
 
-    def _to_zookeeper(self) -> tuple[Relay, ...]:
-        return tuple(self._close.enter_context(Relay(each.address)) for each in self.zookeeper.servers)
+    def _relays(self, servers: Iterable[ZooKeeper]) -> tuple[Relay, ...]:
+        return tuple(self._close.enter_context(Relay(each.address)) for each in servers)
+
+    def _reaching(self, relays: Iterable[Relay]) -> Service:
+        """Return the service as daemons see it that reach ZooKeeper through relays."""
+        return replace(self.service, zookeeper=",".join(relay.address for relay in relays))
 
     def __enter__(self) -> Self:
         try:
@@ -187,16 +161,13 @@ class RealCluster:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close.close()
 
     def _start(self) -> None:
-        self.on_hdfs(self._make_directories)
-        for name, (glob, *_) in FILTERS.items():
-            self.globs[name] = glob.format(below=self.below)
-            self.service.add(name, self.globs[name])
+        on_hdfs(self.cluster, self._make_directories)
+        self.globs = {name: glob.format(below=self.below) for name, (glob, *_) in FILTERS.items()}
+        self.service.add_all(*(self.service.filter(name, glob) for name, glob in self.globs.items()))
         for member in self.members:
             member.publisher.process.launch()
         self.proxy.process.launch()
@@ -209,10 +180,12 @@ class RealCluster:
         self._close.callback(self.observer.stop)
         self.observer.start()
         for name in FILTERS:
-            self.subscribers[name] = self._close.enter_context(self._subscriber(name))
+            subscriber = self.service.subscriber(name, "--zookeeper-session-timeout-s", str(SESSION_S))
+            self.subscribers[name] = self._close.enter_context(subscriber)
         self.proxy.process.await_up()
         for name in FILTERS:
-            self.streams[name] = self._close.enter_context(HttpSubscriber(self.to_proxy.address, name))
+            stream = HttpSubscriber(self.to_proxy.address, name)
+            self.streams[name] = self._close.enter_context(stream.following())
 
     def followers(self) -> Iterator[tuple[str, str, Follower]]:
         """Yield all subscribers: what to call each, its filter, and itself."""
@@ -221,21 +194,9 @@ class RealCluster:
         for name, stream in self.streams.items():
             yield f"{name} over HTTP", name, stream
 
-    def _subscriber(self, name: str) -> Subscriber:
-        return self.service.subscriber(name, "--zookeeper-session-timeout-s", str(SESSION_S))
-
     async def _make_directories(self, hdfs: WebHdfs) -> None:
         for part in ("a", "b", "c"):
             await hdfs.mkdirs(f"{self.below}/{part}")
-
-    def on_hdfs(self, act: Callable[[WebHdfs], Awaitable[Any]]) -> None:
-        """Carry something out at the NameNode."""
-
-        async def carry_out() -> None:
-            async with WebHdfs(f"http://{self.cluster.namenodes[0].http}", self.cluster.superuser) as hdfs:
-                await act(hdfs)
-
-        asyncio.run(carry_out())
 
     def modify(self, name: str) -> None:
         """Give a filter the next of its globs."""
@@ -253,7 +214,3 @@ class RealCluster:
         leader = self.leader()
         running = (each for each in self.members if each.publisher.process.pid is not None)
         return next((each for each in running if each is not leader), None)
-
-
-def _addresses(relays: tuple[Relay, ...]) -> str:
-    return ",".join(relay.address for relay in relays)

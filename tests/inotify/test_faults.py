@@ -1,15 +1,14 @@
 """A short history of faults; `make inotify-faults` plays long ones."""
 
-from dataclasses import dataclass
-
 import pytest
 
-from nncache.testbed import Cluster, ZooKeeper
+from nncache.testbed import Cluster
 from tests.inotify.figures import Figures
 from tests.inotify.history import play
-from tests.inotify.plan import Break, Fault, Kind, draw
+from tests.inotify.plan import Fault, Kind, draw
 from tests.inotify.real_cluster import FILTERS, RealCluster
 from tests.inotify.zookeeper_log import transactions, writers
+from tests.real.faults import Break
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -26,26 +25,10 @@ FAULTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LoneZooKeeper:
-    """One server in the place of an ensemble."""
-
-    servers: tuple[ZooKeeper, ...]
-
-    @property
-    def address(self) -> str:
-        """Where it is."""
-        return self.servers[0].address
-
-    def leader(self) -> ZooKeeper:
-        """Return it."""
-        return self.servers[0]
-
-
 def test_subscribers_are_told_what_happened(cluster: Cluster) -> None:
     """Whoever leads, and however it ends: the NameNode's own log agrees, and one leader at a time has written."""
     assert cluster.zookeeper is not None
-    zookeeper = LoneZooKeeper((cluster.zookeeper,))
+    zookeeper = (cluster.zookeeper,)
     with RealCluster(cluster, zookeeper, "short") as real_cluster:
         played = play(real_cluster, FAULTS, seconds=10.0, seed=1)
     figures = Figures([played], [writers(transactions(cluster, zookeeper), real_cluster.namespace)])

@@ -3,53 +3,35 @@
 import asyncio
 import random
 import threading
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster
+from tests.real.beside import on_hdfs
 
 PER_S: Final = 40.0
 """Calls a second."""
 
 
 class Workload:
-    """Makes, moves, changes and removes directories below a place, in a thread of its own, until the block ends."""
+    """Makes, moves, changes and removes directories below a place."""
 
-    def __init__(self, namenode: str, user: str, below: str, seed: int) -> None:
-        self._namenode = namenode
-        self._user = user
+    def __init__(self, below: str, seed: int) -> None:
         self._below = below
         self._chance = random.Random(seed)
-        self._ending = threading.Event()
         self._paths: list[str] = []
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="workload")
         self.calls = 0
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    def run(self, cluster: Cluster, ending: threading.Event) -> None:
+        """Work until that is set."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ending.set()
-        self._thread.join()
-        if self._failure is not None and error is None:
-            raise self._failure
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._work())
-        except BaseException as exc:  # noqa: BLE001 - raised where the block ends
-            self._failure = exc
-
-    async def _work(self) -> None:
-        async with WebHdfs(f"http://{self._namenode}", self._user) as hdfs:
-            while not self._ending.is_set():
+        async def work(hdfs: WebHdfs) -> None:
+            while not ending.is_set():
                 await self._call(hdfs)
                 self.calls += 1
                 await asyncio.sleep(self._chance.expovariate(PER_S))
+
+        on_hdfs(cluster, work)
 
     async def _call(self, hdfs: WebHdfs) -> None:
         paths, chance = self._paths, self._chance

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.testbed.cluster import Cluster
+from nncache.testbed import Cluster, ZooKeeper
 from nncache.testbed.errors import StartError
-from tests.inotify.real_cluster import ZooKeeperServers
 
 TOOL: Final = "org.apache.hadoop.shaded.org.apache.zookeeper.server.persistence.TxnLogToolkit"
 
@@ -46,14 +45,14 @@ class Writers:
     by_others: tuple[Transaction, ...]  # there must be none
 
 
-def transactions(cluster: Cluster, ensemble: ZooKeeperServers) -> tuple[Transaction, ...]:
+def transactions(cluster: Cluster, servers: Iterable[ZooKeeper]) -> tuple[Transaction, ...]:
     """Return all that any of the servers has logged, in order: one that was away for long may lack some.
 
     Raises:
         StartError: ZooKeeper's tool fails.
     """
     found: dict[int, Transaction] = {}
-    for server in ensemble.servers:
+    for server in servers:
         for log in sorted(server.data.rglob("log.*")):
             result = cluster.run_main(TOOL, "-d", str(log))
             if result.exit_code != 0:

@@ -1,13 +1,14 @@
 """What the commit of a job with many part files costs ZooKeeper, and what it does not cost others."""
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.beside import at_once, on_hdfs
+from tests.real.proxied_cluster import ProxiedCluster
 from tests.zookeepers import ZooKeeperServer
 
 MAX_WRITES = 100
@@ -17,7 +18,6 @@ MARKED = ("CREATE", "CLOSE")
 """The events of one `_SUCCESS`."""
 
 _OTHERS = 50  # paths outside the job
-_AT_ONCE = 16
 
 
 class Job:
@@ -36,7 +36,7 @@ class Job:
             await hdfs.create(f"{self.output}/_temporary/0/{name}")
             progress()
 
-        asyncio.run(self._each(one))
+        self._on_each(one)
 
     def commit(self, progress: Callable[[], None] = lambda: None) -> None:
         """Move all parts into place, delete what was temporary, and write `_SUCCESS`."""
@@ -46,26 +46,15 @@ class Job:
             assert moved, name
             progress()
 
-        async def end(hdfs: WebHdfs, _: str) -> None:
+        async def end(hdfs: WebHdfs) -> None:
             await hdfs.delete(f"{self.output}/_temporary", recursive=True)
             await hdfs.create(f"{self.output}/_SUCCESS")
 
-        asyncio.run(self._each(one))
-        asyncio.run(self._each(end, ["_SUCCESS"]))
+        self._on_each(one)
+        on_hdfs(self._cluster, end, self._user)
 
-    async def _each(
-        self, act: Callable[[WebHdfs, str], Awaitable[None]], names: Iterable[str] | None = None
-    ) -> None:
-        waiting = iter(self._names if names is None else names)
-        async with WebHdfs(f"http://{self._cluster.namenodes[0].http}", self._user) as hdfs:
-
-            async def one_after_the_other() -> None:
-                for name in waiting:
-                    await act(hdfs, name)
-
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(_AT_ONCE):
-                    tasks.create_task(one_after_the_other())
+    def _on_each(self, act: Callable[[WebHdfs, str], Awaitable[None]]) -> None:
+        on_hdfs(self._cluster, lambda hdfs: at_once(self._names, partial(act, hdfs)), self._user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +95,10 @@ class CommitFigures:
         return short
 
 
-def globs_of(directory: str) -> tuple[str, ...]:
-    """Return the filters: f0 for the marks of jobs, f1 for what lies elsewhere."""
-    return (f"{directory}/jobs/*/_SUCCESS", f"{directory}/elsewhere/*")
+def globs_of(directory: str, *, among: bool = False) -> tuple[str, ...]:
+    """Return the filters: f0 for the marks of jobs, f1 for what lies elsewhere; further ones `among` the parts."""
+    parts = (f"{directory}/jobs/*", f"{directory}/jobs/*/*") if among else ()
+    return (f"{directory}/jobs/*/_SUCCESS", f"{directory}/elsewhere/*", *parts)
 
 
 def run_job(

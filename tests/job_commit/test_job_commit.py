@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import Channel, proxied
 from tests.cluster import HADOOP
 from tests.job_commit.run import globs_of, run_job
+from tests.real.stand import Channel, proxied
 from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.timeout(180)
@@ -22,22 +22,12 @@ def zookeeper() -> Iterator[ZooKeeperServer]:
         yield server
 
 
+@pytest.mark.parametrize("among", [False, True], ids=["mark filtered", "parts filtered, too"])
 def test_a_commit_costs_few_writes_and_no_hit_elsewhere(
-    cluster: Cluster, zookeeper: ZooKeeperServer, hdfs_directory: str
+    cluster: Cluster, zookeeper: ZooKeeperServer, hdfs_directory: str, *, among: bool
 ) -> None:
-    """The write rate is bounded by time and not by edits; the one mark reaches its subscriber."""
-    with proxied(
-        cluster, *globs_of(hdfs_directory), channel=Channel.ZOOKEEPER, zookeeper=zookeeper.address
-    ) as simulation:
-        figures = run_job(simulation, zookeeper, hdfs_directory, PARTS)
-    assert figures.shortfalls() == [], figures
-
-
-def test_parts_that_match_a_filter_cost_no_more(
-    cluster: Cluster, zookeeper: ZooKeeperServer, hdfs_directory: str
-) -> None:
-    """Every part is an event of its filter and makes their directory stale: told in few records all the same."""
-    globs = (*globs_of(hdfs_directory), f"{hdfs_directory}/jobs/*", f"{hdfs_directory}/jobs/*/*")
+    """The write rate is bounded by time and not by edits, also where every part is an event; the mark is told."""
+    globs = globs_of(hdfs_directory, among=among)
     with proxied(cluster, *globs, channel=Channel.ZOOKEEPER, zookeeper=zookeeper.address) as simulation:
         figures = run_job(simulation, zookeeper, hdfs_directory, PARTS)
     assert figures.shortfalls() == [], figures

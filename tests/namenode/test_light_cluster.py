@@ -22,10 +22,10 @@ from nncache.hadoop.rpc.framing import FrameSplitter
 from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, encode_call, parse_reply
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.namenode.node.namenode import NameNode
-from tests.datanode import CONTINUE
 from tests.namenode.asking import ask, call, target
 from tests.namenode.odd_calls import ALICE, BEGIN, CLIENT, CLIENT_ID, INFO
 from tests.patience import HANG_S
+from tests.real.datanode import CONTINUE
 
 HARD_S = 1201.0
 DATA = bytes(range(256)) * 40

@@ -9,14 +9,13 @@ import pytest
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
-from tests.channels import Channel, proxied
 from tests.cluster import make_directory
-from tests.datanode import begin, led_to
-from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import Target
-from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
-from tests.light_server import LightServer
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.differential.run import GLOBS, SETTINGS, run_for
+from tests.real.datanode import begin, led_to
+from tests.real.light_server import LightServer
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 
 OPERATIONS = 120
 
@@ -39,7 +38,7 @@ def proxied_light(light_server: LightServer) -> Iterator[ProxiedCluster]:
 def test_a_hit_is_forgotten_when_it_is_changed(proxied_light: ProxiedCluster) -> None:
     """Behind the proxy's back, within the bound; through the proxy, at once."""
     proxied_light.mkdirs("/t/d", "alice", "755")
-    proxied_light.must(proxied_light.write(Where.NAMENODE, "/t/d/f", b"12345", "alice"))
+    proxied_light.put(Where.NAMENODE, "/t/d/f", b"12345", "alice")
     proxied_light.make_hit("/t/d/f", "bob")
     done = proxied_light.do(Where.NAMENODE, "PUT", "SETPERMISSION", "/t/d/f", "alice", permission="600")
     proxied_light.await_agreement("/t/d/f", "bob", since=done.ended_at)
@@ -79,8 +78,7 @@ def test_every_answer_is_the_namenodes_own(channel: Channel, request: pytest.Fix
             light,
             *GLOBS,
             channel=channel,
-            two_step_window_s=TWO_STEP_WINDOW_S,
-            max_entry_age_s=MAX_ENTRY_AGE_S,
+            **SETTINGS,
         ) as simulation,
     ):
         figures = run_for(simulation, seed=20261128, operations=OPERATIONS)

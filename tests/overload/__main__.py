@@ -1,16 +1,13 @@
 """`make overload`: every attack of the list on a real cluster, and what it does to other clients."""
 
-import os
-import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.errors import TestbedError
-from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from tests.cluster import SESSION
 from tests.overload.attack import Attack
 from tests.overload.attacks.table import ATTACKS, BY_NAME
 from tests.overload.figures import Results
@@ -19,6 +16,7 @@ from tests.overload.report import all_shortfalls, markdown, write
 from tests.overload.request_cost import request_costs
 from tests.overload.run import run_attack
 from tests.overload.verdicts import cost_shortfalls, shortfalls
+from tests.real.command import CONSOLE, conclude, started
 
 REQUESTS = "requests"
 """The part that sends each 64 KB request alone, by its name for --only."""
@@ -37,49 +35,41 @@ NO_GROUPS = {"hadoop.security.group.mapping": "org.apache.hadoop.security.NullGr
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/overload"), show_default=True)
 def main(only: tuple[str, ...], recovery: float, out: Path, *, quick: bool) -> None:
     """Attack a proxy and show what it does to other clients; exit non-zero where something falls short."""
-    console = Console(stderr=True)
     chosen = [attack for attack in ATTACKS if not only or attack.name in only]
-    hadoop = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
     results = Results()
     began = time.monotonic()
-    spec = ClusterSpec(hadoop_version=hadoop, with_zookeeper=True, overrides=NO_GROUPS)
-    with Cluster.start(spec, progress=console.print) as cluster:
+    with started(replace(SESSION, overrides=NO_GROUPS)) as cluster:
         site = Site(cluster)
         site.prepare()
         if not only or REQUESTS in only:
-            _measure_requests(site, results, console)
+            _measure_requests(site, results)
         for attack in chosen:
-            _attack(site, attack, results, console, quick=quick, recovery_s=recovery)
+            _attack(site, attack, results, quick=quick, recovery_s=recovery)
             write(results, BY_NAME, out)
     write(results, BY_NAME, out)
     click.echo(markdown(results, BY_NAME))
     click.echo(f"{time.monotonic() - began:.0f} s in all; the tables and figures are in {out}")
-    short = all_shortfalls(results, BY_NAME)
-    for what in short:
-        click.echo(f"FALLS SHORT: {what}")
-    sys.exit(bool(short))
+    conclude(all_shortfalls(results, BY_NAME))
 
 
-def _measure_requests(site: Site, results: Results, console: Console) -> None:
+def _measure_requests(site: Site, results: Results) -> None:
     for cost in request_costs(site):
         results.costs.append(cost)
         verdict = "; ".join(cost_shortfalls(cost)) or "ok"
-        console.print(f"request {cost.shape}: {1000 * cost.cpu_s:.1f} ms of CPU: {verdict}")
+        CONSOLE.print(f"request {cost.shape}: {1000 * cost.cpu_s:.1f} ms of CPU: {verdict}")
 
 
-def _attack(
-    site: Site, attack: Attack, results: Results, console: Console, *, quick: bool, recovery_s: float
-) -> None:
+def _attack(site: Site, attack: Attack, results: Results, *, quick: bool, recovery_s: float) -> None:
     seconds = attack.quick_seconds if quick else attack.seconds
     try:
         figures = run_attack(site, attack, seconds=seconds, recovery_s=recovery_s)
     except (TestbedError, AssertionError) as error:
         results.not_run.append((attack.name, str(error)))
-        console.print(f"{attack.name} could not be run: {error}")
+        CONSOLE.print(f"{attack.name} could not be run: {error}")
         return
     results.figures.append(figures)
     verdict = "; ".join(shortfalls(figures, attack.expected)) or "ok"
-    console.print(f"{attack.name} ({figures.done}): {verdict}")
+    CONSOLE.print(f"{attack.name} ({figures.done}): {verdict}")
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ class Aim:
     namenode: str
     rpc: str
     filters_path: str  # of the ZooKeeper channel; else empty
-    zookeeper: str  # of the service registry, where the proxy serves it; else empty
-    registry_root: str  # the same
+    registry: dict[str, str]  # settings of the service registry, where the proxy serves one; else empty
     seconds: float
 
 

@@ -5,22 +5,25 @@ What they ask is cheap and bounded: about 300 requests a second in all.
 
 import asyncio
 import itertools
-import multiprocessing
+import math
 import os
 import random
 import time
 from collections.abc import Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import uvloop
 
-from tests.http_client import HttpClient, Reply
+from tests.http_client import HttpClient, Reply, webhdfs
 from tests.overload import places
-from tests.overload.requests import webhdfs
 from tests.overload.samples import Kind, Sample, SampleResult
-from tests.overload.truth import Flip, explains
+from tests.real.beside import child, received
+
+BOUND_S = 3.0
+"""The guarantee Bounded: `max_staleness_s`, by default."""
 
 PATIENCE_S: Final = 10.0
 """A client that has no reply by then gives up."""
@@ -31,6 +34,30 @@ FLIP_EVERY_S: Final = 4.0
 _POLL_EVERY_S: Final = 0.05
 _SELDOM_S: Final = 0.2
 _TAKE_TIMEOUT_S: Final = 30.0
+
+
+@dataclass(slots=True)
+class Flip:
+    """One change of the path. Times are `time.monotonic()`; it took effect between the two."""
+
+    is_there: bool  # from now on
+    sent: float
+    acknowledged: float = math.inf
+
+
+def explains(flips: list[Flip], saw_it: bool, sent: float, ended: float, bound_s: float = BOUND_S) -> bool:
+    """Whether an answer was true at some moment from `bound_s` before it was asked until it came.
+
+    `flips` alternate. What was there before the first of them is not known: no answer from then is held to be wrong.
+    """
+    if not flips or sent - bound_s <= flips[0].acknowledged:
+        return True
+    following = [*flips[1:], None]
+    for flip, after in zip(flips, following, strict=True):
+        true_until = math.inf if after is None else after.acknowledged
+        if flip.is_there == saw_it and flip.sent <= ended and true_until >= sent - bound_s:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +105,17 @@ class _Crowd:
     flips: list[Flip] = field(default_factory=list)
 
     async def live(self, parent: Connection) -> None:
-        """Ask until the parent says that it is enough."""
+        """Ask, and send the parent what was seen whenever it wants that, until it ends this process or itself."""
         ending = asyncio.Event()
 
         def hear() -> None:
             try:
-                command = parent.recv()
+                parent.recv()
             except EOFError:
-                command = "end"  # the parent has gone
-            if command == "take":
-                parent.send(self.samples)
-                self.samples = []
-            else:
-                ending.set()
+                ending.set()  # the parent has gone
+                return
+            parent.send(self.samples)
+            self.samples = []
 
         asyncio.get_running_loop().add_reader(parent.fileno(), hear)
         os.set_blocking(
@@ -167,26 +192,12 @@ def _live(crowd: _Crowd, parent: Connection) -> None:
     uvloop.run(crowd.live(parent))
 
 
+@dataclass(slots=True)
 class Population:
-    """The process of the well-behaved clients, while the `with` block lasts."""
+    """The process of the well-behaved clients, and what they saw so far."""
 
-    def __init__(self, proxy: str, namenode: str, superuser: str) -> None:
-        self._pipe, theirs = multiprocessing.Pipe()
-        self._process = multiprocessing.get_context("spawn").Process(
-            target=_live, args=(_Crowd(proxy, namenode, superuser), theirs), daemon=True
-        )
-        self.samples: list[Sample] = []
-
-    def __enter__(self) -> Self:
-        self._process.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pipe.send("end")
-        self._process.join(PATIENCE_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+    _pipe: Connection
+    samples: list[Sample] = field(default_factory=list)
 
     def take(self) -> list[Sample]:
         """Return all that was seen so far.
@@ -194,7 +205,13 @@ class Population:
         Raises:
             AssertionError: the process does not say.
         """
-        self._pipe.send("take")
-        assert self._pipe.poll(_TAKE_TIMEOUT_S), "the clients' process does not answer"
-        self.samples += self._pipe.recv()
+        self._pipe.send(None)
+        self.samples += received(self._pipe, _TAKE_TIMEOUT_S, "the clients' process does not answer")
         return self.samples
+
+
+@contextmanager
+def population(proxy: str, namenode: str, superuser: str) -> Iterator[Population]:
+    """Let them ask until the block ends."""
+    with child(_live, _Crowd(proxy, namenode, superuser)) as pipe:
+        yield Population(pipe)

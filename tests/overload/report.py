@@ -7,9 +7,10 @@ from pathlib import Path
 
 from tests.overload.attack import Attack
 from tests.overload.figures import Figures, RequestCost, Results
-from tests.overload.proc import MIB
 from tests.overload.samples import Kind, SampleCounts
 from tests.overload.verdicts import cost_shortfalls, shortfalls
+from tests.real.figures import percent, table
+from tests.real.proc import MIB
 
 _HEADER = (
     "attack",
@@ -32,7 +33,7 @@ _HEADER = (
 
 def markdown(results: Results, attacks: Mapping[str, Attack]) -> str:
     """Return both tables, and what was done and expected."""
-    parts = ["## Others under each attack", "", *_table(_HEADER, _attack_rows(results, attacks)), ""]
+    parts = ["## Others under each attack", "", *table(_HEADER, _attack_rows(results, attacks)), ""]
     parts += ["What each attack does, and what less than everything is expected:", ""]
     for figures in results.figures:
         attack = attacks[figures.attack]
@@ -41,7 +42,7 @@ def markdown(results: Results, attacks: Mapping[str, Attack]) -> str:
     parts += [f"- `{attack}` could not be run: {why}" for attack, why in results.not_run]
     if results.costs:
         header = ("shape", "bytes", "status", "CPU ms", "memory grew by KiB", "verdict")
-        parts += ["", "## One request on an idle proxy", "", *_table(header, _cost_rows(results.costs))]
+        parts += ["", "## One request on an idle proxy", "", *table(header, _cost_rows(results.costs))]
     return "\n".join(parts) + "\n"
 
 
@@ -72,16 +73,16 @@ def _attack_rows(results: Results, attacks: Mapping[str, Attack]) -> Iterable[Se
         )
         yield (
             figures.attack,
-            _percent(polled.hits),
-            _percent(fresh.hits),
+            percent(polled.hits),
+            percent(fresh.hits),
             str(figures.wrong),
             _latencies(polled),
             _ms(figures.quiet[Kind.POLLER.value].p99_s),
-            f"{_percent(passed.right)} / {_percent(passed.refused)} / {_percent(passed.failed)}",
+            f"{percent(passed.right)} / {percent(passed.refused)} / {percent(passed.failed)}",
             _latencies(passed),
             _ms(figures.quiet[Kind.FORWARDED.value].p99_s),
             f"{figures.peak_bytes / MIB:.0f} ({figures.bound_bytes / MIB:.0f})",
-            _percent(figures.cpu_share),
+            percent(figures.cpu_share),
             "?" if figures.stalls is None else f"{figures.stalls:.0f}",
             f"{_rate(figures.calls_s)} ({_rate(figures.quiet_calls_s)})",
             _recovery(figures),
@@ -99,15 +100,6 @@ def _cost_rows(costs: Iterable[RequestCost]) -> Iterable[Sequence[str]]:
             f"{cost.grown_bytes / 1024:,.0f}",
             "; ".join(cost_shortfalls(cost)) or "ok",
         )
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [header, ["---"] * len(header), *rows]
-    return ["| " + " | ".join(" ".join(cell.split()) for cell in line) + " |" for line in lines]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _ms(seconds: float) -> str:

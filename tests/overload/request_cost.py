@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from tests.hostile.shapes import SHAPES
-from tests.http_client import HttpClient
+from tests.http_client import HttpClient, webhdfs
 from tests.overload import places
 from tests.overload.figures import RequestCost
-from tests.overload.proc import forget_peak, loop_cpu_s, status_bytes
 from tests.overload.real_cluster import Setting, Site
-from tests.overload.requests import webhdfs
+from tests.real.proc import forget_peak, loop_cpu_s, status_bytes
 
-_RARE_POLLS: Final = ("--poll-interval-s", "0.5")
+_RARE_POLLS: Final = {"poll_interval_s": 0.5}
 """Of the edits: what is taken off is small then."""
 
 _BYTES: Final = 64_700
@@ -37,12 +36,11 @@ _SLOW_S: Final = 1.0
 def request_costs(site: Site) -> Iterator[RequestCost]:
     """Yield the cost of each shape on a proxy that has some entries and nothing else to do."""
     with site.real_cluster(Setting(flags=_RARE_POLLS)) as real_cluster:
-        asyncio.run(_fill(real_cluster.proxy.address))
-        idle_share = _idle_share(real_cluster.pid)
+        address, pid = real_cluster.proxy.address, real_cluster.proxy.process.running_pid
+        asyncio.run(_fill(address))
+        idle_share = _idle_share(pid)
         for shape, make in SHAPES.items():
-            yield asyncio.run(
-                _cost(real_cluster.proxy.address, real_cluster.pid, shape, make(_BYTES), idle_share)
-            )
+            yield asyncio.run(_cost(address, pid, shape, make(_BYTES), idle_share))
 
 
 def _idle_share(pid: int) -> float:

@@ -5,17 +5,20 @@ import json
 import time
 import urllib.request
 from collections import Counter
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import Final, Self
 
 from tests.overload.attack import Aim, Attack, Tally
-from tests.overload.attacker import Attacker, Done
+from tests.overload.attacker import Done
+from tests.overload.attacker import attack as carry_out
 from tests.overload.figures import Figures
-from tests.overload.population import Population
-from tests.overload.proc import MemoryWatch, cpu_s, sleep_until
+from tests.overload.population import Population, population
 from tests.overload.real_cluster import RealCluster, Site
 from tests.overload.samples import Kind, Sample, SampleCounts, SampleResult, recovered_at, summed_up
+from tests.real.beside import child, received
+from tests.real.proc import cpu_s, sleep_until, watched_memory
 
 _WARM_UP_S: Final = 40.0
 _WARM_S: Final = 1.5
@@ -23,6 +26,8 @@ _WARM_S: Final = 1.5
 
 _QUIET_S: Final = 4.0
 _ASK_EVERY_S: Final = 0.5
+_START_S: Final = 30.0
+_END_S: Final = 15.0
 _STALLS: Final = "nncache_event_loop_stalls_total"
 _BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 _COUNTED: Final = ("FileInfoOps", "GetListingOps")
@@ -66,32 +71,35 @@ def run_attack(site: Site, attack: Attack, *, seconds: float, recovery_s: float)
     """
     if attack.needs_large:
         site.prepare_large()
+    namenode, superuser = site.cluster.namenodes[0].http, site.cluster.superuser
     with (
         site.real_cluster(attack.setting) as real_cluster,
-        Population(
-            real_cluster.proxy.address, real_cluster.namenode_http, site.cluster.superuser
-        ) as population,
+        population(real_cluster.proxy.address, namenode, superuser) as others,
     ):
-        warm = _await_hits(population, time.monotonic(), _WARM_UP_S, _WARM_S)
-        assert warm is not None, f"no hits before the attack: {_outcomes(population.samples)}"
+        process = real_cluster.proxy.process
+        warm = _await_hits(others, time.monotonic(), _WARM_UP_S, _WARM_S)
+        assert warm is not None, f"no hits before the attack: {_outcomes(others.samples)}"
         quiet_since = time.monotonic()
-        at_rest = Counted.now(real_cluster.namenode_http)
+        at_rest = Counted.now(namenode)
         sleep_until(quiet_since + _QUIET_S)
-        with ExitStack() as going_on, MemoryWatch(real_cluster.pid) as memory:
-            attacker = _attacker(real_cluster, attack, seconds)
-            if attacker is not None:
-                going_on.enter_context(attacker)
-            at_start = Counted.now(real_cluster.namenode_http)
-            used = cpu_s(real_cluster.pid)
+        with (
+            nullcontext()
+            if attack.body is None
+            else child(carry_out, attack.body, _aim(real_cluster, seconds)) as pipe,
+            watched_memory(process.running_pid) as peak,
+        ):
+            if pipe is not None:
+                received(pipe, _START_S, "the attackers' process does not start")
+            at_start = Counted.now(namenode)
+            used = cpu_s(process.running_pid)
             began = time.monotonic()
-            done = _attack(real_cluster, attack, attacker, began + seconds)
+            done = _attack(real_cluster, attack, pipe, seconds)
             ended = time.monotonic()
-            at_end = Counted.now(real_cluster.namenode_http)
-            cpu_share = (cpu_s(real_cluster.pid) - used) / (ended - began) if real_cluster.is_alive() else 0.0
-            recovered = (
-                _await_hits(population, ended, recovery_s, _WARM_S) if real_cluster.is_alive() else None
-            )
-        samples = population.take()
+            at_end = Counted.now(namenode)
+            is_alive = real_cluster.is_alive()
+            cpu_share = (cpu_s(process.running_pid) - used) / (ended - began) if is_alive else 0.0
+            recovered = _await_hits(others, ended, recovery_s, _WARM_S) if is_alive else None
+        samples = others.take()
         return Figures(
             attack=attack.name,
             done=str(done.tally),
@@ -99,7 +107,7 @@ def run_attack(site: Site, attack: Attack, *, seconds: float, recovery_s: float)
             during=_by_kind(samples, began, ended),
             wrong=sum(sample.outcome is SampleResult.WRONG for sample in samples),
             idle_bytes=real_cluster.idle_bytes,
-            peak_bytes=memory.peak_bytes,
+            peak_bytes=peak.bytes,
             bound_bytes=real_cluster.bound_bytes(attack.connections, attack.head_bytes),
             cpu_share=cpu_share,
             quiet_calls_s=at_rest.rate_until(at_start),
@@ -107,34 +115,33 @@ def run_attack(site: Site, attack: Attack, *, seconds: float, recovery_s: float)
             recovery_s=None if recovered is None else recovered - ended,
             watched_s=recovery_s,
             stalls=_stalls(real_cluster),
-            ended="" if real_cluster.is_alive() else real_cluster.proxy.process.last_words(),
+            ended="" if real_cluster.is_alive() else process.last_words(),
             fault=done.fault,
         )
 
 
-def _attacker(real_cluster: RealCluster, attack: Attack, seconds: float) -> Attacker | None:
-    if attack.body is None:
-        return None
-    aim = Aim(
+def _aim(real_cluster: RealCluster, seconds: float) -> Aim:
+    namenode = real_cluster.cluster.namenodes[0]
+    return Aim(
         proxy=real_cluster.proxy.address,
         admin=real_cluster.proxy.admin,
-        namenode=real_cluster.namenode_http,
-        rpc=real_cluster.namenode_rpc,
+        namenode=namenode.http,
+        rpc=namenode.rpc,
         filters_path=real_cluster.filters_path,
-        zookeeper=real_cluster.zookeeper,
-        registry_root=real_cluster.registry_root,
+        registry=dict(real_cluster.registry),
         seconds=seconds,
     )
-    return Attacker(attack.body, aim)
 
 
-def _attack(real_cluster: RealCluster, attack: Attack, attacker: Attacker | None, until: float) -> Done:
+def _attack(real_cluster: RealCluster, attack: Attack, pipe: Connection | None, seconds: float) -> Done:
     with nullcontext() if attack.trouble is None else attack.trouble(real_cluster):
-        if attacker is None:
-            sleep_until(until)
+        if pipe is None:
+            time.sleep(seconds)
             return Done(Tally())
-        attacker.go()
-        return attacker.done()
+        pipe.send(None)
+        done = received(pipe, seconds + _END_S, "the attackers did not end in time")
+        assert isinstance(done, Done)
+        return done
 
 
 def _await_hits(population: Population, since: float, within_s: float, quiet_s: float) -> float | None:

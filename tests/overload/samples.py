@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
+from tests.real.figures import quantile
+
 _LATE_S: Final = 1.0
 
 
@@ -63,7 +65,7 @@ def summed_up(samples: Iterable[Sample], kinds: Collection[Kind], since: float, 
     """Sum up what these kinds of clients saw of the requests that were due in [since, until)."""
     chosen = [sample for sample in samples if sample.kind in kinds and since <= sample.due < until]
     outcomes = [sample.outcome for sample in chosen if sample.outcome is not SampleResult.DELAYED]
-    latencies = sorted(sample.ended - sample.due for sample in chosen)
+    latencies = [sample.ended - sample.due for sample in chosen]
 
     def share(*wanted: SampleResult) -> float:
         return sum(outcome in wanted for outcome in outcomes) / len(outcomes) if outcomes else 0.0
@@ -77,17 +79,12 @@ def summed_up(samples: Iterable[Sample], kinds: Collection[Kind], since: float, 
         wrong=outcomes.count(SampleResult.WRONG),
         p50_s=quantile(latencies, 0.50),
         p99_s=quantile(latencies, 0.99),
-        max_s=latencies[-1] if latencies else 0.0,
+        max_s=max(latencies, default=0.0),
     )
 
 
 def _is_a_little_late(sample: Sample) -> bool:
     return sample.outcome is SampleResult.DELAYED and sample.ended - sample.due < _LATE_S
-
-
-def quantile(ordered: list[float], share: float) -> float:
-    """Return the value that this share of them does not exceed (nearest rank); 0 of none."""
-    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)] if ordered else 0.0
 
 
 def recovered_at(samples: Iterable[Sample], since: float, *, quiet_s: float = 1.0) -> float | None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.overload.samples import Kind, Sample, SampleResult, quantile, recovered_at, summed_up
+from tests.overload.samples import Kind, Sample, SampleResult, recovered_at, summed_up
+from tests.real.figures import quantile
 
 POLLED = {Kind.POLLER}
 

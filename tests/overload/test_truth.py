@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.overload.truth import Flip, explains
+from tests.overload.population import Flip, explains
 
 FLIPS = [
     Flip(is_there=False, sent=0.0, acknowledged=1.0),

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from tests.overload.attack import Expected, Forwards
-from tests.overload.figures import Figures, RequestCost
-from tests.overload.proc import MIB
+from tests.overload.attacks.table import ATTACKS, BY_NAME
+from tests.overload.figures import Figures, RequestCost, Results
+from tests.overload.report import all_shortfalls, markdown
 from tests.overload.samples import Kind, SampleCounts
 from tests.overload.verdicts import cost_shortfalls, shortfalls
+from tests.real.proc import MIB
 
 QUIET = SampleCounts(
     sent=100, hits=1.0, right=1.0, refused=0.0, failed=0.0, wrong=0, p50_s=0.001, p99_s=0.01, max_s=0.1
@@ -112,3 +114,37 @@ def test_a_request_may_cost_fifty_milliseconds_of_cpu() -> None:
     )
     assert cost_shortfalls(cost) == []
     assert cost_shortfalls(replace(cost, cpu_s=0.051)) == ["51 ms of CPU, not 50 ms at most"]
+
+
+COST = RequestCost(shape="deep", request_bytes=65_000, status=403, cpu_s=1.0, grown_bytes=2048, repetitions=1)
+
+
+def test_the_tables_show_each_figure_that_falls_short() -> None:
+    """Of attacks and of single requests, in the tables and in the list that decides."""
+    results = Results([replace(GOOD, wrong=3)], [COST])
+    text = markdown(results, BY_NAME)
+    assert "| deep | 100.0 % |" in text
+    assert "3 wrong answers |" in text
+    assert "| deep | 65,000 | 403 | 1000.0 | 2 |" in text
+    assert all_shortfalls(results, BY_NAME) == [
+        "deep: 3 wrong answers",
+        "request 'deep': 1000 ms of CPU, not 50 ms at most",
+    ]
+
+
+def test_an_attack_that_could_not_be_run_falls_short() -> None:
+    """It is not taken for one that was withstood."""
+    results = Results(not_run=[("deep", "it did not start")])
+    assert all_shortfalls(results, BY_NAME) == ["deep: not run: it did not start"]
+    assert "`deep` could not be run: it did not start" in markdown(results, BY_NAME)
+
+
+def test_each_attack_has_a_name_of_its_own() -> None:
+    """`--only` finds it, and what is not demanded has its reason."""
+    assert len(BY_NAME) == len(ATTACKS)
+    assert all(attack.body or attack.trouble for attack in ATTACKS)
+    assert [
+        attack.name
+        for attack in ATTACKS
+        if not attack.expected.why and replace(attack.expected, stalls=None) != type(attack.expected)()
+    ] == []

@@ -7,9 +7,10 @@ from typing import Final
 
 from tests.overload.attack import Expected, Forwards
 from tests.overload.figures import Figures, RequestCost
-from tests.overload.proc import MIB
 from tests.overload.real_cluster import TOLERANCE
 from tests.overload.samples import Kind, SampleCounts
+from tests.real.figures import percent
+from tests.real.proc import MIB
 
 MIN_HITS: Final = 0.99
 MAX_FAILED: Final = 0.01
@@ -56,7 +57,7 @@ def _of_hits(who: str, figures: Figures, kind: Kind, good_s: float) -> list[str]
     seen, quiet = figures.during[kind.value], figures.quiet[kind.value]
     short = []
     if seen.hits < MIN_HITS:
-        short.append(f"{who}: {_percent(seen.hits)} hits")
+        short.append(f"{who}: {percent(seen.hits)} hits")
     return short + _of_latency(who, seen, quiet, good_s)
 
 
@@ -66,9 +67,9 @@ def _of_forwards(figures: Figures, expected: Expected) -> list[str]:
     if expected.forwards is Forwards.MAY_WAIT:
         return []
     if seen.failed > MAX_FAILED:
-        short.append(f"forwarded: {_percent(seen.failed)} failed")
+        short.append(f"forwarded: {percent(seen.failed)} failed")
     if expected.forwards is Forwards.ANSWERED and seen.refused > MAX_FAILED:
-        short.append(f"forwarded: {_percent(seen.refused)} refused")
+        short.append(f"forwarded: {percent(seen.refused)} refused")
     return short + _of_latency("forwarded", seen, quiet, expected.forward_p99_s)
 
 
@@ -83,10 +84,6 @@ def _of_latency(who: str, seen: SampleCounts, quiet: SampleCounts, good_s: float
     if seen.p99_s > max(good_s, MAX_SLOWER * quiet.p99_s):
         return [f"{who}: p99 {1000 * seen.p99_s:.0f} ms, {1000 * quiet.p99_s:.0f} ms when quiet"]
     return []
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def cost_shortfalls(cost: RequestCost) -> list[str]:

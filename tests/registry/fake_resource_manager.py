@@ -4,13 +4,14 @@ Its answers are held against those of a real one by tests/registry/test_real_yar
 """
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
+
+from tests.http_server import Answer, serving
 
 API: Final = "/ws/v1/cluster"
 
@@ -94,28 +95,10 @@ def _missing(message: str) -> tuple[int, dict[str, Any]]:
 def served(manager: FakeResourceManager) -> Iterator[FakeResourceManager]:
     """Serve it from a thread, for clients in this process and in others; it then knows its URL."""
 
-    class Pages(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            """Answer."""
-            status, fields, body = manager.answer(self.path)
-            self.send_response(status)  # with the field Date
-            for name, value in fields.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(request: BaseHTTPRequestHandler) -> Answer:
+        status, fields, body = manager.answer(request.path)
+        return status, fields, body
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    server.daemon_threads = False  # so that its end waits for them
-    manager.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
+    with serving(answer, awaits_replies=True) as address:
+        manager.url = f"http://{address}"
         yield manager
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

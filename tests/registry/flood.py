@@ -4,30 +4,28 @@ On a cluster of its own, over the loopback; the flood is bounded, and has a proc
 """
 
 import asyncio
-import math
-import multiprocessing
-import os
 import statistics
-import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from multiprocessing.connection import Connection
 from typing import Any, Final
 
 import aiohttp
 import click
-from rich.console import Console
 
 import nncache
 from nncache.proxy.registry_endpoint import BURST, MANY, PER_S
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import BURST_S
 from nncache.registry.settings import UpdateSettings
-from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.daemon import Proxy
-from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
-from tests.registry.samples import WEBHDFS, place_of_its_own
+from nncache.testbed import Cluster
+from tests.patience import HANG_S
+from tests.real.beside import child, received
+from tests.real.command import conclude, show, started
+from tests.real.figures import quantile
+from tests.registry.samples import WEBHDFS, place_of_its_own, serving
 
 MOST_RATIO: Final = 3.0
 NEVER_MIND_S: Final = 0.05
@@ -51,8 +49,7 @@ class Others:
 
 def p99(rounds: Sequence[Others], what: str) -> float:
     """Return the middle one of the rounds' own, in seconds: what stops the whole machine once does not count."""
-    each = [sorted(one.times[what]) for one in rounds]
-    return statistics.median(times[max(0, math.ceil(0.99 * len(times)) - 1)] for times in each)
+    return statistics.median(quantile(one.times[what], 0.99) for one in rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,22 +171,8 @@ async def flood_of_updates(where: Where, seconds: float) -> Flood:
 FLOODS: Final = {"polls": flood_of_polls, "updates": flood_of_updates}
 
 
-@contextmanager
-def flooding(kind: str, where: Where, seconds: float) -> Iterator[Callable[[], Flood]]:
-    """Flood in a process of its own while the block lasts, `seconds` at least; yields what returns its end."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_flood, args=(kind, where, seconds, theirs))
-    process.start()
-    try:
-        assert ours.recv() == "begins"
-        yield ours.recv
-    finally:
-        process.join()
-
-
-def _flood(kind: str, where: Where, seconds: float, pipe: Any) -> None:
-    pipe.send("begins")
+def _flood(kind: str, where: Where, seconds: float, pipe: Connection) -> None:
+    pipe.send(None)
     pipe.send(asyncio.run(FLOODS[kind](where, seconds)))
 
 
@@ -232,30 +215,21 @@ class Reported:
                 yield f"{self.kind}: {what} has a p99 of {during * 1000:.0f} ms, {before * 1000:.0f} ms without"
 
 
-def proxy(cluster: Cluster, place: dict[str, str]) -> Proxy:
-    """Return a proxy that serves the registry."""
-    namenode = cluster.namenodes[0]
-    return Proxy(
-        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", cluster.superuser),
-        *("--glob", "/", "--channel", "direct", "--registry"),
-        *("--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"]),
-    )
-
-
 def run(cluster: Cluster, *, records: int, rounds: int, seconds: float) -> tuple[Reported, ...]:
     """Flood a registry of so many records in each way; without and with it take turns, for so long each."""
     found = []
-    with place_of_its_own(cluster) as place, proxy(cluster, place) as serving:
-        where = Where(place, serving.address)
+    with place_of_its_own(cluster) as place, serving(cluster, place, "/") as proxy:
+        where = Where(place, proxy.address)
         asyncio.run(fill(where, records))
         asyncio.run(others_work(where, 1.0))  # connections, caches
         for kind in FLOODS:
             before, during, floods = [], [], []
             for _ in range(rounds):
                 before.append(asyncio.run(others_work(where, seconds)))
-                with flooding(kind, where, seconds + 1.0) as end:
+                with child(_flood, kind, where, seconds + 1.0) as flood:
+                    received(flood, HANG_S, "the flood does not begin")
                     during.append(asyncio.run(others_work(where, seconds)))
-                    floods.append(end())
+                    floods.append(received(flood, HANG_S, "the flood does not end"))
             found.append(Reported(kind, tuple(before), tuple(during), tuple(floods)))
     return tuple(found)
 
@@ -266,15 +240,11 @@ def run(cluster: Cluster, *, records: int, rounds: int, seconds: float) -> tuple
 @click.option("--seconds", default=5.0, show_default=True, help="How long is measured, each time.")
 def main(records: int, rounds: int, seconds: float) -> None:
     """Print what other clients notice; exit code 1 if a flood is not throttled, or harms them."""
-    spec = ClusterSpec(hadoop_version=os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION, with_zookeeper=True)
-    with Cluster.start(spec, progress=Console(stderr=True).print) as cluster:
+    with started() as cluster:
         found = run(cluster, records=records, rounds=rounds, seconds=seconds)
     for reported in found:
-        click.echo("\n".join(reported.lines()))
-    shortfalls = [what for reported in found for what in reported.shortfalls()]
-    for what in shortfalls[:20]:
-        click.echo(f"FALLS SHORT: {what}")
-    sys.exit(bool(shortfalls))
+        show(reported.lines())
+    conclude([what for reported in found for what in reported.shortfalls()][:20])
 
 
 if __name__ == "__main__":

@@ -10,8 +10,10 @@ from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.testbed import Cluster
+from nncache.testbed.daemon import Proxy
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.coordination.simulations import connected, remove
+from tests.service import spelled
 
 WEBHDFS = ServiceRecord(
     description="a proxy",
@@ -61,3 +63,11 @@ def place_of_its_own(cluster: Cluster) -> Iterator[dict[str, str]]:
             await remove(session, root)
 
     asyncio.run(clean())
+
+
+def serving(cluster: Cluster, place: dict[str, str], glob: str, **flags: object) -> Proxy:
+    """Return a proxy that serves and is in that registry."""
+    namenode = cluster.namenodes[0]
+    where = {"namenode_http": namenode.http, "namenode_rpc": namenode.rpc, "user": cluster.superuser}
+    own = {"glob": glob, "channel": "direct", "registry": True}
+    return Proxy(*spelled({**where, **own, **place, **flags}))

@@ -4,8 +4,7 @@ import logging
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from nncache.clock import boottime
 from nncache.request_logs.line_writer import LineWriter
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 
 
 @contextmanager
@@ -25,14 +24,6 @@ def writer_to(destination: object, **options: int) -> Iterator[LineWriter]:
         yield writer
     finally:
         writer.close()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until it is so."""
-    deadline = time.monotonic() + HANG_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)  # looked at again until only a hang explains it
 
 
 def test_what_was_taken_is_written_before_the_end(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.ports import PortLease
-from tests.channels import SPARING
 from tests.kerberos import clients_of, need_gssapi
+from tests.real.stand import SPARING
 from tests.secured.service import identity_flags, run, tls_flags, without, zookeeper_flags
 from tests.secured.terminating import Terminating, secrets_file, termination_flags
 from tests.service import spelled

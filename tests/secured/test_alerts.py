@@ -7,6 +7,7 @@ from nncache.testbed.daemon import Proxy
 from nncache.testbed.spec import REALM
 from tests.deploy.test_alerts import OF_KERBEROS, needs_prometheus, quick_rules, until
 from tests.kerberos import need_gssapi
+from tests.real.faults import paused
 from tests.secured.service import identity_flags
 from tools.prometheus import Prometheus
 
@@ -33,9 +34,6 @@ def test_a_ticket_that_is_not_renewed_and_a_login_that_fails(secured_cluster: Cl
         first = metrics()["nncache_kerberos_ticket_start_timestamp_seconds"]
         until(lambda: metrics()["nncache_kerberos_ticket_start_timestamp_seconds"] > first)
         assert not OF_KERBEROS & seen.firing()
-        kdc.process.pause()
-        try:
+        with paused(kdc.process):
             until(lambda: seen.firing() >= OF_KERBEROS)
-        finally:
-            kdc.process.resume()
         until(lambda: not OF_KERBEROS & seen.firing())

@@ -3,10 +3,9 @@
 import math
 
 from nncache.testbed import Cluster, Kdc
-from tests.channels import proxied
-from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import Target
-from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
+from tests.differential.run import GLOBS, SETTINGS, run_for
+from tests.real.stand import proxied
 from tests.secured.auth_methods import Doas
 
 OPERATIONS = 25
@@ -16,9 +15,7 @@ def test_every_answer_is_the_namenodes_own(secured_cluster: Cluster, kdc: Kdc) -
     """By `doas` for two users and by cookie for others; who has no right has none after any operation."""
     del kdc  # this process is its client
     way = Doas(secured_cluster)
-    with proxied(
-        secured_cluster, *GLOBS, way=way, two_step_window_s=TWO_STEP_WINDOW_S, max_entry_age_s=MAX_ENTRY_AGE_S
-    ) as simulation:
+    with proxied(secured_cluster, *GLOBS, way=way, **SETTINGS) as simulation:
         figures = run_for(simulation, seed=20261124, operations=OPERATIONS)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf, timed_share=0.0)) == []

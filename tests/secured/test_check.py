@@ -13,6 +13,7 @@ from nncache.testbed.daemon import Proxy
 from nncache.testbed.spec import REALM
 from tests.commands.planted import Report, checked
 from tests.kerberos import need_gssapi
+from tests.real.faults import paused
 from tests.secured.service import identity_flags, keytab_of, without
 
 OWN = ("--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
@@ -96,11 +97,8 @@ def test_a_ticket_that_cannot_be_got_is_said_once(
 
 def test_a_frozen_kdc_is_no_wrong_setting(secured_cluster: Cluster, kdc: Kdc) -> None:
     """What to see to is on another host."""
-    kdc.process.pause()
-    try:
+    with paused(kdc.process):
         report = look(secured_cluster, kdc, {})
-    finally:
-        kdc.process.resume()
     assert_it_is_of_identity(report, "the KDC does not answer", "must succeed on this host", "krb5.conf")
 
 

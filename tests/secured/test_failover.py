@@ -12,7 +12,7 @@ from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, readiness
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.kerberos import clients_of, need_gssapi, need_kdc
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
 from tests.secured.asking import Question, ask, names, token_of
 from tests.secured.auth_methods import Cookies, Doas, Tokens
 from tests.secured.watching import above, on_both_channels, private_place, see_hits_again, watched
@@ -64,13 +64,9 @@ def test_with_one_secret_every_credential_goes_on() -> None:
             assert watch.wrong(body) == []
             assert watch.given_away() == []
             for proxied_cluster in worlds:
-                proxied_cluster.must(
-                    proxied_cluster.call(Where.PROXY, "PUT", "SETPERMISSION", path, permission="700")
-                )
+                proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", path, permission="700")
                 assert proxied_cluster.make_hit(path, "alice").status == http.client.OK
-                proxied_cluster.must(
-                    proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="755")
-                )
+                proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="755")
                 proxied_cluster.await_agreement(path, "alice", since=time.monotonic())
                 assert proxied_cluster.disagreement(path, "carol") == []
 

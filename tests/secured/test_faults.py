@@ -11,12 +11,12 @@ from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos, ProxyUser
 from nncache.testbed.relay import Relay
 from nncache.testbed.secured import SERVICE_KEYTAB
 from tests.auth_methods import Signature
-from tests.channels import proxied
 from tests.cluster import HADOOP
 from tests.kerberos import clients_of, need_gssapi, need_kdc, negotiate
 from tests.patience import SLACK_S
-from tests.pollers import Pollers
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.pollers import Pollers
+from tests.real.proxied_cluster import ProxiedCluster
+from tests.real.stand import proxied
 from tests.secured.asking import Question, ask, cookie_of, namenode_of, names, token_of, until_hit
 from tests.secured.auth_methods import Cookies, Doas, Tokens
 from tests.secured.watching import GLOBS, above, on_both_channels, private_place, see_hits_again, watched

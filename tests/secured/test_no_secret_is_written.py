@@ -2,7 +2,6 @@
 
 import base64
 import http.client
-import time
 import uuid
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import negotiate
+from tests.patience import until
 from tests.secured.asking import Question, ask, cookie_of, token_of, until_hit
 from tests.secured.secret_pieces import pieces
 from tests.secured.service import identity_flags
@@ -77,10 +77,7 @@ def test_no_secret_of_a_client_is_written(
         location = created.header("Location").partition("delegation=")[2].partition("&")[0]
         ask(proxy.address, Question("/", f"&token={token}", by_cookie, "CANCELDELEGATIONTOKEN", "PUT"))
         pages = [_page(proxy, target.format(path=path)) for target in _PAGES]
-        deadline = time.monotonic() + 60
-        while b"CANCELDELEGATIONTOKEN" not in access.read_bytes():  # lines are written by a thread
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: b"CANCELDELEGATIONTOKEN" in access.read_bytes())  # lines are written by a thread
         proxy.stop()
         written = [proxy.process.log.read_bytes(), access.read_bytes(), audit.read_bytes(), *pages]
     assert location, "the redirect carries a token for the DataNode"

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 import aiohttp
 import pytest
@@ -26,6 +27,7 @@ from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP, make_directory, webhdfs
 from tests.kerberos import clients_of, need_gssapi, need_kdc
+from tests.real.faults import paused
 from tests.secured.asking import Question, ask, cookie_of
 from tests.secured.service import NAMENODES, SERVICE, identity_flags, keytab_of, without
 
@@ -173,18 +175,16 @@ def log_says(daemon: Proxy | Publisher, text: str) -> Callable[[], bool]:
 
 def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc: Kdc) -> None:
     """It starts with a silent KDC, forwards meanwhile, says what to do, and opens its gate when the KDC is back."""
-    kdc.process.pause()
-    try:
-        with Proxy(*identity_flags(secured_cluster, kdc), "--glob", "/no/*") as proxy:
+    proxy = Proxy(*identity_flags(secured_cluster, kdc), "--glob", "/no/*")
+    with closing(proxy):
+        with paused(kdc.process):
+            proxy.start()
             proxy.process.await_that(log_says(proxy, "the KDC does not answer"), "does not name the KDC")
             assert status(proxy, secured_cluster) == 200
-            kdc.process.resume()
-            proxy.await_gate()
-            kdc.process.pause()  # later: it has tickets, and nothing ends
+        proxy.await_gate()
+        with paused(kdc.process):  # later: it has tickets, and nothing ends
             assert status(proxy, secured_cluster) == 200
             assert proxy.readiness()["is_gate_open"] is True
-    finally:
-        kdc.process.resume()
 
 
 def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kdc: Kdc) -> None:
@@ -202,8 +202,7 @@ def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kd
         )
         with Proxy(*own, "--glob", "/no/*") as proxy:
             proxy.await_gate()
-            kdc.process.pause()
-            try:
+            with paused(kdc.process):
 
                 def is_told() -> bool:
                     relay.cut()
@@ -214,8 +213,6 @@ def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kd
                 proxy.await_gate(is_open=False)
                 assert status(proxy, secured_cluster) == 200
                 assert proxy.readiness()["ready"] is True
-            finally:
-                kdc.process.resume()
             proxy.await_gate()
 
 

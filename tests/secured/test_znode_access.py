@@ -1,25 +1,29 @@
 """Who reads and writes what the service has in ZooKeeper, tried past all of its code, on a secured cluster."""
 
+import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Final
 
+import pyspark
 import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 from kazoo.security import OPEN_ACL_UNSAFE
 
-from nncache.testbed import Cluster, Kdc
+from nncache.testbed import Cluster, Kdc, workplace
 from nncache.testbed.daemon import Proxy, Publisher, Subscriber
 from nncache.testbed.errors import StartError
+from nncache.testbed.jars import java as find_java
 from nncache.testbed.spec import REALM
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import clients_of
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 from tests.secured.raw_zookeeper import ANONYMOUS, PASSWORD, all_paths, deeds, raw
 from tests.secured.service import identity_flags, keytab_of, run, without, zookeeper_flags
 
@@ -101,15 +105,6 @@ def happen(service: Service, client: KazooClient) -> None:
 
 def _has_changed(client: KazooClient, path: str, before: set[str]) -> bool:
     return set(client.get_children(path)) != before
-
-
-def until(is_so: Callable[[], bool]) -> float:
-    """Wait until it is; return the seconds that it took."""
-    began_at = time.monotonic()
-    while not is_so():
-        assert time.monotonic() - began_at < HANG_S
-        time.sleep(0.02)
-    return time.monotonic() - began_at
 
 
 def reads(client: KazooClient, path: str) -> bool:
@@ -244,3 +239,40 @@ def test_a_subscriber_follows_without_seeing_more(service: Service) -> None:
         ):
             with pytest.raises(StartError, match=why), Subscriber(name, *own_flags):
                 pass
+
+
+JARS = Path(pyspark.__file__).with_name("jars") / "*"
+"""ZooKeeper's own client is not whole in Hadoop's jars; Spark has one."""
+
+CLIENT = """\
+Client {{
+  com.sun.security.auth.module.Krb5LoginModule required
+  useTicketCache=true
+  ticketCache="{tickets}"
+  principal="alice@TEST.LOCAL";
+}};
+"""
+
+
+def test_a_ticket_gives_a_name_that_acls_know(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path) -> None:
+    """ZooKeeper's own client makes a znode that is alice's; a client without SASL is let in and reads nothing of it."""
+    assert secured_cluster.zookeeper is not None
+    address = secured_cluster.zookeeper.address
+    (tmp_path / "jaas.conf").write_text(CLIENT.format(tickets=kdc.kinit("alice")), encoding="utf-8")
+    command = (
+        find_java(),
+        f"-Djava.security.krb5.conf={kdc.krb5_conf}",
+        f"-Djava.security.auth.login.config={tmp_path / 'jaas.conf'}",
+        *("-cp", str(JARS), "org.apache.zookeeper.ZooKeeperMain", "-server", address),
+    )
+    lines = "create /alices x sasl:alice@TEST.LOCAL:cdrwa\ngetAcl /alices\nquit\n"
+    made = workplace.run(command, environ=os.environ, stdin=lines)
+    assert "'sasl,'alice@TEST.LOCAL" in made.stdout, made
+    stranger = KazooClient(address, timeout=20.0)
+    try:
+        stranger.start(timeout=2 * HANG_S)
+        with pytest.raises(NoAuthError):
+            stranger.get("/alices")
+    finally:
+        stranger.stop()
+        stranger.close()

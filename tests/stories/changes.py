@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
 
 Act = Callable[[ProxiedCluster, str, Where], None]
 
@@ -47,9 +47,7 @@ def files(*names: str, length: int = 1000) -> Act:
         for name in names:
             if "/" in name:
                 proxied_cluster.mkdirs(f"{root}/{name.rsplit('/', 1)[0]}", "alice")
-            proxied_cluster.must(
-                proxied_cluster.write(Where.NAMENODE, f"{root}/{name}", b"x" * length, "alice")
-            )
+            proxied_cluster.put(Where.NAMENODE, f"{root}/{name}", b"x" * length, "alice")
 
     return make
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import SPARING, Channel, proxied
-from tests.light_server import LightServer
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.light_server import LightServer
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import SPARING, Channel, proxied
 
 GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
 

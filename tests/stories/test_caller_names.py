@@ -9,10 +9,10 @@ import pytest
 from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster
 from nncache.testbed.asker import RawReply
-from tests.channels import proxied
 from tests.cluster import SESSION, make_directory, webhdfs
 from tests.patience import HANG_S
-from tests.proxied_cluster import ProxiedCluster, differences, was_forwarded
+from tests.real.proxied_cluster import ProxiedCluster, differences, was_forwarded
+from tests.real.stand import proxied
 
 SPEC = replace(
     SESSION,

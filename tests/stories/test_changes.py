@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.proxied_cluster import USERS, ProxiedCluster, Where
+from tests.real.proxied_cluster import USERS, ProxiedCluster, Where
 from tests.stories.changes import CHANGES, UNANNOUNCED, Change
 
 

@@ -2,13 +2,19 @@
 
 import asyncio
 import json
-from typing import Final
+import uuid
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
 
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.rpc.connection import Method, RpcConnection
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.testbed import Cluster
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.cluster import make_directory
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 
 _FILES: Final = 5
 
@@ -45,7 +51,7 @@ def _kept(proxied_cluster: ProxiedCluster, directory: str) -> list[str]:
     proxied_cluster.mkdirs(f"{directory}/p", "alice", "711")
     proxied_cluster.mkdirs(f"{directory}/p/d", "alice", "700")
     files = [f"{directory}/p/d/{n}" for n in range(_FILES)]
-    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, files[0], b"x", "alice"))
+    proxied_cluster.put(Where.NAMENODE, files[0], b"x", "alice")
     proxied_cluster.settle()
     for path in files:
         proxied_cluster.make_hit(path, "alice")
@@ -59,7 +65,7 @@ def test_what_changes_nothing_of_theirs_costs_others_nothing(
     files = _kept(proxied_cluster, hdfs_directory)
     status = json.loads(proxied_cluster.truth(hdfs_directory, "alice").body)["FileStatus"]
     for name in "st":
-        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol"))
+        proxied_cluster.put(Where.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol")
     lost = []
     for row in CALLS.strip().splitlines():
         what, request = (part.strip() for part in row.split("|"))
@@ -140,7 +146,7 @@ def test_a_change_below_one_sibling_costs_no_other(
         proxied_cluster.make_hit(path, "bob")
     changed = places[42]
     others = [path for path in files if not path.startswith(changed + "/")]
-    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, f"{changed}/_SUCCESS", b"", "alice"))
+    proxied_cluster.put(Where.NAMENODE, f"{changed}/_SUCCESS", b"", "alice")
     proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", f"{changed}/sub", "alice")
     proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", f"{changed}/sub", "alice", permission="700")
     proxied_cluster.do(Where.NAMENODE, "PUT", "RENAME", f"{changed}/sub", "alice", destination=f"{changed}/z")
@@ -180,3 +186,109 @@ def test_making_a_directory_that_is_there_costs_next_to_nothing(
     files = _kept(proxied_cluster, hdfs_directory)
     proxied_cluster.do(Where.PROXY, "PUT", "MKDIRS", f"{hdfs_directory}/p/d", "alice")
     assert all(proxied_cluster.ask(path, "alice").is_hit for path in files)
+
+
+FLOOD = 150
+
+
+@pytest.fixture(scope="module", params=Channel, ids=lambda channel: channel.value)
+def homes(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[ProxiedCluster, str]]:
+    """A proxy whose filter begins at a top directory of homes; on ZooKeeper its service has no right in HDFS."""
+    top = f"/h{uuid.uuid4().hex[:10]}"
+    make_directory(cluster, top, "777")
+    flags: dict[str, Any] = {"user": "svc"} if request.param is Channel.ZOOKEEPER else {}
+    with proxied(cluster, f"{top}/*/workflow/*", channel=request.param, **flags) as proxied_cluster:
+        for user, mode in (("alice", "711"), ("bob", "700")):
+            proxied_cluster.mkdirs(f"{top}/{user}", user, mode)
+        proxied_cluster.mkdirs(f"{top}/alice/workflow", "alice")
+        proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", top, permission="755")
+        proxied_cluster.settle()
+        yield proxied_cluster, top
+
+
+def _hits(proxied_cluster: ProxiedCluster, top: str) -> list[str]:
+    paths = [f"{top}/alice/workflow/{n}" for n in range(5)]
+    for path in paths:
+        proxied_cluster.make_hit(path, "alice")
+    return paths
+
+
+def test_an_upload_into_a_private_directory_costs_others_nothing(homes: tuple[ProxiedCluster, str]) -> None:
+    """What the service may not see is asked as the caller; both steps, deep and with missing ancestors."""
+    proxied_cluster, top = homes
+    for path in (f"{top}/bob/x", f"{top}/bob/new/deep/x", f"{top}/bob/workflow/y"):
+        paths = _hits(proxied_cluster, top)
+        assert proxied_cluster.write(Where.PROXY, path, b"data", "bob").status == 201
+        assert all(proxied_cluster.ask(each, "alice").is_hit for each in paths), path
+        assert proxied_cluster.ask(path, "bob").status == 200
+
+
+def test_redirects_without_a_right_cost_no_other_caller(homes: tuple[ProxiedCluster, str]) -> None:
+    """HitsKept: the NameNode redirects anybody; no window is opened, and it is asked next to nothing."""
+    proxied_cluster, top = homes
+    paths = _hits(proxied_cluster, top)
+    before = proxied_cluster.proxy.metrics()
+    for number in range(FLOOD):
+        for place in (f"{top}/alice/workflow/{number}", f"{top}/bob/{number}", f"/nobodys/{number}/x"):
+            begun = proxied_cluster.call(Where.PROXY, "PUT", "CREATE", place, "carol", noredirect="true")
+            assert begun.status == 200
+    after = proxied_cluster.proxy.metrics()
+    assert all(proxied_cluster.ask(path, "alice").is_hit for path in paths)
+    windows = "nncache_cache_two_step_windows"
+    assert after[windows] <= before[windows]  # one of an earlier upload may have ended meanwhile
+    written = after["nncache_two_step_writes_total"] - before["nncache_two_step_writes_total"]
+    assert written <= FLOOD  # below the root, which is everybody's here and not in any filter
+
+
+def test_own_writes_a_right_since_the_redirect_counts(homes: tuple[ProxiedCluster, str]) -> None:
+    """OwnWrites: the second step is made once its caller may write, and their next read sees it."""
+    proxied_cluster, top = homes
+    path = f"{top}/alice/workflow/shared"
+    proxied_cluster.make_hit(path, "carol")
+
+    def let() -> None:
+        place = f"{top}/alice/workflow"
+        proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", place, "alice", permission="777")
+        proxied_cluster.settle()
+        proxied_cluster.make_hit(f"{top}/alice/workflow/other", "carol")
+
+    assert proxied_cluster.write(Where.PROXY, path, b"data", "carol", between=let).status == 201
+    assert proxied_cluster.ask(path, "carol").status == 200
+    proxied_cluster.do(
+        Where.NAMENODE, "PUT", "SETPERMISSION", f"{top}/alice/workflow", "alice", permission="755"
+    )
+
+
+REFUSED = 403, "nncache; fwd=miss"
+
+
+def test_cache_status_leaks_nothing_of_a_private_tree(
+    proxied_cluster: ProxiedCluster, hdfs_directory: str
+) -> None:
+    """ProvenGrant: existing, missing, kept, changed and being written look alike to carol, and to alice not."""
+    home = f"{hdfs_directory}/home"
+    proxied_cluster.mkdirs(home, "alice", "700")
+    proxied_cluster.mkdirs(f"{home}/there", "alice")
+    for name in ("there", "missing"):
+        proxied_cluster.make_hit(f"{home}/{name}", "alice")
+
+    def carol(name: str, *fields: tuple[str, str]) -> tuple[int, str]:
+        target = f"{PREFIX}{home}/{name}?op=GETFILESTATUS&user.name=carol"
+        reply = proxied_cluster.through.ask("GET", target, headers=fields)
+        return reply.status, reply.header("Cache-Status")
+
+    def begin(name: str, user: str) -> tuple[int, str]:
+        reply = proxied_cluster.call(Where.PROXY, "PUT", "CREATE", f"{home}/{name}", user)
+        return reply.status, reply.header("Cache-Status")
+
+    for name in ("there", "missing", "unknown"):
+        assert carol(name) == carol(name, ("Cache-Control", "no-cache")) == REFUSED
+    assert begin("missing", "alice")[0] == 307
+    hers = proxied_cluster.ask(f"{home}/missing", "alice")
+    assert hers.header("Cache-Status") == "nncache; fwd=bypass; detail=two-step-write"
+    assert carol("missing") == REFUSED
+    for name in ("there", "unknown"):
+        assert begin(name, "carol") == (307, "nncache; fwd=method"), (
+            "the first step is redirected for anybody"
+        )
+        assert carol(name) == carol(f"{name}/below") == REFUSED

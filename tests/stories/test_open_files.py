@@ -5,8 +5,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.channels import Channel, proxied
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 from tests.stories.conftest import GLOBS
 
 

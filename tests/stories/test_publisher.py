@@ -4,7 +4,7 @@ import asyncio
 import statistics
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from nncache.coordination.session import Session
@@ -29,7 +29,7 @@ from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
 from nncache.invalidation.settings import PollingSettings
 from nncache.testbed import Cluster
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
 
 PARTS = 500
 MAX_WRITES = 100
@@ -102,7 +102,7 @@ class Place:
     async def published(self) -> None:
         """Wait until everything that has happened is published."""
         end = await self.rpc.get_current_edit_log_txid()
-        await until(lambda: self._has_reached(end))
+        await until_so(lambda: self._has_reached(end))
 
     async def _has_reached(self, txid: int) -> bool:
         return await self.covered() >= txid
@@ -110,7 +110,7 @@ class Place:
     async def add(self, name: str, glob: str) -> None:
         """Add a filter and wait until it is in force."""
         await self.store.add(Filter(name, glob, "joe"))
-        await until(lambda: self._is_in_force(name))
+        await until_so(lambda: self._is_in_force(name))
 
     async def _is_in_force(self, name: str) -> bool:
         return (await self.zookeeper.get_many([self.znodes.definition(name)])) != (None,)
@@ -149,13 +149,6 @@ class Place:
                     found.append(EventBatch(batch.txid, events))
             next_txid = page.last_txid + 1
         return found
-
-
-async def until(true: Callable[[], Awaitable[bool]], within_s: float = HANG_S) -> None:
-    """Wait for it to become true."""
-    async with asyncio.timeout(within_s):
-        while not await true():  # noqa: ASYNC110 - another process makes it true
-            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
@@ -202,7 +195,7 @@ async def test_what_is_published_is_what_the_edit_log_says(cluster: Cluster) -> 
                 chains.add(parse_cache_record(path, (await at.zookeeper.get(path)).data).link.chain)
             assert len(chains) == 1
             await at.store.remove("g")
-            await until(lambda: is_gone(at, "g"))
+            await until_so(lambda: is_gone(at, "g"))
             assert publisher.situation() == ""
         assert await at.zookeeper.get_many([at.znodes.publisher]) == (None,)
 

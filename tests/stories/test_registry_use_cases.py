@@ -1,11 +1,9 @@
 """The use cases of the registry's design, one story each: real ZooKeeper, and the Python API that applications have."""
 
-import contextlib
 import http.client
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,6 +15,7 @@ from nncache.registry.paths import component_path, instance_path, remote_path, s
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
 from nncache.registry.tree_watch import Current, Present, Removed
 from nncache.testbed import Cluster
+from tests.http_server import serving
 from tests.patience import HANG_S
 from tests.registry.samples import place_of_its_own
 
@@ -26,13 +25,6 @@ JMX = "classpath:javax.management.jmx"
 HEARTBEAT = "classpath:org.example.heartbeat"
 APPLICATION = "application_1408631738011_0001"
 DEMO1 = instance_path("joe", "org-apache-hbase", "demo1")
-
-
-@pytest.fixture
-def place(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry of its own."""
-    with place_of_its_own(cluster) as settings:
-        yield settings
 
 
 @pytest.fixture
@@ -178,27 +170,9 @@ def test_an_application_binds_to_another_that_comes_later(registry: BlockingRegi
     assert found.record == hbase("zk1")
 
 
-@contextlib.contextmanager
-def serving(name: str, port: int = 0) -> Iterator[int]:
-    """Serve HTTP, and say in each reply who that is; yields the port."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(http.client.OK)
-            self.send_header("Server-Name", name)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
-            thread.join()
+def named(name: str, port: int = 0) -> AbstractContextManager[str]:
+    """Serve HTTP, and say in each reply who that is; yields host:port."""
+    return serving(lambda _: (http.client.OK, {"Server-Name": name}, b""), port=port)
 
 
 class Agent:
@@ -236,16 +210,16 @@ def test_a_failed_connection_is_resolved_again(registry: BlockingRegistry) -> No
     """The service has died and runs elsewhere, or another program has taken its port: its name leads to it."""
     path = service_path("agents")
     agent = Agent(lambda: registry.resolve(path), "master")
-    with serving("master") as first:
-        registry.bind(path, hdfs(f"http://127.0.0.1:{first}/"))
+    with named("master") as first:
+        registry.bind(path, hdfs(f"http://{first}/"))
         agent.ask()
         agent.ask()
         assert agent.resolved == 1
-    with serving("master") as second:
-        registry.bind(path, hdfs(f"http://127.0.0.1:{second}/"), overwrite=True)
+    with named("master") as second:
+        registry.bind(path, hdfs(f"http://{second}/"), overwrite=True)
         agent.ask()
         assert agent.resolved == 2
-    with serving("stranger", second), serving("master") as third:
-        registry.bind(path, hdfs(f"http://127.0.0.1:{third}/"), overwrite=True)
+    with named("stranger", int(second.rpartition(":")[2])), named("master") as third:
+        registry.bind(path, hdfs(f"http://{third}/"), overwrite=True)
         agent.ask()
         assert agent.resolved == 3

@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import Channel, proxied
 from tests.cluster import SESSION, make_directory
-from tests.proxied_cluster import Where
+from tests.real.proxied_cluster import Where
+from tests.real.stand import Channel, proxied
 from tests.stories.changes import Act, call, write
 
 CHANGES: Final[dict[str, Act]] = {

@@ -10,9 +10,10 @@ import pytest
 from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
-from tests.channels import Channel, proxied
 from tests.patience import HANG_S
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.real.faults import paused
+from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.stand import Channel, proxied
 
 WAITERS = 16
 
@@ -47,7 +48,7 @@ def test_who_waits_sees_a_file_appear(proxied_cluster: ProxiedCluster, hdfs_dire
         ]
         _are_held(proxied_cluster, WAITERS)
         calls = _calls(proxied_cluster)
-        proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, path, b"", None))
+        proxied_cluster.put(Where.NAMENODE, path, b"", None)
         replies = [each.result(HANG_S) for each in waiting]
         calls_made = _calls(proxied_cluster) - calls
     truth = json.loads(proxied_cluster.truth(path, "alice").body)
@@ -110,13 +111,10 @@ def test_who_waits_at_a_closed_gate_is_answered_at_the_end(
     with ThreadPoolExecutor(1) as clients:
         waiting = clients.submit(_wait, proxied_cluster, path, "alice", wait_s=4)
         _are_held(proxied_cluster, 1)
-        proxied_cluster.publisher.process.pause()
-        try:
+        with paused(proxied_cluster.publisher.process):
             proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
             proxied_cluster.proxy.await_gate(is_open=False)
             reply = waiting.result(HANG_S)
-        finally:
-            proxied_cluster.publisher.process.resume()
     assert (reply.status, reply.header("Preference-Applied")) == (200, "wait=4")
     assert "hit" not in reply.header("Cache-Status")
     proxied_cluster.proxy.await_gate()

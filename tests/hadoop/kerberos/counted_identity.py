@@ -1,6 +1,9 @@
 """A Kerberos identity without a KDC: numbered tokens, and the proofs that belong to them."""
 
+import importlib
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,3 +46,11 @@ class CountedIdentity(KerberosIdentity):
     def recheck(self) -> None:
         """Count."""
         self.rechecks += 1
+
+
+def acceptor(keytab: Path, service: str = "HTTP@localhost") -> Any:
+    """Return a context that waits for an initiator's token."""
+    gssapi = importlib.import_module("gssapi")
+    name = gssapi.Name(service, gssapi.NameType.hostbased_service)
+    credentials = gssapi.Credentials(name=name, usage="accept", store={"keytab": str(keytab)})
+    return gssapi.SecurityContext(creds=credentials, usage="accept")

@@ -20,7 +20,7 @@ from nncache.hadoop.kerberos.gss import (
 from nncache.hadoop.kerberos.krb5_library import new_cache
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.testbed.spec import REALM
-from tests.hadoop.kerberos.acceptor import acceptor
+from tests.hadoop.kerberos.counted_identity import acceptor
 from tests.kerberos import KdcServer
 
 ALICE = Principal("alice", realm=REALM)

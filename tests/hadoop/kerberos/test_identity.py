@@ -4,6 +4,7 @@ import asyncio
 import base64
 import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -19,10 +20,10 @@ from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM
-from tests.hadoop.kerberos.acceptor import acceptor
-from tests.hadoop.kerberos.waiting import until
+from tests.hadoop.kerberos.counted_identity import acceptor
 from tests.kerberos import KdcServer, need_gssapi
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
+from tests.real.faults import paused
 
 
 def made(settings: KerberosSettings) -> KerberosIdentity:
@@ -136,15 +137,12 @@ async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer
     identity = made(of_alice(realm))
     initiator = await identity.initiator(Mechanism.KERBEROS, HANG_S)
     assert not initiator.context.is_complete
-    realm.process.pause()
-    try:
+    with paused(realm.process):
         hurried = await identity.initiator(Mechanism.KERBEROS, 0.05)
         with pytest.raises(
             KerberosError, match="no Kerberos context with HTTP/localhost: the KDC has not answered"
         ):
             await hurried.step(Principal("HTTP", "localhost"), None)
-    finally:
-        realm.process.resume()
     assert await initiator.step(Principal("HTTP", "localhost"), None)
 
 
@@ -169,13 +167,13 @@ async def test_a_ticket_is_renewed_while_no_connection_is_made(
     open_to_others(settings.keytab)
     async with asyncio.TaskGroup() as tasks:
         keeping = tasks.create_task(identity.keep_ticket())
-        await until(lambda: identity.stats().is_failing == 1)
+        await until_so(lambda: identity.stats().is_failing == 1)
         of_alice(realm)  # its mode, too
         now += 10.0
-        await until(lambda: identity.stats().starts_at == 10.0)
+        await until_so(lambda: identity.stats().starts_at == 10.0)
         assert 3600 <= identity.stats().ends_at <= 3610
         now += 3000.0
-        await until(lambda: identity.stats().starts_at == 3010.0)
+        await until_so(lambda: identity.stats().starts_at == 3010.0)
         keeping.cancel()
 
 
@@ -273,3 +271,52 @@ def test_without_libkrb5_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "_LIBRARY", "libnone.so.0")
     with pytest.raises(KerberosError, match="apt-get install"):
         default_realm()
+
+
+async def test_what_a_call_returns_or_raises_is_passed_on() -> None:
+    """And it runs in another thread."""
+    threads = KdcThreads()
+    assert await threads.call(threading.get_ident, timeout_s=HANG_S, what="x") != threading.get_ident()
+
+    def fail() -> None:
+        raise KerberosError("no ticket")
+
+    with pytest.raises(KerberosError, match="no ticket"):
+        await threads.call(fail, timeout_s=HANG_S, what="x")
+
+
+async def test_a_hanging_call_fails_at_its_deadline() -> None:
+    """The loop runs on meanwhile, and when the thread ends at last."""
+    threads, released = KdcThreads(), threading.Event()
+    hanging = threads.call(lambda: released.wait(HANG_S), timeout_s=0.01, what="no ticket for x")
+    with pytest.raises(KerberosError, match=r"no ticket for x: the KDC has not answered in 0\.01 s"):
+        await hanging
+    assert threads.running == 1
+    released.set()
+    await until_so(lambda: not threads.running)
+
+
+async def test_only_so_many_calls_hang_at_a_time() -> None:
+    """A further one fails at once, and says why."""
+    threads, released = KdcThreads(max_threads=2), threading.Event()
+    hanging = [threads.call(lambda: released.wait(HANG_S), timeout_s=None, what="x") for _ in range(2)]
+    with pytest.raises(KerberosError, match="has left 2 calls without an answer"):
+        await threads.call(lambda: None, timeout_s=HANG_S, what="y")
+    released.set()
+    assert await asyncio.gather(*hanging) == [True, True]
+
+
+def test_a_thread_that_outlives_the_loop_harms_nothing() -> None:
+    """As when the process ends while the KDC is silent."""
+    threads, released = KdcThreads(), threading.Event()
+
+    async def begin() -> None:
+        threads.call(lambda: released.wait(HANG_S), timeout_s=None, what="x")
+
+    asyncio.run(begin())
+    (thread,) = (each for each in threading.enumerate() if each.name == "Kerberos: x")
+    assert thread.daemon
+    released.set()
+    thread.join(HANG_S)
+    assert not thread.is_alive()
+    assert threads.running == 0

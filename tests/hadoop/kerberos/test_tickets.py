@@ -24,9 +24,8 @@ from nncache.hadoop.kerberos.tickets import (
 )
 from nncache.net.secret_file import FileState
 from nncache.testbed.spec import REALM
-from tests.hadoop.kerberos.waiting import until
 from tests.kerberos import KdcServer
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
 
 LIFE_S = 1000.0
 
@@ -53,7 +52,7 @@ class Kdc:
 
     async def settled(self) -> None:
         """Return when all that was begun has been taken in."""
-        await until(lambda: not self.threads.running)
+        await until_so(lambda: not self.threads.running)
         for _ in range(5):
             await asyncio.sleep(0)
 

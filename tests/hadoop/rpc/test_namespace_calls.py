@@ -22,7 +22,7 @@ from nncache.hadoop.rpc.statuses import encode_status, status_of
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
-from tests.light_server import LightServer
+from tests.real.light_server import LightServer
 
 TIMEOUT_S = 15.0
 LIST_LIMIT = 1_000

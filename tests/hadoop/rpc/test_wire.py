@@ -12,11 +12,10 @@ from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.sasl import Handshake, SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.net.addresses import split_address
-from tests.hadoop.kerberos.waiting import until
 from tests.hadoop.rpc.fake_gss import FakeContext, FakeTokens
 from tests.hadoop.rpc.fake_sasl_server import SaslServer, sasl_server
 from tests.hadoop.rpc.fake_server import Answer, Call, Later, Never, Raw, Result, fake_server, frame_of
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
 
 CLIENT_ID = bytes(range(16))
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -188,7 +187,7 @@ async def test_the_loop_runs_while_a_token_is_waited_for() -> None:
     async with sasl_server(SaslServer()) as server:
         wire = await connect(server.address, tokens)
         for _ in range(2):
-            await until(lambda: bool(tokens.held))
+            await until_so(lambda: bool(tokens.held))
             tokens.held.pop()()
         async with asyncio.timeout(HANG_S):
             await wire.wait_ready()
@@ -214,7 +213,7 @@ async def test_a_token_that_comes_after_the_end_is_dropped() -> None:
     tokens.held = []
     async with sasl_server(SaslServer()) as server:
         wire = await connect(server.address, tokens)
-        await until(lambda: bool(tokens.held))
+        await until_so(lambda: bool(tokens.held))
         await end(wire)
         tokens.held.pop()()
         await asyncio.sleep(0)

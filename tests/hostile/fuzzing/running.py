@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import atheris
+
 from tests.hostile.fuzzing.target import Target
+from tests.quiet import be_quiet
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 FOUND: Final = ROOT / "build" / "hostile"
@@ -103,7 +106,7 @@ def _round(
     """Run one process to its end."""
     left = FOUND / target.name / "broken-"
     command = (
-        sys.executable, "-m", "tests.hostile.fuzzing.executing", target.name, ",".join(target.modules), *arguments,
+        sys.executable, "-m", "tests.hostile.fuzzing.running", target.name, ",".join(target.modules), *arguments,
         f"-max_len={target.max_bytes}", f"-timeout={_SLOWEST_INPUT_S}", f"-rss_limit_mb={_MAX_RESIDENT_MB}",
         f"-artifact_prefix={left}", "-print_final_stats=1",
     )  # fmt: skip
@@ -129,3 +132,16 @@ def _round(
         reason = _REASON.search(text)
         kept = re.search(r"Test unit written to (\S+)", text)
         figures.broken = (reason[0] if reason else text[-500:]) + (f" (input: {kept[1]})" if kept else "")
+
+
+def main(name: str, modules: str, arguments: list[str]) -> None:
+    """Try inputs until libFuzzer's limits are reached, or one breaks the target."""
+    with atheris.instrument_imports(include=modules.split(",")):
+        from tests.hostile.fuzzing.table import TARGETS  # noqa: PLC0415 - imports the product, to be instrumented
+    be_quiet()
+    atheris.Setup(["fuzz", *arguments], TARGETS[name].check)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

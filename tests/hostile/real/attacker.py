@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.hostile.attacker.calls import ATTACKER, LAYOUT, PATHS, WATCHED, AttackCall, create, draw
-from tests.hostile.real.raw import RawAsker
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.hostile.real.paths import RawAsker
+from tests.real.proxied_cluster import ProxiedCluster, Where
 
 MAX_WINDOWS: Final = 320
 """So few that the attacker uses up a share: then the directories in which they may write are covered, and no others."""
@@ -60,17 +60,15 @@ class RealFigures:
 
 def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
     """Make what is attacked, in a directory in which only its owner may rename anything."""
-    proxied_cluster.must(
-        proxied_cluster.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
-    )
+    proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
     for path, (is_directory, owner, mode) in LAYOUT.items():
         at = directory + path
         if is_directory:
             proxied_cluster.mkdirs(at)
         else:
-            proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, at, b"x"))
+            proxied_cluster.put(Where.NAMENODE, at, b"x")
         for op, what in (("SETPERMISSION", {"permission": f"{mode:o}"}), ("SETOWNER", {"owner": owner})):
-            proxied_cluster.must(proxied_cluster.call(Where.NAMENODE, "PUT", op, at, **what))
+            proxied_cluster.do(Where.NAMENODE, "PUT", op, at, **what)
     proxied_cluster.settle()
 
 

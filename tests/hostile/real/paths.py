@@ -11,10 +11,36 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from nncache.proxy.messages import Headers
 from nncache.testbed.asker import Asker
-from tests.hostile.real.raw import RawAsker
-from tests.http_client import Reply
-from tests.proxied_cluster import ProxiedCluster, Where
+from tests.http_client import HttpClient, Reply
+from tests.real.proxied_cluster import ProxiedCluster, Where
+
+_TRIES: Final = 3
+
+
+class RawAsker(HttpClient):
+    """Sends targets as they stand."""
+
+    async def ask(self, method: str, target: bytes, fields: Headers = ()) -> Reply:
+        """Send one request and return the reply; a connection that the server has closed meanwhile is no reply.
+
+        Raises:
+            OSError, EOFError: no reply came, on any of several connections.
+        """
+        lines = b"".join(b"%b: %b\r\n" % field for field in fields)
+        if method != "GET":
+            lines += b"Content-Length: 0\r\n"
+        for left in reversed(range(_TRIES)):
+            try:
+                return await self.exchange(
+                    b"%b %b HTTP/1.1\r\nHost: nn\r\n%b\r\n" % (method.encode(), target, lines)
+                )
+            except (OSError, EOFError):
+                if not left:
+                    raise
+        raise AssertionError("unreachable")
+
 
 _PREFIX: Final = b"/webhdfs/v1"
 _TIMES: Final = 3
@@ -87,7 +113,7 @@ def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
             spelled = "".join(f"%{byte:02X}" for byte in name.encode())
             target = f"{_PREFIX.decode()}{directory}/{spelled}?op=MKDIRS&user.name={proxied_cluster.cluster.superuser}"
             asker.ask("PUT", target)
-    proxied_cluster.must(proxied_cluster.write(Where.NAMENODE, f"{directory}/f", b"x"))
+    proxied_cluster.put(Where.NAMENODE, f"{directory}/f", b"x")
     proxied_cluster.settle()
 
 

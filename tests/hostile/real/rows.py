@@ -10,8 +10,8 @@ from typing import Final
 
 from tests.hostile.wire.serving import statuses_of
 from tests.hostile.wire.smuggling import ROWS, Row
-from tests.proxied_cluster import ProxiedCluster
 from tests.proxy.wire import RawClient
+from tests.real.proxied_cluster import ProxiedCluster
 
 _REFUSALS: Final = frozenset({400, 405, 408, 414, 431, 505})
 _AT_ONCE: Final = 32

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster
-from tests.channels import Channel, proxied
 from tests.hostile.real import attacker, paths
 from tests.hostile.real.rows import compare_rows
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.proxied_cluster import ProxiedCluster
+from tests.real.stand import Channel, proxied
 
 
 @pytest.fixture

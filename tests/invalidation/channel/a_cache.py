@@ -11,7 +11,7 @@ from nncache.cache.entries import Directory
 from nncache.hadoop.change import Change
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT, ancestors, parent
-from tests.hadoop.any_changes import changes_at, few_paths, in_order
+from tests.hadoop.any_events import changes_at, few_paths, in_order
 
 NAMES = ("a", "b", "c")
 PATHS = tuple(ROOT + ROOT.join(parts) for depth in range(1, 4) for parts in product(NAMES, repeat=depth))

@@ -1,15 +1,21 @@
 """A NameNode, its pool, a publisher's hand and a reader's session over a ZooKeeper, in virtual time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
 from nncache.invalidation.stream import Changes, Covered, Filters, StreamItem
+from nncache.invalidation.subscriber.events import (
+    FilterInotifyEventInputStream,
+    ReceivedEvents,
+    SubscriptionItem,
+)
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
-from tests.invalidation.channel.press import Press
+from tests.invalidation.channel.press import ZNODES, Press
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
 from tests.setup import channel_setup
@@ -97,3 +103,35 @@ def play(story: Callable[[FakeCluster], Awaitable[None]], **filters: str) -> Non
             await story(fixture)
 
     virtual_time.run(on_stage())
+
+
+def follow(
+    fake_cluster: FakeCluster, from_txid: int | None = None, *, name: str = "joe", chain: str | None = None
+) -> FilterInotifyEventInputStream:
+    """Return a stream under test."""
+    return FilterInotifyEventInputStream(fake_cluster.session, ZNODES, name, clock, from_txid, chain=chain)
+
+
+def received(txid: int, *paths: str) -> ReceivedEvents:
+    """Return the item of a record in which each path was deleted by a transaction, the last by this one."""
+    first = txid - len(paths) + 1
+    return ReceivedEvents(
+        tuple(EventBatch(first + place, (Unlink(path),)) for place, path in enumerate(paths)), txid
+    )
+
+
+async def take(stream: AsyncIterator[SubscriptionItem], count: int) -> list[SubscriptionItem]:
+    """Return the next items."""
+    return [await anext(stream) for _ in range(count)]
+
+
+def paths(items: Sequence[SubscriptionItem]) -> list[str]:
+    """Return the paths that were deleted."""
+    return [
+        event.path
+        for item in items
+        if isinstance(item, ReceivedEvents)
+        for batch in item.batches
+        for event in batch.events
+        if isinstance(event, Unlink)
+    ]

@@ -221,3 +221,17 @@ class Press:
     def _new_id(self, what: str) -> str:
         self._ids += 1
         return f"{what}-{self._ids}"
+
+
+PUBLISHED = PublishedFilter(
+    name="joe",
+    id="c0ffee",
+    path_glob="/user/joe/*/_SUCCESS",
+    since_txid=17,
+    owner="joe",
+    allowed_subscribers=("ann", "bob"),
+)
+PUBLISHED_JSON = (
+    b'{"version":1,"id":"c0ffee","pathGlob":"/user/joe/*/_SUCCESS","since":17,"owner":"joe",'
+    b'"allowedSubscribers":["ann","bob"]}'
+)

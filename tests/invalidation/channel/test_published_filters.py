@@ -12,7 +12,7 @@ from nncache.invalidation.channel.published_filters import (
     parse_readers,
 )
 from nncache.invalidation.errors import CorruptZnodeError
-from tests.invalidation.channel.examples import PUBLISHED, PUBLISHED_JSON
+from tests.invalidation.channel.press import PUBLISHED, PUBLISHED_JSON
 from tests.invalidation.channel.test_records import changed
 
 

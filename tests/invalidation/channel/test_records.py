@@ -40,9 +40,8 @@ from nncache.invalidation.channel.records import (
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.channel.znodes import MAX_TXID
 from nncache.invalidation.errors import CorruptZnodeError
-from tests.hadoop.any_changes import any_paths, changes_at, in_order
-from tests.hadoop.any_events import batches, texts
-from tests.invalidation.channel.examples import PUBLISHED, PUBLISHED_JSON
+from tests.hadoop.any_events import any_paths, batches, changes_at, in_order, texts
+from tests.invalidation.channel.press import PUBLISHED, PUBLISHED_JSON
 
 LINK = Link("c0ffee", 10, 20)
 

@@ -7,8 +7,7 @@ import pytest
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
-from tests.invalidation.fake_cluster import fake_cluster, reading, txids
-from tests.invalidation.fakes import FakeNameNode
+from tests.invalidation.fakes import FakeNameNode, fake_cluster, reading, txids
 from tests.invalidation.virtual_time import clock
 
 

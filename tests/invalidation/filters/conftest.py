@@ -6,8 +6,7 @@ import pytest
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
-from tests.invalidation.filters.fake_hdfs import FakeHdfs
-from tests.invalidation.filters.place import Place
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, Place
 
 
 @pytest.fixture(params=["fake", "real"])

@@ -12,6 +12,9 @@ from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.paths import ancestors, name, parent
 from nncache.hadoop.remote_exception import RemoteException
+from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter
+from nncache.invalidation.filters.hdfs_calls import Hdfs
+from nncache.invalidation.filters.hdfs_store import FilterStore
 
 _T = TypeVar("_T")
 
@@ -208,3 +211,38 @@ class FakeHdfs:
             return bool(gone)
 
         return await self._call("delete", path, act)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """HDFS, and a path in it."""
+
+    hdfs: Hdfs
+    path: str
+
+    @property
+    def store(self) -> FilterStore:
+        """A store that remembers nothing."""
+        return FilterStore(self.hdfs, self.path)
+
+    async def add(self, *names: str) -> None:
+        """Add filters of joe's."""
+        for each in names:
+            await self.store.add(Filter(each, f"/user/joe/{each}", "joe"))
+
+    async def put(
+        self, name: str, definition: bytes | None, *, owner: str | None = "joe", users: tuple[str, ...] = ()
+    ) -> None:
+        """Put together by hand what may be a filter; None leaves a part out."""
+        await self.hdfs.mkdirs(f"{self.path}/{name}")
+        if definition is not None:
+            await self.hdfs.create(f"{self.path}/{name}/{DEFINITION}", definition, create_parent=False)
+        if owner is not None:
+            await self.hdfs.mkdirs(f"{self.path}/{name}/{SUBSCRIBERS}")
+            for user in users:
+                await self.hdfs.create(f"{self.path}/{name}/{SUBSCRIBERS}/{user}", create_parent=False)
+            await self.hdfs.set_owner(f"{self.path}/{name}/{SUBSCRIBERS}", owner=owner)
+
+    async def names(self) -> list[str]:
+        """Return all that is in the directory, drafts too."""
+        return sorted(status.path_suffix for status in await self.hdfs.list(self.path))

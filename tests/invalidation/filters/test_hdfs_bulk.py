@@ -10,8 +10,7 @@ from nncache.invalidation.filters.file_plan import FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import FileEntry
 from nncache.invalidation.filters.hdfs_bulk import AT_ONCE, Done, carry_out
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from tests.invalidation.filters.fake_hdfs import FakeHdfs
-from tests.invalidation.filters.place import Place
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, Place
 
 PATH = "/filters"
 ENTRIES = tuple(

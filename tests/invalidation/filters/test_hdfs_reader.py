@@ -11,8 +11,7 @@ from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableErr
 from nncache.invalidation.filters.definition import ATTRIBUTE, MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
 from nncache.invalidation.filters.hdfs_reader import BrokenDefinition, FilterReader, StoredFilter
 from nncache.invalidation.filters.read_ahead import ReadBefore
-from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, failing, refusal
-from tests.invalidation.filters.place import Place
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, Place, failing, refusal
 
 PATH = "/filters"
 

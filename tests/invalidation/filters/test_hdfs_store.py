@@ -29,8 +29,7 @@ from nncache.invalidation.filters.hdfs_reader import StoredFilter
 from nncache.invalidation.filters.hdfs_store import DRAFT_AGE_S, FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
-from tests.invalidation.filters.fake_hdfs import FakeHdfs, failing, refusal
-from tests.invalidation.filters.place import Place
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, Place, failing, refusal
 
 PATH = "/filters"
 JOE = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("bob", "alice"))

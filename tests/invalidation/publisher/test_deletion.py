@@ -14,7 +14,7 @@ from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from nncache.net.some_names import SHOWN
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster
-from tests.invalidation.publisher.samples import published
+from tests.invalidation.publisher.fakes import published
 from tests.invalidation.virtual_time import clock, until
 
 

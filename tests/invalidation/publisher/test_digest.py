@@ -25,7 +25,7 @@ from nncache.hadoop.change import (
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT, ancestors
 from nncache.invalidation.publisher.digest import SLACK, Digest
-from tests.hadoop.any_changes import changes_at, few_paths, in_order
+from tests.hadoop.any_events import changes_at, few_paths, in_order
 from tests.hadoop.footprints import stale
 from tests.invalidation.channel.a_cache import Before, Window, after, cases
 

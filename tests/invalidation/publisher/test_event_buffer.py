@@ -20,7 +20,7 @@ from nncache.hadoop.events import (
 from nncache.invalidation.channel.records import Dropped, Events
 from nncache.invalidation.publisher.event_buffer import UNIT_BYTES, EventBuffer, weight_of
 from nncache.invalidation.publisher.stats import PublisherStats
-from tests.invalidation.publisher.samples import batch
+from tests.invalidation.publisher.fakes import batch
 
 FULL = "more than 8 events waited to be published (max_buffered_events)"
 

@@ -21,7 +21,7 @@ from tests.invalidation.publisher.fake_cluster import (
     FakeFilters,
     fake_cluster,
 )
-from tests.invalidation.publisher.samples import published
+from tests.invalidation.publisher.fakes import published
 from tests.invalidation.virtual_time import clock, until
 
 

@@ -9,7 +9,7 @@ from nncache.invalidation.publisher.filter_journal import (
     by_kind,
 )
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
-from tests.invalidation.publisher.samples import batch, positions, published
+from tests.invalidation.publisher.fakes import batch, positions, published
 
 TWO = positions({"f": "/f", "g": "/g"}, 10)
 

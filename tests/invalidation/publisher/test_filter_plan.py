@@ -26,7 +26,7 @@ from tests.invalidation.publisher.fake_cluster import (
     FakeCluster,
     protected_cluster,
 )
-from tests.invalidation.publisher.samples import published
+from tests.invalidation.publisher.fakes import published
 from tests.invalidation.virtual_time import until
 
 

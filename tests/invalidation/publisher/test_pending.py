@@ -12,7 +12,7 @@ from nncache.invalidation.publisher.output_stream import Publication
 from nncache.invalidation.publisher.pacing import ALL
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.stats import PublisherStats
-from tests.invalidation.publisher.samples import batch, positions, published, read
+from tests.invalidation.publisher.fakes import batch, positions, published, read
 
 PATH = "/apps/nncache/filters"
 MAX_EVENTS = 20_000

@@ -5,15 +5,23 @@ import logging
 
 import pytest
 
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import SessionStats
 from nncache.hadoop.change import Vanished
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.events import Close, Rename, Unlink
 from nncache.hadoop.events import Create as Created
 from nncache.hadoop.filestatus import FileType
 from nncache.invalidation.channel.records import Dropped, Stale
+from nncache.invalidation.publisher.output_stream import FilterChange, OutputSetup, load_output_class
 from nncache.invalidation.publisher.publisher import USELESS_S
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.stats import OutputStats
+from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
+from nncache.net.setting_error import SettingError
 from tests.invalidation.fakes import ACCESS_CONTROL, FakeNameNode, remote_error
 from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster, fake_cluster
+from tests.invalidation.publisher.fakes import FakeOutput
 from tests.invalidation.virtual_time import clock, until
 
 
@@ -311,3 +319,38 @@ async def test_a_fault_of_ours_is_logged_and_survived(
         await until(lambda: process.publisher.stats().runs_failed == 1)
         await until(lambda: process.publisher.situation() == "")
     assert "internal error" in caplog.text
+
+
+def test_the_built_in_output_has_a_short_name() -> None:
+    """The default of the setting is one of them."""
+    assert load_output_class(PublisherSettings().output_stream) is ZooKeeperInotifyEventOutputStream
+
+
+def test_any_other_output_is_named_by_module_and_class() -> None:
+    """Outputs are pluggable (dfs.inotify.outputstream.classname of HDFS-8940)."""
+    assert load_output_class("tests.invalidation.publisher.fakes:FakeOutput") is FakeOutput
+    with pytest.raises(
+        SettingError, match=r"^output_stream: kafka: must be zookeeper or package\.module:Class"
+    ):
+        load_output_class("kafka")
+
+
+async def test_what_an_output_does_not_count_is_zero() -> None:
+    """An output may have neither figures nor a session."""
+    output = FakeOutput(
+        OutputSetup(
+            nameservice="ns1",
+            publisher=PublisherSettings(),
+            zookeeper=ZooKeeperSettings(),
+            clock=lambda: 0.0,
+        )
+    )
+    await output.shut_down()
+    assert (output.stats(), output.session_stats()) == (OutputStats(), SessionStats())
+
+
+@pytest.mark.parametrize("part", ["removed", "added", "updated", "modified"])
+def test_a_change_of_nothing_is_empty(part: str) -> None:
+    """Any part makes it one."""
+    assert FilterChange().is_empty
+    assert not FilterChange(**{part: ("f",)}).is_empty  # type: ignore[arg-type]  # what is in it does not matter

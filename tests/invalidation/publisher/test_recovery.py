@@ -13,7 +13,7 @@ from nncache.invalidation.publisher.output_stream import FilterPosition, Publica
 from nncache.invalidation.publisher.recovery import FoundStream, FoundTree, newest_of, recover
 from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.write_plan import WritePlan
-from tests.invalidation.publisher.samples import published
+from tests.invalidation.publisher.fakes import published
 
 ZNODES = Znodes("/inotify", "ns")
 CACHE = "/inotify/ns/.cache"

@@ -24,8 +24,7 @@ from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.globs import GlobSet, compile_glob
 from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
 from nncache.invalidation.publisher.relevance import concerns, matched, narrow
-from tests.hadoop.any_changes import few_paths
-from tests.hadoop.any_events import events
+from tests.hadoop.any_events import events, few_paths
 from tests.invalidation.channel.a_cache import CALLERS, PATHS, Before, Window, after, cases, globs
 
 GLOBS = GlobSet({"": "/user/*/done/_SUCCESS"})

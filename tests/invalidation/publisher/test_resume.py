@@ -28,8 +28,7 @@ from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import UNREADABLE_S, Resumption
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster
-from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
-from tests.invalidation.publisher.samples import batch, positions, published, read
+from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource, batch, positions, published, read
 from tests.invalidation.virtual_time import clock, until
 
 STATE = PublishedState(txid=10, filters=positions({"f": "/f", "g": "/g"}, 8) | positions({"g": "/g"}, 12))

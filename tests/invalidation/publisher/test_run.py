@@ -25,8 +25,7 @@ from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.publisher.fake_cluster import FakeFilters
-from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
-from tests.invalidation.publisher.samples import batch, positions, read
+from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource, batch, positions, read
 from tests.invalidation.virtual_time import clock, until
 
 MAX_EVENTS = 20_000

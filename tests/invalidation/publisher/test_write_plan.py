@@ -34,7 +34,7 @@ from nncache.invalidation.publisher.write_plan import (
     pack,
     tampered,
 )
-from tests.invalidation.publisher.samples import batch, published
+from tests.invalidation.publisher.fakes import batch, published
 
 ZNODES = Znodes("/inotify", "ns")
 CACHE, FILTERS = "/inotify/ns/.cache", "/inotify/ns/.filters"

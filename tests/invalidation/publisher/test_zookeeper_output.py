@@ -24,7 +24,7 @@ from nncache.invalidation.publisher.write_plan import MAX_OPERATIONS
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.publisher.fake_cluster import ZNODES
-from tests.invalidation.publisher.samples import batch, published
+from tests.invalidation.publisher.fakes import batch, published
 from tests.invalidation.virtual_time import clock
 
 US = PublisherIdentity(id="1", host="a", pid=1, admin="127.0.0.1:9873")

@@ -11,10 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
-from tests.http_client import HttpClient
+from tests.http_client import HttpClient, webhdfs
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
-from tests.overload.requests import webhdfs
 
 CROWD: Final = 5_000
 _MAX_CONNECTIONS: Final = 4 * CROWD

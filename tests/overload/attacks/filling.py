@@ -5,11 +5,10 @@ import itertools
 from string import ascii_lowercase
 from typing import Final
 
-from tests.http_client import HttpClient
+from tests.http_client import HttpClient, request, webhdfs
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import keep_asking_at_once
-from tests.overload.requests import request, webhdfs
 
 _CONNECTIONS: Final = 8
 _MAX_CALLS: Final = 20_000

@@ -8,10 +8,10 @@ from typing import Final
 from nncache.hadoop.rpc.connection import CONTEXT_PROTOCOL, Method, RpcConnection
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.hadoop.webhdfs import WebHdfs
+from tests.http_client import webhdfs
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import again, keep_asking, keep_asking_at_once
-from tests.overload.requests import webhdfs
 
 _FIVE_A_SECOND: Final = 0.2
 _MKDIRS: Final = Method(CONTEXT_PROTOCOL, "mkdirs", is_repeatable=False)

@@ -3,11 +3,10 @@
 import asyncio
 from typing import Final
 
-from tests.http_client import HttpClient
+from tests.http_client import HttpClient, request, webhdfs
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import HEAD_BYTES, again, keep_asking, padded
-from tests.overload.requests import request, webhdfs
 
 _EVERY_S: Final = 0.5
 _FIELD: Final = b"X-Endless: " + b"x" * 8_000 + b"\r\n"

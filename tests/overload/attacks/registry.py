@@ -10,10 +10,10 @@ from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
 from nncache.registry.operations import Registry
 from nncache.registry.record import Endpoint, ServiceRecord, uri_endpoint
 from nncache.registry.record_json import MAX_READ_BYTES, encode_record
+from tests.http_client import request
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import HEAD_BYTES, again, keep_asking, padded
-from tests.overload.requests import request
 
 REGISTRY: Final = "/v1/registry"
 HELD: Final = 300
@@ -94,8 +94,7 @@ async def chain(aim: Aim, tally: Tally) -> None:
 
 @asynccontextmanager
 async def _registry(aim: Aim) -> AsyncIterator[Registry]:
-    place = {"zookeeper": aim.zookeeper, "registry_root": aim.registry_root}
-    async with nncache.open_registry(**place, registry_updates_per_s=1e6) as registry:
+    async with nncache.open_registry(**aim.registry, registry_updates_per_s=1e6) as registry:
         await registry.make_root()
         yield registry
 

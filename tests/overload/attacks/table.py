@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from tests.channels import Channel
 from tests.overload.attack import Attack, Expected, Forwards
 from tests.overload.attacks import crowds, filling, forgetting, heads, registry, troubles
-from tests.overload.proc import MIB
 from tests.overload.real_cluster import Setting
+from tests.real.proc import MIB
+from tests.real.stand import Channel
 
 SMALL: Final = Setting(table_bytes=2 * MIB)
 """Room for what the pollers ask, and for little beside it."""
@@ -51,7 +51,7 @@ ATTACKS: Final = (
         finding="8",
         what="400 CREATEs where carol may not write, of 200 windows",
         body=forgetting.windows,
-        setting=Setting(flags=("--max-two-step-windows", "200")),
+        setting=Setting(flags={"max_two_step_windows": 200}),
     ),
     Attack(
         name="own-filters",
@@ -92,7 +92,7 @@ ATTACKS: Final = (
         finding="11",
         what="32 slow readers of a long listing, 16 connections to the NameNode",
         body=crowds.slow_listings,
-        setting=Setting(flags=("--upstream-connections", "16")),
+        setting=Setting(flags={"upstream_connections": 16}),
         expected=CLIENTS_WAIT,
         needs_large=True,
     ),
@@ -101,7 +101,7 @@ ATTACKS: Final = (
         finding="12",
         what="1,000 silent connections to the admin port, 600 files",
         body=crowds.silent_admin,
-        setting=Setting(flags=("--max-connections", "100", "--upstream-connections", "64"), max_files=600),
+        setting=Setting(flags={"max_connections": 100, "upstream_connections": 64}, max_files=600),
     ),
     Attack(
         name="refused-reads",
@@ -171,7 +171,7 @@ ATTACKS: Final = (
         finding="item 3",
         what="1,000 connections held, of 400",
         body=crowds.hold_connections,
-        setting=Setting(flags=("--max-connections", "400")),
+        setting=Setting(flags={"max_connections": 400}),
     ),
     Attack(
         name="scan",

@@ -7,12 +7,14 @@ harder test: an allocation fails where it is made, while a control group ends th
 import resource
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from tests.overload.proc import status_bytes
 from tests.overload.real_cluster import TOLERANCE, RealCluster
+from tests.real.beside import beside
+from tests.real.faults import limited, paused, slowed
+from tests.real.proc import status_bytes
 
 _SPARE_FILES: Final = 4
 _RPC_DELAY_S: Final = 0.55
@@ -20,46 +22,39 @@ _CUT_EVERY_S: Final = 1.0
 _CUT_S: Final = 0.3
 
 
-@contextmanager
-def namenode_hangs(real_cluster: RealCluster) -> Iterator[None]:
+def namenode_hangs(real_cluster: RealCluster) -> AbstractContextManager[None]:
     """Stop the NameNode's process (SIGSTOP)."""
-    namenode = real_cluster.cluster.namenodes[0].process
-    namenode.pause()
-    try:
-        yield
-    finally:
-        namenode.resume()
+    return paused(real_cluster.cluster.namenodes[0].process)
 
 
-@contextmanager
-def rpc_is_slow(real_cluster: RealCluster) -> Iterator[None]:
+def rpc_is_slow(real_cluster: RealCluster) -> AbstractContextManager[None]:
     """Deliver each byte of the NameNode's RPC 0.55 s later, each way: more than `namenode_query_timeout_s` in all."""
     assert real_cluster.relay is not None
-    real_cluster.relay.delay(_RPC_DELAY_S)
-    try:
-        yield
-    finally:
-        real_cluster.relay.restore()
+    return slowed(real_cluster.relay, _RPC_DELAY_S)
 
 
 @contextmanager
 def disk_is_full(real_cluster: RealCluster) -> Iterator[None]:
     """Fill the file system of the proxy's log, to the log's last byte, and give the proxy reasons to write to it."""
-    assert real_cluster.log_place is not None
-    ballast = real_cluster.log_place / "ballast"
-    if (
-        real_cluster.log_place.is_mount()
-    ):  # else the log is /dev/full, and the machine's own disk must not be filled
+    place, relay = real_cluster.log_place, real_cluster.relay
+    assert place is not None
+    assert relay is not None
+    ballast = place / "ballast"
+    if place.is_mount():  # else the log is /dev/full, and the machine's own disk must not be filled
         _fill(ballast)
-        _fill(real_cluster.log_place / "proxy.log")
-    ending = threading.Event()
-    thread = threading.Thread(target=_cut_often, args=(real_cluster, ending), daemon=True)
-    thread.start()
+        _fill(place / "proxy.log")
+
+    def cut_often(ending: threading.Event) -> None:
+        """Cut the RPC connections for a moment, over and over: a line each when they are lost and made again."""
+        while not ending.wait(_CUT_EVERY_S):
+            relay.cut()
+            ending.wait(_CUT_S)
+            relay.restore()
+
     try:
-        yield
+        with beside(cut_often):
+            yield
     finally:
-        ending.set()
-        thread.join()
         ballast.unlink(missing_ok=True)
 
 
@@ -69,38 +64,16 @@ def _fill(file: Path) -> None:
             pass
 
 
-def _cut_often(real_cluster: RealCluster, ending: threading.Event) -> None:
-    """Cut the RPC connections for a moment, over and over: a line each when they are lost and made again."""
-    assert real_cluster.relay is not None
-    while not ending.wait(_CUT_EVERY_S):
-        real_cluster.relay.cut()
-        ending.wait(_CUT_S)
-        real_cluster.relay.restore()
-
-
-@contextmanager
-def no_files_left(real_cluster: RealCluster) -> Iterator[None]:
+def no_files_left(real_cluster: RealCluster) -> AbstractContextManager[None]:
     """Let the proxy open only a few files more than it has open."""
-    open_now = sum(1 for _ in Path(f"/proc/{real_cluster.pid}/fd").iterdir())
-    with _limited(real_cluster, resource.RLIMIT_NOFILE, open_now + _SPARE_FILES):
-        yield
+    process = real_cluster.proxy.process
+    open_now = sum(1 for _ in Path(f"/proc/{process.running_pid}/fd").iterdir())
+    return limited(process, resource.RLIMIT_NOFILE, open_now + _SPARE_FILES)
 
 
-@contextmanager
-def no_memory_left(real_cluster: RealCluster) -> Iterator[None]:
+def no_memory_left(real_cluster: RealCluster) -> AbstractContextManager[None]:
     """Let the proxy take no more memory than it says that it takes, plus 20 %."""
-    taken = status_bytes(real_cluster.pid, "VmRSS")
+    process = real_cluster.proxy.process
+    taken, data = (status_bytes(process.running_pid, key) for key in ("VmRSS", "VmData"))
     more = max(0, int(TOLERANCE * real_cluster.bound_bytes()) - taken)
-    with _limited(real_cluster, resource.RLIMIT_DATA, status_bytes(real_cluster.pid, "VmData") + more):
-        yield
-
-
-@contextmanager
-def _limited(real_cluster: RealCluster, which: int, soft: int) -> Iterator[None]:
-    before = resource.prlimit(real_cluster.pid, which)
-    resource.prlimit(real_cluster.pid, which, (soft, before[1]))
-    try:
-        yield
-    finally:
-        if real_cluster.is_alive():
-            resource.prlimit(real_cluster.pid, which, before)
+    return limited(process, resource.RLIMIT_DATA, data + more)

@@ -16,8 +16,8 @@ from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.auth_methods import USER_NAME, AuthMethod
-from tests.datanode import led_to
 from tests.patience import HANG_S
+from tests.real.datanode import led_to
 from tests.service import Service
 
 USERS: Final = ("alice", "bob", "carol")
@@ -229,6 +229,10 @@ class ProxiedCluster:
         with Asker(address) as datanode:
             return datanode.ask(method, "/" + target, body=data)
 
+    def put(self, where: Where, path: str, data: bytes = b"", user: str | None = None) -> RawReply:
+        """Create a file, which must succeed."""
+        return self.must(self.write(where, path, data, user))
+
     def must(self, reply: RawReply) -> RawReply:
         """Return the reply of a call that a story depends on.
 
@@ -240,5 +244,5 @@ class ProxiedCluster:
 
     def mkdirs(self, path: str, owner: str | None = None, permission: str = "755") -> None:
         """Make a directory, and missing ones above it, straight at the NameNode as their owner."""
-        self.must(self.call(Where.NAMENODE, "PUT", "MKDIRS", path, owner))
-        self.must(self.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, owner, permission=permission))
+        self.do(Where.NAMENODE, "PUT", "MKDIRS", path, owner)
+        self.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, owner, permission=permission)

@@ -1,17 +1,18 @@
-"""Both ways in which a proxy learns of changes."""
+"""A proxy in front of a cluster, in both ways in which it learns of changes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
+from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.auth_methods import USER_NAME, AuthMethod
-from tests.proxied_cluster import ProxiedCluster
+from tests.real.proxied_cluster import ProxiedCluster
 from tests.secured.service import principal_flags
 from tests.secured.terminating import termination_settings
 from tests.service import Service, spelled
@@ -34,16 +35,19 @@ def proxied(
     channel: Channel = Channel.DIRECT,
     rpc: str | None = None,
     zookeeper: str | None = None,
-    polling: Mapping[str, object] = MappingProxyType({}),
+    polling: Mapping[str, Any] = MappingProxyType({}),
     way: AuthMethod = USER_NAME,
+    program: tuple[str, ...] = (),
+    more_filters: Sequence[Filter] = (),
     **flags: object,
 ) -> Iterator[ProxiedCluster]:
     """Put a proxy in front of a cluster's NameNode and wait until it answers from memory.
 
     `rpc` is another address for the NameNode's RPC port, such as a relay's; `zookeeper` another ZooKeeper than the
-    cluster's. `polling` are settings of whoever reads the edits, `flags` further ones of the proxy. `way` is how
-    clients ask; with Kerberos all daemons have the service's keytab (needs `tests.kerberos.clients_of`), and the proxy
-    authenticates them if the way needs that.
+    cluster's, or that of a service registry on the direct channel. `polling` are settings of whoever reads the edits,
+    `flags` further ones of the proxy. `way` is how clients ask; with Kerberos all daemons have the service's keytab
+    (needs `tests.kerberos.clients_of`), and the proxy authenticates them if the way needs that. `program` runs the
+    proxy; `more_filters` need the ZooKeeper channel.
     """
     with ExitStack() as running:
         if way.is_judged_by_proxy:
@@ -60,14 +64,16 @@ def proxied(
                     *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"),
                     *(principal_flags(cluster.kdc) if cluster.kdc is not None else ()),
                     *(argument for glob in globs for argument in ("--glob", glob)),
+                    *(() if zookeeper is None else ("--zookeeper", zookeeper)),
                     *spelled({**polling, **flags}),
+                    program=program,
                 )
             case Channel.ZOOKEEPER:
                 service = Service.of(cluster, zookeeper)
-                for number, glob in enumerate(globs):
-                    service.add(f"f{number}", glob)
+                own = (service.filter(f"f{number}", glob) for number, glob in enumerate(globs))
+                service.add_all(*own, *more_filters)
                 publisher = running.enter_context(service.publisher(**polling))
-                proxy = service.proxy(**flags)
+                proxy = service.proxy(program=program, **flags)
             case _:
                 assert_never(channel)
         running.enter_context(proxy)

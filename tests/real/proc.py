@@ -3,9 +3,13 @@
 import os
 import threading
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
+
+from tests.real.beside import beside
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _SAMPLE_EVERY_S: Final = 0.05
@@ -37,33 +41,27 @@ def forget_peak(pid: int) -> None:
 
 
 @dataclass
-class MemoryWatch:
-    """Watches what a process has resident while the `with` block lasts; ends when the process does.
+class Peak:
+    """The most that a process was seen to have resident."""
 
-    A process that dies leaves no peak behind, so it is sampled.
-    """
+    bytes: int
 
-    pid: int
-    peak_bytes: int = 0
-    _ending: threading.Event = field(default_factory=threading.Event)
 
-    def __enter__(self) -> Self:
-        self.peak_bytes = status_bytes(self.pid, "VmRSS")
-        forget_peak(self.pid)
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
+@contextmanager
+def watched_memory(pid: int) -> Iterator[Peak]:
+    """Watch what a process has resident until the block ends, or the process: that leaves no peak behind."""
+    peak = Peak(status_bytes(pid, "VmRSS"))
+    forget_peak(pid)
 
-    def __exit__(self, *_: object) -> None:
-        self._ending.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._ending.wait(_SAMPLE_EVERY_S):
+    def watch(ending: threading.Event) -> None:
+        while not ending.wait(_SAMPLE_EVERY_S):
             try:
-                self.peak_bytes = max(self.peak_bytes, status_bytes(self.pid, "VmHWM"))
+                peak.bytes = max(peak.bytes, status_bytes(pid, "VmHWM"))
             except OSError:
                 return
+
+    with beside(watch):
+        yield peak
 
 
 def sleep_until(moment: float) -> None:
