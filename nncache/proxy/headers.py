@@ -4,7 +4,7 @@ Deliberately absent: no `Via` and no `Server` of ours is added (guarantee Verbat
 unchanged); the front end is a gateway, to its clients it *is* the NameNode's WebHDFS address.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from nncache.proxy.messages import Header, Headers
 
@@ -46,9 +46,9 @@ def end_to_end(headers: Iterable[Header]) -> Headers:
     return _without(tuple(headers), HOP_BY_HOP)
 
 
-def _without(fields: Headers, dropped: frozenset[bytes]) -> Headers:
+def _without(fields: Headers, dropped: frozenset[bytes], names: Sequence[bytes] = ()) -> Headers:
     """Drop these, and what `Connection` names. Most replies have none of them all, so that is found out first."""
-    names = [name.lower() for name, _ in fields]
+    names = names or [name.lower() for name, _ in fields]
     if dropped.isdisjoint(names):
         return fields
     if b"connection" in names:
@@ -72,9 +72,12 @@ def request_headers(headers: Iterable[Header], peer: str) -> Headers:
     return (*kept, (b"X-Forwarded-For", peer.encode("ascii", "replace")))
 
 
-def reply_headers(headers: Iterable[Header]) -> Headers:
-    """Say which fields of a NameNode's reply go to the client, but for the length of the body."""
-    return _without(tuple(headers), _NOT_PASSED_ON)
+def reply_headers(headers: Iterable[Header], names: Sequence[bytes] = ()) -> Headers:
+    """Say which fields of a NameNode's reply go to the client, but for the length of the body.
+
+    `names` are theirs in small letters, if these are known.
+    """
+    return _without(tuple(headers), _NOT_PASSED_ON, names)
 
 
 def replayed_headers(headers: Iterable[Header]) -> Headers:

@@ -45,5 +45,7 @@ class SecureCookies:
 
 def _is_secure(value: bytes) -> bool:
     """Whether a cookie has the attribute `Secure`, in any spelling (RFC 6265, section 5.2)."""
+    if b"secure" not in value.lower():
+        return False
     attributes = value.split(b";")[1:]
     return any(attribute.partition(b"=")[0].strip().lower() == b"secure" for attribute in attributes)

@@ -134,10 +134,10 @@ FAULTS: Final = {
         ),
         _fault(
             "last-piece-as-head",
-            "What is remembered is the whole head, not the piece that ends it.",
+            "What came is begun, and remembered, as a whole head only if it is one.",
             "clients/connection",
-            "self._begin(head, whole=alone if is_alone else None)",
-            "self._begin(head, whole=alone)",
+            "        if is_one_head(data):",
+            '        if data.startswith(b"GET "):',
         ),
         _fault(
             "answered-behind-a-refusal",
@@ -164,8 +164,8 @@ FAULTS: Final = {
             "begun-in-part",
             "All bytes that are not known are read.",
             "clients/connection",
-            "        self._incoming.add(data)\n        if self._owner",
-            "        self._incoming.add(data[:200])\n        if self._owner",
+            "            self._incoming.add(data)\n            self._begin_next()\n\n",
+            "            self._incoming.add(data[:200])\n            self._begin_next()\n\n",
         ),
         _fault(
             "access-time-untold",

@@ -179,14 +179,13 @@ def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
 def _read_block(text: bytes) -> FieldBlock:
     """Read the fields of a request, with the empty line behind them; those that hold no secret are remembered."""
     lines = text[:-4].split(b"\r\n") if len(text) > len(b"\r\n") else []
-    fields, values = read_fields(lines, _READ)
+    fields, values, names = read_fields(lines, _READ)
     length = length_of(values, 0)
     _see_host(values)
-    names = frozenset([name.lower() for name, _ in fields])
     if b"upgrade" in values or len(values.get(b"host", ())) > 1:
         fields = _kept(fields)
-    block = FieldBlock(tuple(fields), names, len(lines), b"close" in options_of(values), length)
-    if len(text) <= MAX_BLOCK_BYTES and names <= HARMLESS_FIELDS:
+    block = FieldBlock(tuple(fields), frozenset(names), len(lines), b"close" in options_of(values), length)
+    if len(text) <= MAX_BLOCK_BYTES and block.names <= HARMLESS_FIELDS:
         _remember(text, block)
     return block
 
@@ -284,20 +283,21 @@ class FieldError(ValueError):
 
 def read_fields(
     lines: Iterable[bytes], names: frozenset[bytes]
-) -> tuple[list[Field], dict[bytes, list[bytes]]]:
-    """Read the lines of a head; return all fields, and the values of those with these names in small letters.
+) -> tuple[list[Field], dict[bytes, list[bytes]], list[bytes]]:
+    """Read the lines of a head.
+
+    Returns:
+        All fields; the values of those with the given names; the names of all. Names are in small letters.
 
     Raises:
         FieldError: a line is no field, or goes on in the next one.
     """
-    fields: list[Field] = []
+    found = [_LINES.get(line) or _read_field(line) for line in lines]
     values: dict[bytes, list[bytes]] = {}
-    for line in lines:
-        key, read = _LINES.get(line) or _read_field(line)
-        fields.append(read)
+    for key, each in found:
         if key in names:
-            values.setdefault(key, []).append(read[1])
-    return fields, values
+            values.setdefault(key, []).append(each[1])
+    return [each for _, each in found], values, [key for key, _ in found]
 
 
 def _read_field(line: bytes) -> tuple[bytes, Field]:

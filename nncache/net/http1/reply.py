@@ -2,7 +2,7 @@
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.net.http1.head import FieldError, Fields, length_of, options_of, read_fields
@@ -27,6 +27,7 @@ class ReplyHead:
     Attributes:
         reason: the phrase; bytes that are not UTF-8 are lone surrogates.
         fields: as they came, but for the blanks around a value.
+        names: of the fields, in small letters, one by one.
         is_json: it says that its body is JSON.
         keep_alive: whether the connection may go on behind it (RFC 9112, section 9.3).
         length: bytes of its body, UNTIL_END among them; None: it comes in chunks.
@@ -38,6 +39,7 @@ class ReplyHead:
     is_json: bool
     keep_alive: bool
     length: int | None
+    names: tuple[bytes, ...] = field(default=(), compare=False)
 
     @property
     def is_interim(self) -> bool:
@@ -58,7 +60,7 @@ def read_reply_head(head: bytes, *, is_to_head: bool, max_fields: int) -> ReplyH
     if len(lines) > max_fields:
         raise ReplyError(f"more than {max_fields} header fields")
     try:
-        fields, values = read_fields(lines, _READ)
+        fields, values, names = read_fields(lines, _READ)
         length = length_of(values, UNTIL_END)
     except FieldError as error:
         raise ReplyError(str(error)) from None
@@ -70,4 +72,4 @@ def read_reply_head(head: bytes, *, is_to_head: bool, max_fields: int) -> ReplyH
     kinds = values.get(b"content-type")
     is_json = kinds is not None and any(kind.lower().startswith(b"application/json") for kind in kinds)
     keep_alive = keep_alive and length != UNTIL_END
-    return ReplyHead(status, reason, tuple(fields), is_json, keep_alive, length)
+    return ReplyHead(status, reason, tuple(fields), is_json, keep_alive, length, tuple(names))

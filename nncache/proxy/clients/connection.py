@@ -190,10 +190,10 @@ class ClientConnection(asyncio.Protocol):
 
     def _begin_in_turn(self, data: bytes) -> None:
         """Begin what is not known, now or when its turn comes."""
-        self._incoming.add(data)
         if self._owner.may_enter():
-            self._begin_next(alone=data)
+            self._begin_alone(data)
         else:
+            self._incoming.add(data)
             self._is_waiting = True
             self._owner.wait(self)
         self._regulate()
@@ -329,12 +329,19 @@ class ClientConnection(asyncio.Protocol):
             else:
                 self.transport.resume_reading()
 
-    def _begin_next(self, *, alone: bytes | None = None) -> None:
-        """Begin the next request, if its head is complete; `alone`: all that came, of an idle client, in one piece."""
+    def _begin_alone(self, data: bytes) -> None:
+        """Begin what an idle client has sent in one piece."""
+        if is_one_head(data):
+            self._begin(data, whole=data)
+        else:
+            self._incoming.add(data)
+            self._begin_next()
+
+    def _begin_next(self) -> None:
+        """Begin the next request, if its head is complete."""
         head = self._incoming.take_head()
         if head is not None:
-            is_alone = alone is not None and not self._incoming and is_one_head(alone)
-            self._begin(head, whole=alone if is_alone else None)
+            self._begin(head)
         elif self._incoming.is_hopeless:
             is_text = self._incoming[:1].isalpha()
             what = "a line ends without CRLF" if is_text else "the request line is malformed"
@@ -342,7 +349,7 @@ class ClientConnection(asyncio.Protocol):
         elif self._incoming:
             self._watch_head()
 
-    def _begin(self, head: bytes, whole: bytes | None) -> None:
+    def _begin(self, head: bytes, whole: bytes | None = None) -> None:
         """Begin a request."""
         self._stop_head_timer()
         limits = self._limits
@@ -479,8 +486,7 @@ class ClientConnection(asyncio.Protocol):
             return False
         is_unknown = self._owner.is_draining or not self._serve_known(data)  # the last reply says that it is
         if is_unknown:
-            self._incoming.add(data)
-            self._begin_next(alone=data)
+            self._begin_alone(data)
         self._regulate()
         return is_unknown
 

@@ -125,7 +125,7 @@ class DirectExchange:
         return UpstreamReply(
             status=head.status,
             reason=head.reason,
-            headers=reply_headers(head.fields),
+            headers=reply_headers(head.fields, head.names),
             body=body,
             namenode=namenode,
             term=self._term if self._term == self._term_of(namenode) else NO_TERM,

@@ -14,6 +14,7 @@ from nncache.net.http1.reply import UNTIL_END, ReplyError, ReplyHead, read_reply
 MAX_HEAD_BYTES: Final = 1024 * 1024
 """A Location repeats a target of up to 64 KiB, percent-encoded."""
 
+_HEAD_END: Final = b"\r\n\r\n"
 MAX_FIELDS: Final = 1024
 _SWITCHING_PROTOCOLS: Final = 101
 
@@ -171,8 +172,8 @@ class NameNodeProtocol(asyncio.Protocol):
 
     def _read_heads(self, data: bytes) -> bytes:
         """Read the heads that are there; return what stands behind the final one."""
-        self._incoming.add(data)
-        while (head := self._incoming.take_head()) is not None:
+        head, data = self._next_head(data)
+        while head is not None:
             if len(head) > MAX_HEAD_BYTES:
                 raise ReplyError(f"a head of more than {MAX_HEAD_BYTES} bytes")
             reply = read_reply_head(head, is_to_head=self._is_to_head, max_fields=MAX_FIELDS)
@@ -184,10 +185,20 @@ class NameNodeProtocol(asyncio.Protocol):
             self._heads.append(reply)
             self._wake()
             if not self._is_expected:
-                return self._incoming.take()
+                return data
+            head, data = self._next_head(data)
         if self._incoming.is_hopeless or len(self._incoming) > MAX_HEAD_BYTES:
             raise ReplyError("what came is no HTTP, or a head without end")
         return b""
+
+    def _next_head(self, data: bytes) -> tuple[bytes | None, bytes]:
+        """Return the next whole head, and what stands behind it; what is no whole head waits."""
+        if not self._incoming and data[:1].isalpha() and (end := data.find(_HEAD_END)) >= 0:
+            end += len(_HEAD_END)
+            return data[:end], data[end:]
+        self._incoming.add(data)
+        head = self._incoming.take_head()
+        return head, b"" if head is None else self._incoming.take()
 
     def _fail(self, error: Exception) -> None:
         if self._fault is None:
