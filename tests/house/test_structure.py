@@ -13,13 +13,13 @@ import grimp
 import pytest
 
 from tests.house.tree import PACKAGE, ROOT, text_of
-from tests.proxy.direct_fixture import LISTED, direct_fixture
-from tests.proxy.front_fixture import fixture
+from tests.proxy.direct_fixture import LISTED, direct, direct_fixture
+from tests.proxy.test_direct_fills import ASK, GONE, OTHER
 from tests.proxy.wire import RawNameNode, says
 
-JOURNEYS = {"ordinary hit": 35, "LISTSTATUS": 42, "MKDIRS": 50}
-"""Without the NameNode's side of a fill, and without events: the product's files of which a function runs. Those that
-read HTTP are among them since decision 29."""
+JOURNEYS = {"kept miss": 52, "hit": 29, "LISTSTATUS": 40, "MKDIRS": 50}
+"""Of a head that was not seen before, without events: the product's files of which a function runs, those that read
+HTTP among them."""
 
 SMALL_WITH_ONE_USER = 24
 PACKAGES_BOTH_WAYS = 13
@@ -51,10 +51,11 @@ def files_run() -> Iterator[set[str]]:
 async def journeys() -> dict[str, set[str]]:
     """Return the files on each journey of a request, without its test doubles."""
     run: dict[str, set[str]] = {}
-    async with fixture() as s:
-        await s.status("/w/f")
-        with files_run() as run["ordinary hit"]:
-            assert (await s.status("/w/f", "Traceparent: 1")).made.startswith("nncache; hit")
+    async with direct(says(GONE), learns=OTHER) as (d, _), d.client() as client:
+        for name, said in (("kept miss", b"nncache; fwd=miss; stored"), ("hit", b"nncache; hit")):
+            with files_run() as run[name]:
+                client.send(ASK)
+                assert (await client.reply()).all(b"Cache-Status") == [said]
     async with RawNameNode(says(LISTED)) as namenode, direct_fixture(namenode) as p, p.client() as client:
         for name, method, operation in (("LISTSTATUS", "GET", "LISTSTATUS"), ("MKDIRS", "PUT", "MKDIRS")):
             with files_run() as run[name]:
