@@ -129,7 +129,10 @@ class ClientRequest:
     is_sent: bool = False
     door: Door | None = None
     connection: ModelConnection = field(default_factory=ModelConnection)
-    begun: None = None
+    begun: object = None
+    reading: object = None
+    decision: object = None
+    record: object = None
     transport: object = None
 
     def __post_init__(self) -> None:
@@ -137,6 +140,11 @@ class ClientRequest:
         if not self.target.isascii():
             self.target = quote(self.target, safe=_ASCII)
         self.transport = self.connection.transport
+
+    @property
+    def names(self) -> frozenset[bytes]:
+        """Of its fields, in small letters."""
+        return frozenset(name.lower() for name, _ in self.fields)
 
     @property
     def whole(self) -> bytes:
@@ -184,6 +192,9 @@ class ModelUpstream:
         self.failures = 0  # calls that no NameNode has answered
         self.known_credentials = KnownCredentials(clock)
         self.bad_znodes: list[NameNodeReply] = []  # what the next reads are answered, whatever they ask
+
+    def prepare(self, _: RequestHead, __: object) -> None:
+        """No connection is open at once."""
 
     async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
         """Ask the NameNode that says that it is active, one after the other for a while (`failover.py`)."""
