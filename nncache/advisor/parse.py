@@ -50,7 +50,7 @@ _ALLOWED: Final = "endswith(get(f, 0), 'true')"
 _OF_EVENTS: Final = ("ugi", "cmd", "src", "dst", "proto", "callerContext")
 """The fields of which an event is made."""
 
-USUAL_STAMP: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[,.][0-9]{3}(?![0-9Z+-])"
+USUAL_STAMP: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[,.][0-9]{3} $"
 STAMP: Final = (
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})"
     r"(?:[.,]([0-9]{1,3})[0-9]*)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
@@ -110,23 +110,41 @@ def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
 
 
 def usual_events(lines: DataFrame) -> DataFrame:
-    """Return the events of usual audit lines; of any other line `raw` is the line, and all else is null."""
-    found = _with_places(_clean(lines), "line")
-    head = F.substring(F.expr("get(f, 0)"), 1, 24)
-    at = F.when(head.rlike(USUAL_STAMP), F.unix_millis(_usual_moment(head)))
-    found = found.withColumn("at", at).withColumn("is_usual", F.expr("is_usual and at is not null"))
+    """Return the events of usual audit lines; of any other line `raw` is the line, and all else is null.
+
+    Of most lines no path matters, and it is not looked at. `split` decodes UTF-8: what is invalid comes as U+FFFD.
+    """
+    found = _with_places(_without_cr(lines.selectExpr("value as line")), "line")
+    # By bytes: for a substring of text Spark walks over its characters.
+    head = F.expr("cast(substr(cast(get(f, 0) as binary), 1, 24) as string)")
+    found = found.withColumns({"head": head, **{name: _placed(name) for name in ("cmd", "proto")}})
+    at = F.unix_millis(F.replace("head", F.lit(","), F.lit(".")).try_cast("timestamp"))
+    matters = _matters(F.substring_index("cmd", " ", 1), F.col("proto") == "webhdfs")
+    found = found.select(
+        "line",
+        "is_usual",
+        F.when(F.col("head").rlike(USUAL_STAMP), at).alias("at"),
+        F.expr(_ALLOWED).alias("allowed"),
+        "cmd",
+        "proto",
+        *(_placed(name).alias(name) for name in ("ugi", "callerContext")),
+        *(F.when(matters, _placed(name)).alias(name) for name in ("src", "dst")),
+    )
+    said = F.concat_ws("", *_OF_EVENTS)
+    usual = (
+        F.col("is_usual") & F.col("at").isNotNull() & ~F.contains(said, F.lit("\N{REPLACEMENT CHARACTER}"))
+    )
+    found = found.withColumn("is_usual", usual)
     usual = F.col("is_usual")
     found = found.select(
         F.when(~usual, F.col("line")).alias("raw"),
-        F.when(usual, F.col("at")).alias("at"),
-        F.when(usual, F.expr(_ALLOWED)).alias("allowed"),
-        *(F.when(usual, _placed(name)).alias(name) for name in _OF_EVENTS),
+        F.when(usual, F.lit(AUDIT)).alias("form"),
+        *(F.when(usual, F.col(name)).alias(name) for name in ("at", "allowed")),
+        *(F.when(usual, _said(name)).alias(name) for name in _OF_EVENTS),
     )
-    found = found.select("raw", "at", "allowed", *(_said(name).alias(name) for name in _OF_EVENTS))
-    form = F.when(F.col("raw").isNull(), AUDIT).alias("form")
     audit = (column.alias(name) for name, column in _audit().items())
     return _finished(
-        found.select("raw", form, "at", "allowed", *audit, F.lit(None).cast("string").alias("detail"))
+        found.select("raw", "form", "at", "allowed", *audit, F.lit(None).cast("string").alias("detail"))
     )
 
 
@@ -135,7 +153,8 @@ def fields(lines: DataFrame) -> DataFrame:
 
     `at` is in ms since the epoch, in the session's time zone where the line names none.
     """
-    found = _clean(lines).withColumn("is_json", F.col("line").startswith("{"))
+    valid = lines.selectExpr("make_valid_utf8(value) as line")
+    found = _without_cr(valid).withColumn("is_json", F.col("line").startswith("{"))
     within = F.rtrim(_unescaped(F.regexp_extract("line", JSON_MESSAGE, 1)), F.lit("\r\n"))
     message = F.when(F.col("is_json"), within).otherwise(F.col("line"))
     found = found.withColumn("message", message)
@@ -159,22 +178,21 @@ def fields(lines: DataFrame) -> DataFrame:
     )
     head = F.col("head")
     outer = F.when(F.col("is_json"), F.regexp_extract("line", JSON_TIME, 1))
-    odd_at = _moment(F.when(head.rlike(STAMP), head).otherwise(outer))
+    at = _moment(F.when(head.rlike(STAMP), head).otherwise(outer))
     return found.select(
         "line",
         "is_json",
         "is_audit",
-        F.unix_millis(F.when(head.rlike(USUAL_STAMP), _usual_moment(head)).otherwise(odd_at)).alias("at"),
+        F.unix_millis(at).alias("at"),
         "allowed",
         *(_said(name).alias(name) for name in FIELDS),
     )
 
 
-def _clean(lines: DataFrame) -> DataFrame:
-    """Return the column `line`: valid UTF-8, and without the end that Windows gives a line."""
-    valid = lines.selectExpr("make_valid_utf8(value) as line")
+def _without_cr(lines: DataFrame) -> DataFrame:
+    """Return the column `line` without the end that Windows gives a line."""
     # Spark's rtrim of named characters walks the whole line: 2 µs.
-    return valid.selectExpr(r"if(endswith(line, '\r'), rtrim('\r\n', line), line) as line")
+    return lines.selectExpr(r"if(endswith(line, '\r'), rtrim('\r\n', line), line) as line")
 
 
 def _with_places(lines: DataFrame, message: str) -> DataFrame:
@@ -188,15 +206,10 @@ def _placed(name: str) -> Column:
     """Return a field of a usual line."""
     if name == "trackingId":
         return F.nullif(F.expr("if(p = 8, substr(get(f, 7), 12), null)"), F.lit(""))
-    # By bytes: for a substring of text Spark walks over its characters.
     field = f"cast(substr(cast(get(f, {_PLACES[name]}) as binary), {len(name) + 2}) as string)"
     return F.expr(
         f"if(get(f, p + 1) = 'callerContext=', null, {field})" if name == "callerContext" else field
     )
-
-
-def _usual_moment(head: Column) -> Column:
-    return F.replace(F.substring(head, 1, 23), F.lit(","), F.lit(".")).try_cast("timestamp")
 
 
 def _in_json(name: str) -> Column:
@@ -308,9 +321,7 @@ def _audit() -> dict[str, Column]:
 
 def _finished(found: DataFrame) -> DataFrame:
     """Bring paths into one spelling, leave out those that do not matter, and add `day` and `skeleton`."""
-    reads = F.col("cmd") == "getfileinfo"
-    opened = (F.col("cmd") == "open") & F.col("is_web")
-    has_path = reads | opened | F.col("cmd").isin(*EVENTS) | (F.col("form") == RANGER)
+    has_path = _matters(F.col("cmd"), F.col("is_web")) | (F.col("form") == RANGER)
     found = found.withColumns(
         {
             "src": F.when(has_path, _canonical("src")),
@@ -318,8 +329,20 @@ def _finished(found: DataFrame) -> DataFrame:
             "day": F.to_date(F.timestamp_millis("at")),
         }
     )
-    skeleton = F.when((reads | opened) & F.expr(_IS_CACHEABLE), F.regexp_replace("src", VARIES, VARIABLE))
+    skeleton = F.when(
+        _reads(F.col("cmd"), F.col("is_web")) & F.expr(_IS_CACHEABLE),
+        F.regexp_replace("src", VARIES, VARIABLE),
+    )
     return found.withColumn("skeleton", skeleton)
+
+
+def _reads(cmd: Column, is_web: Column) -> Column:
+    return (cmd == "getfileinfo") | ((cmd == "open") & is_web)
+
+
+def _matters(cmd: Column, is_web: Column) -> Column:
+    """Whether the paths matter: of what asks for a status, and of what changes one."""
+    return _reads(cmd, is_web) | cmd.isin(*EVENTS)
 
 
 _IS_CACHEABLE: Final = (

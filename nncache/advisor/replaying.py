@@ -102,7 +102,9 @@ def _table(spark: SparkSession) -> DataFrame:
 
 
 def _parent(path: Column) -> Column:
-    return F.when(path.rlike("^/[^/]*$"), F.lit("/")).otherwise(F.regexp_replace(path, "/[^/]*$", ""))
+    """Return the directory that holds an absolute path; by bytes, which is several times as fast as by a pattern."""
+    end = F.octet_length(path) - F.octet_length(F.substring_index(path, "/", -1)) - 1
+    return F.when(end <= 0, "/").otherwise(F.substring(path.cast("binary"), F.lit(1), end).cast("string"))
 
 
 def replayed(rows: DataFrame, rules: Rules, partitions: int) -> DataFrame:

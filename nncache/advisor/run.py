@@ -140,7 +140,7 @@ def advise(spark: SparkSession, question: Question, stage: Callable[[str], None]
         sparse = [one for one in seen if _is_sparse(one, least)]
         if not sparse:
             break
-        begin(f"tell apart what {len(sparse)} skeletons mix")
+        begin(f"tell apart what is mixed (skeletons: {len(sparse)})")
         depth += 1
         reads, found = _drilled(reads, depth, sparse, least)
         rest = {one.skeleton: one for one in seen}
