@@ -129,7 +129,7 @@ class PassedOn(DirectCall):
         return self._left().hand_over()
 
     def abandon(self) -> None:
-        """End it: the reply is nobody's."""
+        """End it: no one waits for the reply."""
         self._left().abandon()
         self._calls.answers.note_forwarded(self._record, self._why)
         self._calls.ended(self._record, None)

@@ -168,7 +168,8 @@ def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
     try:
         if block is None:
             block = _read_block(text)
-        block.is_used = True
+        else:
+            block.is_used = True
         _see_version(block, minor)
     except FieldError as error:
         raise HeadError(Fault.MALFORMED, str(error), method, target) from None

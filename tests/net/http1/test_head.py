@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.net.http1.head import Fault, Head, HeadError, read_head
+from nncache.net.http1.head import MAX_BLOCKS, Fault, Head, HeadError, is_known_block, read_head
 
 GET = b"GET / HTTP/1.1\r\nHost: nn\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: nn\r\n"
@@ -123,3 +123,38 @@ def test_only_bytes_beyond_ascii_are_encoded(target: str) -> None:
     """Verbatim: everything else of a target travels as it came."""
     encoded = "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in target.encode())
     assert read(b"GET /" + target.encode() + b" HTTP/1.0\r\n").target == "/" + encoded
+
+
+def agent_head(agent: str, *more: str) -> bytes:
+    """Return the head of a kind of client."""
+    fields = ("Host: nn", f"User-Agent: {agent}", *more)
+    return ("GET / HTTP/1.1\r\n" + "".join(f"{each}\r\n" for each in fields) + "\r\n").encode()
+
+
+def is_known(head: bytes) -> bool:
+    """Read a head; whether its fields were known before."""
+    before = is_known_block(head.partition(b"\r\n")[2])
+    read_head(head, max_bytes=8192, max_fields=100)
+    return before
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_blocks_in_use_stay_whatever_else_is_sent(times: int) -> None:
+    """Also where each of the others comes twice; a new kind of client is known as soon as it comes again."""
+    assert [is_known(agent_head(f"poller-{times}")) for _ in range(3)] == [False, True, True]
+    for number in range(3 * MAX_BLOCKS):
+        for _ in range(times):
+            is_known(agent_head(f"{times}-{number}"))
+        if number % 16 == 0:
+            assert is_known(agent_head(f"poller-{times}")), number
+    news = [is_known(agent_head(f"new-{times}")) for _ in range(3)]
+    assert [*news, is_known(agent_head(f"poller-{times}"))] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    "more", ["Cookie: s3cret", "Authorization: s3cret", "X-Any: s3cret", "Accept: " + 2048 * "x"]
+)
+def test_no_secret_and_no_long_block_is_remembered(more: str) -> None:
+    """It is read each time."""
+    head = agent_head("curl", more)
+    assert [is_known(head) for _ in range(2)] == [False, False]
