@@ -25,7 +25,7 @@ is below it beyond them."""
 
 _SLASH = re.compile("/")
 _SLASHES = re.compile("/{2,}")
-_ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})++")
+_ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 # What RFC 3986 allows unencoded in a path, but no ";": `/..;/` is a 400, `/..%3B/` is not. Of other characters some are
 # a 400 to 3.4.1 and taken for themselves by 3.5.0 ("[", "|", a no-break space), some are a 400 to both ("{").

@@ -80,7 +80,7 @@ def read_line(raw: bytes, zone: ZoneInfo = UTC) -> AuditLine | None:
     )
 
 
-_JSON_TEXT = rf'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|{_CODE})*+'
+_JSON_TEXT = rf'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|{_CODE})*'
 _JSON_MESSAGE = re.compile(
     rf'"(?:message|log|msg)"[ \t\n\x0b\f\r]*:[ \t\n\x0b\f\r]*"(?=[^"]*allowed=)({_JSON_TEXT})"'
 )

@@ -12,6 +12,9 @@ EVERYTHING = sources(*PLACES)
 SUPPRESSION = re.compile(r"#\s*(noqa\b|type:\s*ignore\b)(?P<rest>.*)$")
 WITH_REASON = re.compile(r"^(?::\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|\[[a-z-]+(?:,\s*[a-z-]+)*\])\s*(?:-|#)\s*\S+")
 
+POSSESSIVE = re.compile(r"[^\\][*+?}]\+|\(\?>")
+CHARACTERS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
+
 STARTERS = ("create_task", "ensure_future")
 
 
@@ -52,6 +55,21 @@ def test_tasks_belong_to_a_group() -> None:
         and (name := ast.unparse(node.func.value)).endswith(("loop", "loop()", "asyncio"))
     ]
     assert ungrouped == []
+
+
+def test_no_expression_of_re_is_possessive() -> None:
+    """Before Python 3.11.5 such a quantifier takes more than it matches (gh-106052)."""
+    possessive = [
+        f"{shown(path)}:{text.lineno}"
+        for path in EVERYTHING
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.")
+        for text in ast.walk(node)
+        if isinstance(text, ast.Constant)
+        and isinstance(text.value, str | bytes)
+        and POSSESSIVE.search(CHARACTERS.sub("x", str(text.value)))
+    ]
+    assert possessive == []
 
 
 def test_an_error_that_leaves_except_star_is_meant_as_a_group() -> None:
