@@ -80,3 +80,32 @@ def test_what_two_readers_could_take_for_two_things_is_refused(raw: bytes, step:
     """As soon as it shows, in one piece or byte by byte."""
     with pytest.raises(ChunksError):
         taken([raw[at : at + step] for at in range(0, len(raw), step)])
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        (b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
+        (b"0005\r\nhello\r\n0\r\n\r\n", b"hello"),
+        (b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", b"hello"),
+        (b"7\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n", b"\r\n0\r\n\r\n"),
+        (b"5;a=b\r\nhello\r\n0\r\n\r\n", b"hello"),
+        (b"0\r\n\r\n", b""),
+    ],
+)
+def test_a_body_in_one_piece_is_read_as_one_in_many(text: bytes, body: bytes) -> None:
+    """Most replies are one chunk."""
+    for size in (len(text), 1, 2):
+        chunks, read = Chunks(), b""
+        for at in range(0, len(text), size):
+            part, behind = chunks.take(text[at : at + size])
+            read += part
+            assert not behind
+        assert (read, chunks.is_over) == (body, True)
+
+
+def test_a_piece_that_ends_like_a_body_may_be_a_part_of_one() -> None:
+    """What a chunk holds is not looked into."""
+    chunks = Chunks()
+    assert chunks.take(b"9\r\nab\r\n0\r\n\r\n") == (b"ab\r\n0\r\n\r\n", b"")
+    assert not chunks.is_over
