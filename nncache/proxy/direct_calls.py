@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 from nncache.cache.decisions import Fetch, Forward, Join, Serve, Wait
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.effects import changes_nothing
-from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import ForwardReason, why_not_asked
 from nncache.proxy.clients.error_replies import bug_reply
 from nncache.proxy.clients.request import Request
@@ -60,8 +59,8 @@ class DirectCall(ABC):
 
     def begin(self) -> bool:
         """Send it, if that can be done at once, and may be."""
-        upstream, limits, holder = self._calls.upstream, self._calls.limits, holder_of(self._head.peer)
-        exchange = upstream.prepare(self._head, self)
+        upstream, limits, holder = self._calls.upstream, self._calls.limits, self.request.connection.holder
+        exchange = upstream.prepare(self._head, holder, self)
         if exchange is None:
             return False
         if not limits.enter(holder, self._head.caller):
@@ -75,7 +74,7 @@ class DirectCall(ABC):
 
     def _left(self) -> DirectExchange:
         """Count it no more; return what has brought the reply, or will bring it to others."""
-        self._calls.limits.leave(holder_of(self._head.peer), self._head.caller)
+        self._calls.limits.leave(self.request.connection.holder, self._head.caller)
         exchange, self._exchange = self._exchange, None
         assert exchange is not None
         return exchange
@@ -245,9 +244,9 @@ class DirectCalls:
 
     def begin(self, request: Request) -> BegunDirectly:
         """Answer a GET without a body, or send the call that it asks for."""
-        if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
-            return None
         try:
+            if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
+                return None
             return self._begin(request)
         except Exception:  # noqa: BLE001 - FailToNameNode: the handler has it, whatever it is
             self._note_error()

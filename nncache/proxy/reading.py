@@ -10,7 +10,7 @@ from typing import Final
 
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
-from nncache.net.http1.head import HARMLESS_FIELDS
+from nncache.net.http1.head import HARMLESS_FIELDS, MAX_BLOCK_BYTES
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
 from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import request_headers
@@ -50,22 +50,27 @@ class Reading:
 
 
 _MAX_KEPT: Final = 1_024
+_FIELD_BYTES: Final = 64  # what a field takes beside its value, at least
 _directive_again = lru_cache(_MAX_KEPT)(cache_directive_of)
 _fields_again = lru_cache(_MAX_KEPT)(request_headers)
 """Of fields that hold no secret, from an address: most clients say the same each time."""
+
+
+def _bytes_of(headers: Headers) -> int:
+    return sum([_FIELD_BYTES + len(value) for _, value in headers])
 
 
 def read_request(method: str, target: str, headers: Headers, peer: str) -> Reading:
     """Read a request that says by itself who asks."""
     plain = parse_plain(target) if method == "GET" else None
     names = {name.lower() for name, _ in headers}
-    is_known = names <= HARMLESS_FIELDS
+    may_be_kept = names <= HARMLESS_FIELDS and _bytes_of(headers) <= MAX_BLOCK_BYTES
     cookies = headers if b"cookie" in names else ()
     directive = CacheDirective.NO_TRACE
     if plain is not None:
-        directive = (_directive_again if is_known else cache_directive_of)(headers)
+        directive = (_directive_again if may_be_kept else cache_directive_of)(headers)
     credential = authentication_of(plain, cookies) if plain is not None else None
-    fields = (_fields_again if is_known else request_headers)(headers, peer)
+    fields = (_fields_again if may_be_kept else request_headers)(headers, peer)
     if plain is None or directive is CacheDirective.NO_TRACE or isinstance(credential, Unclear):
         call = parse_call(method, target)
         claimed = claimed_caller(call, cookies)

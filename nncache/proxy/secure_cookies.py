@@ -26,11 +26,11 @@ class SecureCookies:
         """Return the fields that may go to a client; `is_secure`: over TLS."""
         if is_secure:
             return headers
-        cookies = [field for field in headers if field[0].lower() == b"set-cookie" and _is_secure(field[1])]
-        if not cookies:
-            return headers
-        kept = tuple([field for field in headers if field not in cookies])
-        self._note(len(headers) - len(kept))
+        kept = tuple(
+            [field for field in headers if field[0].lower() != b"set-cookie" or not _is_secure(field[1])]
+        )
+        if len(kept) != len(headers):
+            self._note(len(headers) - len(kept))
         return kept
 
     def _note(self, removed: int) -> None:

@@ -10,7 +10,7 @@ from tests.alike.drawing import draw
 from tests.alike.steps import Conversation
 from tests.quiet import be_quiet
 
-MIN_SHARES: Final = {"quick": 0.22, "plain": 0.04, "fills": 0.01}
+MIN_SHARES: Final = {"quick": 0.22, "plain": 0.18, "fills": 0.04}
 """Of the requests, by the names in `Comparison.counts`. With fewer too little is compared."""
 
 _MAX_TRIALS: Final = 400  # to make a conversation shorter

@@ -121,9 +121,9 @@ class _Upstream(Upstream):
         self.plain_answered = 0
         self.fills_answered = 0
 
-    def prepare(self, head: RequestHead, reader: Reader) -> DirectExchange | None:
+    def prepare(self, head: RequestHead, holder: str, reader: Reader) -> DirectExchange | None:
         """Count replies."""
-        return super().prepare(head, _Answered(reader, self))
+        return super().prepare(head, holder, _Answered(reader, self))
 
     def send(self, exchange: DirectExchange) -> bool:
         """Count calls."""

@@ -163,7 +163,7 @@ async def test_nothing_is_there() -> None:
 
 
 async def test_the_entry_of_a_daemon_with_the_acls_above_it() -> None:
-    """The record, or why there is none."""
+    """The record, or why it is missing."""
     registry = await filled()
     seen = await look_at_registry(registry, BEFORE, "hdfs")
     assert [*seen.acls] == ["/", "/services", "/services/nncache", PLACE]
@@ -181,7 +181,7 @@ async def test_the_entry_of_a_daemon_with_the_acls_above_it() -> None:
 
 
 async def test_other_daemons_are_looked_for() -> None:
-    """Where their record says; our own entry is none of them, nor one that says nowhere."""
+    """At the address in their record; our own entry does not count, nor one without an address."""
     registry, gone = await filled(), free_address()
     await registry.bind(OURS.path, OURS.record)
     other = RegisteredDaemon(

@@ -446,7 +446,7 @@ IN_THE_REGISTRY: dict[str, Plant] = {
         "warning",
         ("127.0.0.1 is registered", "no other host can reach it", "set --registry-host"),
     ),
-    "a host that is none": (
+    "a host that is not one": (
         f"{REGISTERS} --registry-host proxy.invalid",
         "registered",
         "failed",

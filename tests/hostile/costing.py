@@ -93,7 +93,7 @@ class _NameNode(DictNameNode):
         encode_request(head, host="nn", chunked=False)
         return await super().fetch(head)
 
-    def prepare(self, head: Any, reader: Any) -> None:
+    def prepare(self, head: Any, holder: str, reader: Any) -> None:
         """No connection is open."""
         encode_request(head, host="nn", chunked=False)
 

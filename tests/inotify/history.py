@@ -204,7 +204,7 @@ class _Player:
     def _on(
         self, member: Member | None, trouble: Callable[[Member], Trouble], measured: Kind | None = None
     ) -> Trouble:
-        """Return what befalls a publisher, unless there is none."""
+        """Return what happens to a publisher, if one runs."""
         if member is None or member.publisher.process.pid is None:
             return nullcontext()
         if measured is not None:

@@ -45,7 +45,7 @@ class HttpSubscriber:
 
     @contextmanager
     def following(self) -> Iterator[Self]:
-        """Follow in a thread until the block ends; all that happens in the block is told.
+        """Follow in a thread until the block ends; all events of the block are received.
 
         Raises:
             StartError: it does not begin in time.

@@ -12,6 +12,7 @@ class ModelConnection:
     """A connection that is there, in plain HTTP; with `may_hold` it holds a request without its task."""
 
     is_over_tls = False
+    holder = "127.0.0.1"
 
     def __init__(self, *, may_hold: bool = False) -> None:
         self.transport = object()  # it is not lost

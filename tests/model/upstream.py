@@ -193,7 +193,7 @@ class ModelUpstream:
         self.known_credentials = KnownCredentials(clock)
         self.bad_znodes: list[NameNodeReply] = []  # what the next reads are answered, whatever they ask
 
-    def prepare(self, _: RequestHead, __: object) -> None:
+    def prepare(self, *_: object) -> None:
         """No connection is open at once."""
 
     async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:

@@ -5,7 +5,8 @@ from math import inf
 import pytest
 
 from nncache.hadoop.calls import parse_plain
-from nncache.proxy.messages import Header
+from nncache.proxy import reading
+from nncache.proxy.messages import Header, Headers
 from nncache.proxy.reading import read_admitted, read_request
 from nncache.proxy.termination.cookies import Keys, LoginSession
 from nncache.proxy.termination.terminator import Admitted, SessionLease
@@ -81,3 +82,20 @@ def test_their_odd_questions_pass_through_as_well(one: Admitted) -> None:
     """As the service, with what they are told."""
     reading = read_admitted("GET", one, "")
     assert (reading.plain, reading.head.acts_for, reading.adds) == (None, "alice", ADDS)
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_kept"),
+    [
+        (((b"Host", b"nn"), (b"User-Agent", b"curl")), True),
+        (((b"Host", b"nn"), (b"Cookie", b"s3cret")), False),
+        (((b"Host", b"nn"), (b"User-Agent", 8_192 * b"x")), False),
+        (100 * ((b"Accept", b""),), False),
+    ],
+)
+def test_no_secret_and_no_long_fields_are_remembered(headers: Headers, *, is_kept: bool) -> None:
+    """What clients send may not fill the memory."""
+    reading._fields_again.cache_clear()  # noqa: SLF001 - what is kept
+    read_request("GET", f"{TARGET}&user.name=alice", headers, "10.0.0.1")
+    assert reading._fields_again.cache_info().currsize == is_kept  # noqa: SLF001 - what is kept
+    assert len(read_request("GET", TARGET, headers, "10.0.0.1").head.headers) == len(headers) + 1

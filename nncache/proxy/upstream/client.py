@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Final, Self
 
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.net.shares import holder_of
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError
@@ -149,13 +148,13 @@ class Upstream:
         finally:
             await answer.close()
 
-    def prepare(self, head: RequestHead, reader: Reader) -> DirectExchange | None:
-        """Take a connection for a GET if one to the active NameNode is open and free for its client; else None."""
+    def prepare(self, head: RequestHead, holder: str, reader: Reader) -> DirectExchange | None:
+        """Take a connection for a GET if one to the active NameNode is open and free for the holder; else None."""
         active = self._asking.active
         if active is None:
             return None
         text = encode_request(head, host=active.http, chunked=False)
-        connection = self._connections.acquire_kept(active, holder_of(head.peer))
+        connection = self._connections.acquire_kept(active, holder)
         if connection is None:
             return None
         return DirectExchange(connection, self._connections, text, reader, self._asking.term_of, self._clock)

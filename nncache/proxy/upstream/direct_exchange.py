@@ -66,7 +66,7 @@ class DirectExchange:
     """One GET.
 
     Invariants:
-        D1  `_reader` is told at most once, and not after `hand_over` or `abandon`.
+        D1  `_reader` is called at most once, and not after `hand_over` or `abandon`.
         D2  The connection is given back, ended or handed over exactly once.
     """
 

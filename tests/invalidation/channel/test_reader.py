@@ -190,7 +190,7 @@ def test_each_is_told_and_counted_once(caplog: pytest.LogCaptureFixture) -> None
 
 
 def test_there_is_an_end_to_what_is_remembered() -> None:
-    """Whoever fills the tree with rubbish fills no memory."""
+    """Rubbish in the tree does not fill the memory."""
     bad_znodes = BadZnodes()
     for number in range(MAX_REMEMBERED + 10):
         bad_znodes.foreign(f"/{number}")

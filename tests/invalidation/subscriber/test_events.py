@@ -347,7 +347,7 @@ async def test_a_silent_zookeeper_is_an_outage_and_no_gap(fake_cluster: FakeClus
 
 
 async def test_a_publisher_away_for_long_is_an_outage(fake_cluster: FakeCluster) -> None:
-    """Nobody would know of new events; a short absence is none."""
+    """Subscribers would miss new events; a short absence does not count."""
     stream = follow(fake_cluster)
     await anext(stream)
     fake_cluster.press.vanish()
