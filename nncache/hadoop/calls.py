@@ -33,7 +33,7 @@ MAX_PARAMETERS: Final = 1_000
 """Parameters of a query that are read; what says more than that is not certain."""
 
 MAX_QUERIES: Final = 1_024
-"""Queries of plain calls, and targets of others, whose meaning is remembered."""
+"""Queries, or targets, whose meaning is remembered."""
 
 _MAX_KEPT: Final = 256  # characters
 
@@ -93,10 +93,6 @@ def parse_call(method: str, target: str) -> Call:
     A target may be in origin-form or absolute-form. With a fragment nothing of it is certain: each reader cuts it
     elsewhere.
     """
-    return (_call_again if _may_be_kept(target) else _parse_call)(method, target)
-
-
-def _parse_call(method: str, target: str) -> Call:
     upper = method.upper()
     if "#" in target:
         return Call(
@@ -122,9 +118,6 @@ def _parse_call(method: str, target: str) -> Call:
     )
 
 
-_call_again = lru_cache(MAX_QUERIES)(_parse_call)
-
-
 def parse_plain(target: str) -> StatusRequest | None:
     """Read the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
 
@@ -140,7 +133,7 @@ def parse_plain(target: str) -> StatusRequest | None:
 
 def plain_arguments(query: str) -> PlainArguments | None:
     """Read the query of such a target; None unless it is plain."""
-    return _read_again(query) if _may_be_kept(query) else _plain_arguments(query)
+    return _read_again(query) if may_be_remembered(query) else _plain_arguments(query)
 
 
 def _plain_arguments(query: str) -> PlainArguments | None:
@@ -166,7 +159,7 @@ def _plain_arguments(query: str) -> PlainArguments | None:
 _read_again = lru_cache(MAX_QUERIES)(_plain_arguments)
 
 
-def _may_be_kept(text: str) -> bool:
+def may_be_remembered(text: str) -> bool:
     """Whether what a query or target says may be remembered: it certainly holds no secret, and not many bytes."""
     if len(text) > _MAX_KEPT or "%" in text:
         return False

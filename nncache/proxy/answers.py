@@ -22,7 +22,7 @@ from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
-from nncache.proxy.headers import HIT, replayed_headers, reply_headers
+from nncache.proxy.headers import HIT, replayed_headers
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.reading import Reading
@@ -90,9 +90,15 @@ class Answers:
         """Make the reply to a request that has left no trace."""
         self.note_forwarded(exchange, why)
         exchange.result = Result.FORWARDED
-        fields = self.cookies.for_client(reply.headers, is_secure=is_secure)
-        said = forwarded(why, is_shown=shows_path(reply.status, reply.body))
-        return whole_reply(reply, (*fields, said))
+        return self._whole(
+            reply, (forwarded(why, is_shown=shows_path(reply.status, reply.body)),), is_secure=is_secure
+        )
+
+    def _whole(self, reply: UpstreamReply, adds: Headers, *, is_secure: bool) -> RawResponse:
+        """Make the reply that hands on a NameNode's, with header fields of ours."""
+        if reply.wire is None:
+            return whole_reply(reply, (*self.cookies.for_client(reply.headers, is_secure=is_secure), *adds))
+        return whole_reply(reply, adds, self.cookies.wire_for_client(reply.wire, is_secure=is_secure))
 
     def with_conditions(
         self, exchange: Exchange, reading: Reading, waited: Waited, conditions: Conditions, *, is_secure: bool
@@ -125,10 +131,10 @@ class Answers:
                     self.issued.refused(reading)
                 exchange.result = Result.STORED if is_stored else Result.FORWARDED
                 is_shown = shows_path(reply.status, reply.body)
-                kept = replayed_headers if waited.is_shared and is_shown else reply_headers
-                fields = self.cookies.for_client(kept(reply.headers), is_secure=is_secure)
                 said = forwarded(why, is_shown=is_shown, is_stored=is_stored, is_shared=waited.is_shared)
-                return whole_reply(reply, (*fields, *adds, said))
+                if waited.is_shared and is_shown:
+                    return whole_reply(reply, (*replayed_headers(reply.headers), *adds, said))
+                return self._whole(reply, (*adds, said), is_secure=is_secure)
             case Unanswered(error, why):
                 self.note_forwarded(exchange, why)
                 return self.failed(exchange, error, why, adds)

@@ -7,8 +7,6 @@ A request is begun here in the turn of the loop in which its head was read. What
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 from nncache.cache.decisions import Fetch, Forward, Join, Serve, Wait
@@ -115,12 +113,13 @@ class PassedOn(DirectCall):
     def replied(self, reply: UpstreamReply) -> None:
         """Pass it on."""
         self._left()
-        answers, is_secure = self._calls.answers, self.request.connection.is_over_tls
-        self._calls.reply(
-            self.request,
-            self._record,
-            partial(answers.passed_on, self._record, reply, self._why, is_secure=is_secure),
-        )
+        calls, record, connection = self._calls, self._record, self.request.connection
+        try:
+            response = calls.answers.passed_on(record, reply, self._why, is_secure=connection.is_over_tls)
+        except Exception as error:  # noqa: BLE001 - the last line of defence: logged, counted, answered
+            response = failed(record, error)
+        calls.ended(record, response)
+        connection.replied(self.request, response)
 
     def hand_over(self) -> Begun:
         """Return what was sent."""
@@ -203,17 +202,25 @@ class Fill(DirectCall):
             return
         result = self._flight.done.result() if self._flight.done.done() else None
         answer = from_namenode(self._asked, self._reply, result)
-        is_secure = connection.is_over_tls
-        calls.reply(
-            self.request,
-            record,
-            partial(calls.answers.plain, self.request, record, self._reading, answer, is_secure=is_secure),
-        )
+        try:
+            response = calls.answers.plain(
+                self.request, record, self._reading, answer, is_secure=connection.is_over_tls
+            )
+        except Exception as error:  # noqa: BLE001 - as above
+            response = failed(record, error)
+        calls.ended(record, response)
+        connection.replied(self.request, response)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def failed(record: Exchange, error: Exception) -> RawResponse:
+    """Return what is sent in place of a reply that could not be made."""
+    record.result = Result.FAILED
+    return bug_reply(error)
 
 
 BegunDirectly: TypeAlias = DirectCall | RawResponse | None
@@ -307,16 +314,6 @@ class DirectCalls:
         self.under_way += 1
         self.ended(record, response)
         return response
-
-    def reply(self, request: Request, record: Exchange, make: Callable[[], RawResponse]) -> None:
-        """Count a request, and send the reply that is made; an internal error becomes one."""
-        try:
-            response = make()
-        except Exception as error:  # noqa: BLE001 - the last line of defence: logged, counted, answered
-            record.result = Result.FAILED
-            response = bug_reply(error)
-        self.ended(record, response)
-        request.connection.replied(request, response)
 
     def ended(self, record: Exchange, response: RawResponse | None) -> None:
         """Count a request that ended here, with this reply if its client is there."""

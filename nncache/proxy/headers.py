@@ -5,8 +5,10 @@ unchanged); the front end is a gateway, to its clients it *is* the NameNode's We
 """
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from nncache.proxy.messages import Header, Headers
+from nncache.net.http1.reply import HeadKind, ReplyHead
+from nncache.proxy.messages import Header, Headers, WireFields
 
 HOP_BY_HOP = frozenset(
     {
@@ -68,8 +70,17 @@ def request_headers(headers: Iterable[Header], peer: str) -> Headers:
     The NameNode takes the *first* element of `X-Forwarded-For` for the client's address (JspHelper
     getRemoteAddr, Hadoop 3.4.1): the field is replaced by `peer`, the address that we see, never appended to.
     """
-    kept = _without(tuple(headers), _NOT_SENT)
-    return (*kept, (b"X-Forwarded-For", peer.encode("ascii", "replace")))
+    return (*end_to_end_of_request(headers), forwarded_for(peer))
+
+
+def end_to_end_of_request(headers: Iterable[Header]) -> Headers:
+    """Say which of a request's own fields go on."""
+    return _without(tuple(headers), _NOT_SENT)
+
+
+def forwarded_for(peer: str) -> Header:
+    """Return the field that says from which address a request came."""
+    return (b"X-Forwarded-For", peer.encode("ascii", "replace"))
 
 
 def reply_headers(headers: Iterable[Header], names: Sequence[bytes] = ()) -> Headers:
@@ -78,6 +89,36 @@ def reply_headers(headers: Iterable[Header], names: Sequence[bytes] = ()) -> Hea
     `names` are theirs in small letters, if these are known.
     """
     return _without(tuple(headers), _NOT_PASSED_ON, names)
+
+
+class _PassedOn(NamedTuple):
+    """The fields of a kind of reply that go to the client, before and behind the cookie."""
+
+    before: Headers
+    after: Headers
+    wire: WireFields
+
+
+def _passed_on_of(kind: HeadKind) -> _PassedOn:
+    fields, at = kind.head.fields, kind.cookie_at
+    before, after = reply_headers(fields[:at]), () if at is None else reply_headers(fields[at:])
+    wire = WireFields(encode_fields(before), None, encode_fields(after), replayed_headers((*before, *after)))
+    return _PassedOn(before, after, wire)
+
+
+def passed_on(head: ReplyHead) -> tuple[Headers, WireFields | None]:
+    """Say which fields of a NameNode's reply go to the client, as `reply_headers`, and how, if its kind is known."""
+    kind = head.kind
+    if kind is None:
+        return reply_headers(head.fields, head.names), None
+    kept = kind.derived
+    if not isinstance(kept, _PassedOn):
+        kept = kind.derived = _passed_on_of(kind)
+    before, after, wire = kept
+    if kind.cookie_at is None:
+        return before, wire
+    cookie = head.fields[kind.cookie_at]
+    return (*before, cookie, *after), WireFields(wire.start, cookie, wire.end, wire.replayed)
 
 
 def replayed_headers(headers: Iterable[Header]) -> Headers:

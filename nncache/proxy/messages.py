@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nncache.hadoop.election_view import NameNode
 
@@ -13,7 +13,7 @@ NO_TERM = -1
 """The term of a reply that did not provably come from the one active NameNode: never kept."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestHead:
     """A request as it is sent on: the method, the target and the end-to-end header fields.
 
@@ -25,6 +25,7 @@ class RequestHead:
         caller: who asks, as the request says; limits of calls go by it.
         acts_for: the user for whom the service itself asks, whom the proxy has authenticated; "": the request's own
             credentials say who asks.
+        wire: `headers` as they go on the wire, a `Host` among them, and the empty line; b"": not known.
     """
 
     method: str
@@ -33,9 +34,26 @@ class RequestHead:
     peer: str = ""
     caller: str = ""
     acts_for: str = ""
+    wire: bytes = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class WireFields(NamedTuple):
+    """The header fields of a reply as they go on the wire.
+
+    Attributes:
+        start: those before the cookie, or all.
+        cookie: is not for every client.
+        end: those behind it.
+        replayed: those that a cached answer repeats; see `nncache.proxy.headers.replayed_headers`.
+    """
+
+    start: bytes
+    cookie: Header | None
+    end: bytes
+    replayed: Headers
+
+
+@dataclass(slots=True, kw_only=True)
 class UpstreamReply:
     """A NameNode's whole reply.
 
@@ -43,6 +61,7 @@ class UpstreamReply:
         headers: every end-to-end field in the NameNode's order, repeated ones included, framing not.
         replied_at: local time at which the reply was complete.
         term: the term of the active NameNode that gave it, or `NO_TERM`.
+        wire: the headers as they go to a client; None: not known.
     """
 
     status: int
@@ -52,6 +71,7 @@ class UpstreamReply:
     namenode: NameNode
     term: int
     replied_at: float
+    wire: WireFields | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

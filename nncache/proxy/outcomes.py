@@ -72,7 +72,8 @@ def file_outcome(reply: UpstreamReply, credential: Credential | None, *, is_clos
 
 
 def _known(reply: UpstreamReply, kind: EntryKind, proven_for_s: float) -> Known:
-    kept = Reply(reply.status, replayed_headers(reply.headers), reply.body)
+    headers = replayed_headers(reply.headers) if reply.wire is None else reply.wire.replayed
+    kept = Reply(reply.status, headers, reply.body)
     return Known(
         reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term, proven_for_s=proven_for_s
     )

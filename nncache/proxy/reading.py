@@ -9,11 +9,11 @@ from math import inf
 from typing import Final
 
 from nncache.cache.clock_eviction import Caller
-from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
+from nncache.hadoop.calls import MAX_QUERIES, Call, StatusRequest, may_be_remembered, parse_call, parse_plain
 from nncache.net.http1.head import HARMLESS_FIELDS, MAX_BLOCK_BYTES
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
 from nncache.proxy.credentials import Credential, Unclear, authentication_of
-from nncache.proxy.headers import request_headers
+from nncache.proxy.headers import encode_fields, end_to_end_of_request, forwarded_for, request_headers
 from nncache.proxy.identity import caller_of, claimed_caller
 from nncache.proxy.messages import Headers, RequestHead
 from nncache.proxy.ports import Lease
@@ -22,7 +22,7 @@ from nncache.proxy.termination.terminator import Admitted
 _NEVER: Final = Caller("")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Reading:
     """A request.
 
@@ -49,39 +49,82 @@ class Reading:
     lease: Lease | None = None
 
 
-_MAX_KEPT: Final = 1_024
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """What the header fields of a request say.
+
+    Attributes:
+        directive: what they ask of the cache.
+        sent: those that go on.
+        wire: these as they go on the wire; b"": there is no `Host` among them.
+        cookies: all fields, if a cookie is among them.
+    """
+
+    directive: CacheDirective
+    sent: Headers
+    wire: bytes
+    cookies: Headers
+
+
+MAX_KEPT: Final = 1_024
+"""Sets of fields whose meaning is remembered: most clients say the same each time."""
+
 _FIELD_BYTES: Final = 64  # what a field takes beside its value, at least
-_directive_again = lru_cache(_MAX_KEPT)(cache_directive_of)
-_fields_again = lru_cache(_MAX_KEPT)(request_headers)
-"""Of fields that hold no secret, from an address: most clients say the same each time."""
+_FIELDS: Final[dict[Headers, _Fields]] = {}  # none that holds a secret
 
 
-def _bytes_of(headers: Headers) -> int:
-    return sum([_FIELD_BYTES + len(value) for _, value in headers])
+def _read_fields(headers: Headers) -> _Fields:
+    names = {name.lower() for name, _ in headers}
+    sent = end_to_end_of_request(headers)
+    read = _Fields(
+        cache_directive_of(headers),
+        sent,
+        encode_fields(sent) if b"host" in names else b"",
+        headers if b"cookie" in names else (),
+    )
+    if (
+        names <= HARMLESS_FIELDS
+        and sum([_FIELD_BYTES + len(value) for _, value in headers]) <= MAX_BLOCK_BYTES
+    ):
+        if len(_FIELDS) >= MAX_KEPT:
+            _FIELDS.clear()
+        _FIELDS[headers] = read
+    return read
+
+
+def _read_line(method: str, target: str) -> tuple[StatusRequest | Call, str]:
+    """Return what a request line asks for, and of whom it says to come."""
+    asked = (parse_plain(target) if method == "GET" else None) or parse_call(method, target)
+    return asked, claimed_caller(asked)
+
+
+_line_again = lru_cache(MAX_QUERIES)(_read_line)
 
 
 def read_request(method: str, target: str, headers: Headers, peer: str) -> Reading:
     """Read a request that says by itself who asks."""
-    plain = parse_plain(target) if method == "GET" else None
-    names = {name.lower() for name, _ in headers}
-    may_be_kept = names <= HARMLESS_FIELDS and _bytes_of(headers) <= MAX_BLOCK_BYTES
-    cookies = headers if b"cookie" in names else ()
-    directive = CacheDirective.NO_TRACE
-    if plain is not None:
-        directive = (_directive_again if may_be_kept else cache_directive_of)(headers)
-    credential = authentication_of(plain, cookies) if plain is not None else None
-    fields = (_fields_again if may_be_kept else request_headers)(headers, peer)
-    if plain is None or directive is CacheDirective.NO_TRACE or isinstance(credential, Unclear):
-        call = parse_call(method, target)
-        claimed = claimed_caller(call, cookies)
-        return Reading(head=RequestHead(method, target, fields, peer, claimed), plain=None, call=call)
+    asked, claim = (_line_again if may_be_remembered(target) else _read_line)(method, target)
+    fields = _FIELDS.get(headers) or _read_fields(headers)
+    found = None if isinstance(asked, Call) else authentication_of(asked, fields.cookies)
+    credential = None if isinstance(found, Unclear) else found
+    is_read_for_certain = found is credential and fields.directive is not CacheDirective.NO_TRACE
+    if not (is_read_for_certain or isinstance(asked, Call)):
+        asked = parse_call(method, target)
+        claim = claimed_caller(asked, fields.cookies)
+    elif fields.cookies:
+        claim = claimed_caller(asked, fields.cookies)
+    from_where = forwarded_for(peer)
+    wire = fields.wire and b"%b%b: %b\r\n\r\n" % (fields.wire, *from_where)
+    head = RequestHead(method, target, (*fields.sent, from_where), peer, claim, "", wire)
+    if isinstance(asked, Call):
+        return Reading(head=head, plain=None, call=asked)
     return Reading(
-        head=RequestHead(method, target, fields, peer, claimed_caller(plain, cookies)),
-        plain=plain,
-        caller=caller_of(plain, credential, peer),
+        head=head,
+        plain=asked,
+        caller=caller_of(asked, credential, peer),
         credential=credential,
-        refresh=directive is CacheDirective.REFRESH,
-        repeatable_until=inf if plain.doas is None else None,
+        refresh=fields.directive is CacheDirective.REFRESH,
+        repeatable_until=inf if asked.doas is None else None,
     )
 
 

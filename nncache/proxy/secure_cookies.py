@@ -7,7 +7,7 @@ section 5.7), so that nothing is lost but what an eavesdropper could take.
 
 import logging
 
-from nncache.proxy.messages import Headers
+from nncache.proxy.messages import Headers, WireFields
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +32,16 @@ class SecureCookies:
         if len(kept) != len(headers):
             self._note(len(headers) - len(kept))
         return kept
+
+    def wire_for_client(self, wire: WireFields, *, is_secure: bool) -> bytes:
+        """Return the fields that may go to a client, as they go on the wire."""
+        start, cookie, end, _ = wire
+        if cookie is None:
+            return start
+        if not is_secure and _is_secure(cookie[1]):
+            self._note(1)
+            return start + end
+        return b"%b%b: %b\r\n%b" % (start, *cookie, end)
 
     def _note(self, removed: int) -> None:
         if not self.removed:

@@ -196,8 +196,8 @@ class Traffic:
 
     def ended(self, exchange: Exchange) -> None:
         """Count a request that has ended now."""
-        exchange.duration_s = self.clock() - exchange.started
-        self.count(exchange.result, exchange.operation, exchange.duration_s)
+        duration_s = exchange.duration_s = self.clock() - exchange.started
+        self.count(exchange.result, exchange.operation, duration_s)
         self._show(exchange)
 
     def count(self, result: Result, operation: str, duration_s: float) -> None:

@@ -73,8 +73,8 @@ FAULTS: Final = {
             "length-not-asked",
             "A head that is too long is left to the ordinary path.",
             "clients/fastpath",
-            "        if len(head) > self._max_head_bytes or _may_be_last(head):\n            return None\n        has_",
-            "        if len(head) > MAX_HEAD_BYTES or _may_be_last(head):\n            return None\n        has_",
+            "        if len(head) > self._max_head_bytes:\n            return None\n        has_",
+            "        if len(head) > MAX_HEAD_BYTES:\n            return None\n        has_",
         ),
         _fault(
             "length-of-the-last-not-asked",
@@ -178,8 +178,8 @@ FAULTS: Final = {
             "path-not-shown",
             "Cache-Status says the same of a path that is shown.",
             "answers",
-            "        said = forwarded(why, is_shown=shows_path(reply.status, reply.body))\n        return",
-            "        said = forwarded(why, is_shown=False)\n        return",
+            "(forwarded(why, is_shown=shows_path(reply.status, reply.body)),)",
+            "(forwarded(why, is_shown=False),)",
         ),
         _fault(
             "call-counted-twice",
@@ -236,6 +236,13 @@ FAULTS: Final = {
             "upstream/namenode_protocol",
             "Progress.WHOLE if body.is_over else Progress.MORE",
             "Progress.WHOLE",
+        ),
+        _fault(
+            "cookie-of-a-kind-lost",
+            "A reply of a known kind is passed on with its own cookie.",
+            "headers",
+            "WireFields(wire.start, cookie, wire.end, wire.replayed)",
+            "wire",
         ),
         _fault(
             "standby-passed-on",

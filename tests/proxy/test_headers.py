@@ -1,9 +1,18 @@
 """Which fields travel on: RFC 9110, section 7.6.1, and what the NameNode makes of an address."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.proxy.headers import end_to_end, replayed_headers, reply_headers, request_headers
+from nncache.net.http1.reply import read_reply_head
+from nncache.proxy.headers import (
+    encode_fields,
+    end_to_end,
+    passed_on,
+    replayed_headers,
+    reply_headers,
+    request_headers,
+)
 
 
 def test_fields_of_the_hop_stay_behind() -> None:
@@ -74,3 +83,31 @@ def test_dropping_keeps_order_and_is_done_once(fields: list[tuple[bytes, bytes]]
     rest = iter(fields)
     assert all(field in rest for field in kept)
     assert end_to_end(kept) == kept
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"Date: a\r\nSet-Cookie: b\r\nTransfer-Encoding: chunked\r\n",
+        b"Date: a\r\nTransfer-Encoding: chunked\r\n",
+        b"Set-Cookie: b\r\n",
+    ],
+)
+def test_a_known_kind_of_reply_is_passed_on_as_any_other(fields: bytes) -> None:
+    """Field by field and as it goes on the wire, the second time too."""
+    head = b"HTTP/1.1 200 OK\r\n%b\r\n" % fields
+    read_reply_head(head, is_to_head=False, max_fields=9)
+    read = read_reply_head(head, is_to_head=False, max_fields=9)
+    kept, wire = passed_on(read)
+    assert kept == reply_headers(read.fields)
+    assert passed_on(read) == (kept, wire)
+    assert wire is not None
+    cookie = b"" if wire.cookie is None else encode_fields((wire.cookie,))
+    assert wire.start + cookie + wire.end == encode_fields(kept)
+    assert wire.replayed == replayed_headers(kept)
+
+
+def test_of_other_replies_nothing_is_known_beforehand() -> None:
+    """They are read field by field each time."""
+    read = read_reply_head(b"HTTP/1.1 200 OK\r\nX-Odd: 1\r\n\r\n", is_to_head=False, max_fields=9)
+    assert passed_on(read) == (((b"X-Odd", b"1"),), None)

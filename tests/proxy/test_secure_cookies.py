@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nncache.proxy.messages import Header
+from nncache.proxy.headers import encode_fields
+from nncache.proxy.messages import Header, WireFields
 from nncache.proxy.secure_cookies import SecureCookies
 from nncache.testbed.certificates import Authority
 from tests.proxy.direct_fixture import direct_fixture
@@ -34,6 +35,20 @@ def test_over_tls_all_fields_pass() -> None:
     cookies = SecureCookies()
     assert cookies.for_client((DATE, SECURE), is_secure=True) == (DATE, SECURE)
     assert cookies.removed == 0
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+@pytest.mark.parametrize("cookie", [None, OPEN, SECURE])
+def test_fields_on_the_wire_keep_the_rule(cookie: Header | None, *, is_secure: bool) -> None:
+    """As those that are passed on one by one."""
+    one, other = SecureCookies(), SecureCookies()
+    fields = (DATE, DATE) if cookie is None else (DATE, cookie, DATE)
+    wire = WireFields(encode_fields((DATE,)), cookie, encode_fields((DATE,)), ())
+    if cookie is None:
+        wire = WireFields(encode_fields(fields), None, b"", ())
+    said = encode_fields(one.for_client(fields, is_secure=is_secure))
+    assert other.wire_for_client(wire, is_secure=is_secure) == said
+    assert other.removed == one.removed
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,14 @@ class ChunksError(ValueError):
     """What came is not in chunks."""
 
 
+def only_chunk(data: bytes, at: int) -> bytes | None:
+    """Return the body if it begins there, ends with the data, and is one chunk, as it nearly always is; else None."""
+    if not data.endswith(_LAST) or (size := _FIRST.match(data, at)) is None:
+        return None
+    begin, end = size.end(), len(data) - len(_LAST)
+    return data[begin:end] if begin + int(size[1], 16) == end else None
+
+
 class Chunks:
     """One body as it arrives (RFC 9112, section 7.1).
 
@@ -54,11 +62,6 @@ class Chunks:
         Raises:
             ChunksError: nothing can be said of where the body ends.
         """
-        if self._part == b"\r\n" and data.endswith(_LAST):  # nearly always it is one chunk
-            size = _FIRST.match(data)
-            if size is not None and size.end() + int(size[1], 16) + len(_LAST) == len(data):
-                self.is_over = True
-                return data[size.end() : -len(_LAST)], b""
         data = self._part + data
         self._part = b""
         parts = list[bytes]()

@@ -20,9 +20,12 @@ TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, section 5.6.2
 _FIELD: Final = re.compile(rb"(%b):([^\x00-\x08\x0a-\x1f\x7f]*)" % TOKEN)
 _MAX_DIGITS: Final = 18  # of a length: below 2**63, which some readers take for a negative number
 _LINE: Final = re.compile(rb"(%b) +([^\x00-\x20\x7f]+)(?: +HTTP/([0-9])\.([0-9]))?" % TOKEN)
-_TARGET: Final = re.compile(rb"/.*|[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
-"""A path or a URI (section 3.2); OPTIONS has "*" as well."""
-_METHODS: Final = frozenset({b"DELETE", b"GET", b"HEAD", b"OPTIONS", b"PATCH", b"POST", b"PUT", b"TRACE"})
+_URI: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
+"""How a target begins that is no path (section 3.2); OPTIONS has "*" as well."""
+_METHODS: Final = {
+    name.encode("ascii"): name
+    for name in ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE")
+}
 """RFC 9110, section 9 and RFC 5789. What another reader has left of a request is not taken for one."""
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 """uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
@@ -51,7 +54,7 @@ MAX_BLOCKS: Final = 256
 
 MAX_BLOCK_BYTES: Final = 2_048
 
-_REPEATED: Final = HARMLESS_FIELDS | {
+REPEATED: Final = HARMLESS_FIELDS | {
     b"date",
     b"expires",
     b"transfer-encoding",
@@ -119,7 +122,7 @@ class FieldBlock:
     is_used: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Head:
     """The head of one request.
 
@@ -217,22 +220,22 @@ def _read_line(line: bytes, max_bytes: int) -> tuple[str, str, int]:
         raise (
             _too_long(max_bytes) if too_long else HeadError(Fault.MALFORMED, "the request line is malformed")
         )
-    method, spelled = match[1].decode("ascii"), match[2]
-    if match[1] not in _METHODS and method != "CONNECT":
+    token, came, major, minor = match.groups()
+    method = _METHODS.get(token)
+    if method is None:
         raise HeadError(Fault.MALFORMED, "the method is unknown")
-    if not spelled.isascii():
-        spelled = _encoded(spelled)
+    spelled = came if came.isascii() else _encoded(came)
     target = spelled.decode("ascii")
-    if len(line) - len(match[2]) + len(target) + len(b"\r\n") > max_bytes:
+    if len(line) - len(came) + len(spelled) + len(b"\r\n") > max_bytes:
         raise _too_long(max_bytes, method, target)
     if method == "CONNECT":
         raise HeadError(Fault.CONNECT, "this is no proxy for CONNECT", method, target)
-    if not (_TARGET.fullmatch(spelled) or (method == "OPTIONS" and target == "*")):
+    if spelled[:1] != b"/" and not (_URI.match(spelled) or (method == "OPTIONS" and target == "*")):
         raise HeadError(Fault.MALFORMED, "the target is neither a path nor a URI", method, target)
-    if match[3] != b"1" or match[4] not in {b"0", b"1"}:
+    if major != b"1" or minor not in {b"0", b"1"}:
         text = "this server speaks HTTP/1.1 and HTTP/1.0"
         raise HeadError(Fault.OTHER_VERSION, text, method, target)
-    return method, target, int(match[4])
+    return method, target, int(minor)
 
 
 def _too_long(max_bytes: int, method: str = "", target: str = "") -> HeadError:
@@ -293,7 +296,7 @@ def read_fields(
     Raises:
         FieldError: a line is no field, or goes on in the next one.
     """
-    found = [_LINES.get(line) or _read_field(line) for line in lines]
+    found = [_LINES.get(line) or read_field(line) for line in lines]
     values: dict[bytes, list[bytes]] = {}
     for key, each in found:
         if key in names:
@@ -301,13 +304,18 @@ def read_fields(
     return [each for _, each in found], values, [key for key, _ in found]
 
 
-def _read_field(line: bytes) -> tuple[bytes, Field]:
+def read_field(line: bytes) -> tuple[bytes, Field]:
+    """Read one line: the name in small letters, and the field.
+
+    Raises:
+        FieldError: it is none.
+    """
     match = _FIELD.fullmatch(line)
     if match is None:
         raise FieldError("a header field is malformed")
     name, value = match[1], match[2].strip(b" \t")
     read = name.lower(), (name, value)
-    if len(line) <= _MAX_LINE_BYTES and read[0] in _REPEATED:
+    if len(line) <= _MAX_LINE_BYTES and read[0] in REPEATED:
         if len(_LINES) >= MAX_LINES:
             _LINES.clear()  # nearly all name a second that is over
         _LINES[line] = read

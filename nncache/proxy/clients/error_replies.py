@@ -57,6 +57,6 @@ def bug_reply(exc: Exception) -> RawResponse:
     return error_reply(ProxyError("internal error; the log of the proxy says more"))
 
 
-def whole_reply(reply: UpstreamReply, fields: Headers) -> RawResponse:
+def whole_reply(reply: UpstreamReply, fields: Headers, wire: bytes = b"") -> RawResponse:
     """Make the reply that hands on a NameNode's whole reply, with these header fields."""
-    return RawResponse(reply.status, reason=reply.reason, headers=fields, body=reply.body)
+    return RawResponse(reply.status, reason=reply.reason, headers=fields, wire=wire, body=reply.body)

@@ -172,7 +172,7 @@ class FastPath:
         if answer is not None:
             self._is_by_digest = False
             return answer
-        if len(head) > self._max_head_bytes or _may_be_last(head):
+        if len(head) > self._max_head_bytes:
             return None
         has_token = b"elegation=" in head
         if not has_token and is_known_block(head[head.find(b"\r\n") + 2 :]):

@@ -46,6 +46,7 @@ class RawResponse:
         reason: str,
         headers: Headers,
         *,
+        wire: bytes = b"",
         body: bytes | None = None,
         length: int | None = None,
         close: bool = False,
@@ -57,6 +58,7 @@ class RawResponse:
             status: the status code.
             reason: the reason phrase, sent as it is.
             headers: every field but the length and those of the connection.
+            wire: what goes before them, fields as well.
             body: the whole body; None if it is going to be written part by part.
             length: the bytes that a body written part by part will have, if that is known.
             close: end the connection after this reply.
@@ -66,6 +68,7 @@ class RawResponse:
         self.reason = reason
         self.sent_bytes = 0
         self._fields = headers
+        self._wire = wire
         self._whole = body
         self._length = len(body) if body is not None else length
         self._close_after = close
@@ -99,7 +102,9 @@ class RawResponse:
 
     def not_modified(self) -> "RawResponse":
         """Return the 304 in place of this reply, with the same fields (RFC 9110, section 15.4.5)."""
-        return RawResponse(304, "Not Modified", self._fields, body=b"", close=self._close_after)
+        return RawResponse(
+            304, "Not Modified", self._fields, wire=self._wire, body=b"", close=self._close_after
+        )
 
     def text(self, *, is_last: bool) -> bytes:
         """Return the whole reply to a GET of HTTP/1.1, as it goes over the wire; it is known as a whole.
@@ -160,16 +165,17 @@ class RawResponse:
         return Framing.CLOSE
 
     def _encode_head(self) -> bytes:
-        line = f"HTTP/1.1 {self.status} {self.reason}\r\n".encode("utf-8", "surrogateescape")
-        parts = [line, encode_fields(self._fields)]
-        if self._framing is Framing.CHUNKED:
-            parts.append(b"Transfer-Encoding: chunked\r\n")
-        elif self._length is not None and self.status not in _NO_BODY_STATUSES:
-            parts.append(b"Content-Length: %d\r\n" % self._length)
-        if self._close_after:
-            parts.append(b"Connection: close\r\n")
-        parts.append(b"\r\n")
-        return b"".join(parts)
+        fields, length = self._wire, b""
+        if self._fields:
+            fields += encode_fields(self._fields)
+        if self._length is None:
+            if self._framing is Framing.CHUNKED:
+                length = b"Transfer-Encoding: chunked\r\n"
+        elif self.status not in _NO_BODY_STATUSES:
+            length = b"Content-Length: %d\r\n" % self._length
+        reason = self.reason.encode("utf-8", "surrogateescape")
+        end = b"Connection: close\r\n\r\n" if self._close_after else b"\r\n"
+        return b"HTTP/1.1 %d %b\r\n%b%b%b" % (self.status, reason, fields, length, end)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
         """Send one part of the body.

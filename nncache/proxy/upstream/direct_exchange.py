@@ -9,8 +9,8 @@ from http import HTTPStatus
 from typing import Final, Protocol
 
 from nncache.hadoop.election_view import NameNode
-from nncache.net.http1.reply import ReplyHead
-from nncache.proxy.headers import reply_headers
+from nncache.net.http1.reply import ReplyError, ReplyHead
+from nncache.proxy.headers import passed_on
 from nncache.proxy.messages import NO_TERM, UpstreamReply
 from nncache.proxy.upstream.namenode_protocol import Progress
 from nncache.proxy.upstream.pool import Connection, Connections
@@ -99,8 +99,24 @@ class DirectExchange:
         except ConnectionResetError:
             self.abandon()
             return False
-        connection.protocol.on_progress = self._look
+        protocol = connection.protocol
+        protocol.on_whole, protocol.on_progress = self._take, self._look
         self._connections.late.expect(self, connection.loop, PATIENCE_S)
+        return True
+
+    def _take(self, data: bytes) -> bool:
+        """Take the reply if it has come in one piece, as it nearly always does."""
+        connection = self._connection
+        assert connection is not None
+        protocol = connection.protocol
+        try:
+            whole = protocol.whole_reply(data)
+        except ReplyError:
+            return False  # who reads on says so
+        if whole is None or len(whole[1]) > MAX_BYTES or not _is_smooth(whole[0]):
+            return False
+        protocol.took(whole[0])
+        self._end(connection, *whole)
         return True
 
     def _look(self) -> None:
@@ -114,7 +130,10 @@ class DirectExchange:
             return
         if progress is Progress.MORE:
             return
-        head, body = protocol.take_whole()
+        self._end(connection, *protocol.take_whole())
+
+    def _end(self, connection: Connection, head: ReplyHead, body: bytes) -> None:
+        """Give the connection back, then have the reply read."""
         self._release()
         reader, self._reader = self._reader, None
         self._connections.release(connection, reusable=True)
@@ -122,14 +141,16 @@ class DirectExchange:
             reader.replied(self._reply(connection.namenode, head, body))
 
     def _reply(self, namenode: NameNode, head: ReplyHead, body: bytes) -> UpstreamReply:
+        headers, wire = passed_on(head)
         return UpstreamReply(
             status=head.status,
             reason=head.reason,
-            headers=reply_headers(head.fields, head.names),
+            headers=headers,
             body=body,
             namenode=namenode,
             term=self._term if self._term == self._term_of(namenode) else NO_TERM,
             replied_at=self._clock(),
+            wire=wire,
         )
 
     def is_late(self) -> None:
@@ -159,7 +180,7 @@ class DirectExchange:
     def _release(self) -> Connection:
         connection, self._connection = self._connection, None
         assert connection is not None
-        connection.protocol.on_progress = None
+        connection.protocol.on_whole = connection.protocol.on_progress = None
         self._connections.late.forget(self)
         return connection
 

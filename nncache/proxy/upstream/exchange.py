@@ -43,6 +43,8 @@ def encode_request(head: RequestHead, *, host: str, chunked: bool) -> bytes:
         chunked: a body of unknown length follows.
     """
     line = f"{head.method} {head.target} HTTP/1.1\r\n".encode("utf-8", "surrogateescape")
+    if head.wire and not chunked:
+        return line + head.wire
     parts = [line, encode_fields(head.headers)]
     if not any(name.lower() == b"host" for name, _ in head.headers):
         parts.append(b"Host: %b\r\n" % host.encode("idna"))

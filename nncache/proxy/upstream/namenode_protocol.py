@@ -9,7 +9,7 @@ from typing import Final, cast
 from nncache.net.http1.body import Body
 from nncache.net.http1.chunks import ChunksError
 from nncache.net.http1.head_buffer import HeadBuffer
-from nncache.net.http1.reply import UNTIL_END, ReplyError, ReplyHead, read_reply_head
+from nncache.net.http1.reply import UNTIL_END, ReplyError, ReplyHead, read_reply_head, read_whole_reply
 
 MAX_HEAD_BYTES: Final = 1024 * 1024
 """A Location repeats a target of up to 64 KiB, percent-encoded."""
@@ -35,6 +35,7 @@ class NameNodeProtocol(asyncio.Protocol):
 
     Attributes:
         transport: None before it is connected, and once it is lost.
+        on_whole: gets what comes first; true: it was a whole reply, which is taken.
         on_progress: called when something more has come, or nothing more will.
         body: of the final reply, once its head was read.
 
@@ -45,6 +46,7 @@ class NameNodeProtocol(asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.transport: asyncio.Transport | None = None
+        self.on_whole: Callable[[bytes], bool] | None = None
         self.on_progress: Callable[[], None] | None = None
         self.body: Body | None = None
         self._incoming = HeadBuffer()
@@ -71,6 +73,21 @@ class NameNodeProtocol(asyncio.Protocol):
         self._is_expected = True
         self.body = None
         self._heads.clear()
+
+    def whole_reply(self, data: bytes) -> tuple[ReplyHead, bytes] | None:
+        """Read the reply, if it is just this that has come for it, whole and nothing else; `took` must follow.
+
+        Raises:
+            ReplyError: what came is no reply.
+        """
+        if not self._is_expected or self._incoming or self._heads or self._fault is not None:
+            return None
+        return read_whole_reply(data, max_fields=MAX_FIELDS)
+
+    def took(self, head: ReplyHead) -> None:
+        """Take note that the reply with this head was taken whole."""
+        self._is_expected = False
+        self._goes_on = head.keep_alive
 
     def progress(self, most_bytes: int) -> Progress:
         """Say how far the reply has come; a body of more bytes is a long one."""
@@ -132,6 +149,8 @@ class NameNodeProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read what comes."""
+        if self.on_whole is not None and self.on_whole(data):
+            return
         if self._fault is None:
             try:
                 self._read(data)

@@ -215,7 +215,8 @@ class Connections:
         if reusable and connection.is_usable and self._limits.upstream_idle_s > 0:
             connection.idle_since = now = self._clock()
             lane.idle.append(connection)
-            self._prune(lane, now)
+            if lane.permits.in_use + len(lane.idle) > self._limits.upstream_connections:
+                self._prune(lane, now)
         else:
             connection.abort()
 
@@ -284,7 +285,9 @@ class Connections:
             lane.relief = loop.call_later(CLIENT_PATIENCE_S, self.relieve, lane.namenode)
 
     def _pop_idle(self, lane: _Lane) -> Connection | None:
-        self._prune(lane, self._clock())
+        now = self._clock()
+        if lane.idle and lane.idle[0].idle_since <= now - self._limits.upstream_idle_s:
+            self._prune(lane, now)
         while lane.idle:
             connection = lane.idle.pop()
             if connection.is_usable:

@@ -83,7 +83,9 @@ class ServiceLogin:
         """
         cookie = self._login.cookie(namenode.http) or await self._logged_in(namenode.http)
         return replace(
-            head, headers=(*head.headers, (b"Cookie", b'hadoop.auth="%b"' % cookie.encode("latin-1")))
+            head,
+            headers=(*head.headers, (b"Cookie", b'hadoop.auth="%b"' % cookie.encode("latin-1"))),
+            wire=b"",
         )
 
     def refused(self, head: RequestHead, namenode: NameNode) -> None:

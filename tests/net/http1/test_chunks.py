@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.net.http1.chunks import MAX_LINE_BYTES, MAX_TRAILER_BYTES, Chunks, ChunksError
+from nncache.net.http1.chunks import MAX_LINE_BYTES, MAX_TRAILER_BYTES, Chunks, ChunksError, only_chunk
 
 BODIES = st.lists(st.binary(min_size=1, max_size=40), max_size=5)
 EXTENSIONS = st.sampled_from([b"", b";a", b";a=b;c", b"; chunk-signature=" + b"0" * 64])
@@ -109,3 +109,21 @@ def test_a_piece_that_ends_like_a_body_may_be_a_part_of_one() -> None:
     chunks = Chunks()
     assert chunks.take(b"9\r\nab\r\n0\r\n\r\n") == (b"ab\r\n0\r\n\r\n", b"")
     assert not chunks.is_over
+
+
+@pytest.mark.parametrize(
+    ("data", "body"),
+    [
+        (b"x2\r\n{}\r\n0\r\n\r\n", b"{}"),
+        (b"x0\r\n\r\n", None),
+        (b"x2;a\r\n{}\r\n0\r\n\r\n", None),
+        (b"x1\r\n{}\r\n0\r\n\r\n", None),
+        (b"x2\r\n{}\r\n0\r\n\r\nx", None),
+        (b"x2\r\n{}\r\n1\r\n{\r\n0\r\n\r\n", None),
+    ],
+)
+def test_one_chunk_alone_is_taken_at_once(data: bytes, body: bytes | None) -> None:
+    """Anything else is for `Chunks`."""
+    assert only_chunk(data, 1) == body
+    if body is not None:
+        assert taken([data[1:]]) == (body, b"", True)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from nncache.net.http1.reply import UNTIL_END, ReplyError, ReplyHead, read_reply_head
+from nncache.net.http1 import reply
+from nncache.net.http1.reply import UNTIL_END, ReplyError, ReplyHead, read_reply_head, read_whole_reply
 
 OK = b"HTTP/1.1 200 OK\r\n"
 LENGTH = (b"Content-Length", b"2")
@@ -74,3 +75,106 @@ def test_what_namenodes_send_is_read(head: bytes, read_as: ReplyHead) -> None:
 def test_a_reply_to_head_has_no_body() -> None:
     """Whatever length it names."""
     assert read(OK + b"Content-Length: 2\r\n", is_to_head=True).length == 0
+
+
+SECRET = b"Set-Cookie: hadoop.auth=s3cret%d; Path=/\r\n"
+AROUND = b"Date: today\r\nPragma: no-cache\r\n", b"Content-Type: application/json\r\nContent-Length: 2\r\n"
+
+
+@pytest.fixture(autouse=True)
+def _no_kind_is_known() -> None:
+    reply._KINDS.clear()  # noqa: SLF001 - what is remembered
+
+
+def read_anew(head: bytes) -> ReplyHead:
+    """Read a head as the first one of its kind."""
+    reply._KINDS.clear()  # noqa: SLF001 - what is remembered
+    return read_reply_head(head + b"\r\n", is_to_head=False, max_fields=9)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [OK + AROUND[0] + b"%b" + AROUND[1], OK + b"%b" + AROUND[1], OK + AROUND[0] + b"%b", OK + b"%b"],
+    ids=["within", "first", "last", "alone"],
+)
+def test_a_known_kind_is_read_as_if_it_were_the_first(form: bytes) -> None:
+    """With each reply's own cookie at its place, or without one."""
+    heads = [form % cookie for cookie in (SECRET % 1, SECRET % 2, b"", SECRET % 3, b"")]
+    before = [read_reply_head(head + b"\r\n", is_to_head=False, max_fields=9) for head in heads]
+    assert before[1].kind is not None
+    assert [each.fields for each in before] == [read_anew(head).fields for head in heads]
+    assert before == [read_anew(head) for head in heads]
+
+
+def test_another_head_is_of_another_kind() -> None:
+    """Whatever differs but the cookie, before or behind it."""
+    heads = [
+        OK + before + SECRET % 1 + behind
+        for before in (b"", b"Pragma: no-cache\r\n", b"Pragma: x\r\n")
+        for behind in (b"", b"Content-Length: 2\r\n", b"Content-Length: 3\r\n")
+    ]
+    for head in heads:
+        read(head)
+    read_as = [read_reply_head(head + b"\r\n", is_to_head=False, max_fields=9) for head in heads]
+    assert read_as == [read_anew(head) for head in heads]
+
+
+@pytest.mark.parametrize(
+    ("head", "is_kept"),
+    [
+        (OK + SECRET % 1 + AROUND[1], True),
+        (OK + SECRET % 1 + SECRET % 2 + AROUND[1], False),
+        (OK + b"set-cookie: hadoop.auth=s3cret\r\n", False),
+        (OK + b"X-Odd: s3cret\r\n", False),
+        (OK + b"Connection: Set-Cookie\r\n" + AROUND[1], False),
+        (OK + b"User-Agent: %b\r\n" % (b"x" * 2_048), False),
+    ],
+)
+def test_no_secret_and_no_long_head_is_remembered(head: bytes, *, is_kept: bool) -> None:
+    """Nor one whose `Connection` may name the cookie."""
+    read_anew(head)
+    assert len(reply._KINDS) == is_kept  # noqa: SLF001 - what is remembered
+    assert b"s3cret" not in repr([(key, kind.head) for key, kind in reply._KINDS.items()]).encode()  # noqa: SLF001
+
+
+def test_a_bounded_number_of_kinds_is_remembered() -> None:
+    """Those of a second that is over make room."""
+    for second in range(reply.MAX_KINDS + 1):
+        read(OK + b"Date: %d\r\n" % second)
+    assert len(reply._KINDS) == 1  # noqa: SLF001 - what is remembered
+
+
+def test_a_known_kind_hides_no_fault() -> None:
+    """Neither a cookie that is no field, nor too many fields, nor that the request was HEAD."""
+    head = OK + SECRET % 1 + b"Content-Length: 2\r\n"
+    read(head)
+    with pytest.raises(ReplyError):
+        read(OK + b"Set-Cookie: \x00\r\nContent-Length: 2\r\n")
+    with pytest.raises(ReplyError):
+        read_reply_head(head + b"\r\n", is_to_head=False, max_fields=1)
+    assert read(head, is_to_head=True).length == 0
+
+
+JSON = OK + b"Content-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "body"),
+    [
+        (JSON + b"Content-Length: 2\r\n\r\n{}", b"{}"),
+        (JSON + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", b"{}"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+        (b"", None),
+        (JSON + b"Content-Length: 2\r\n", None),
+        (JSON + b"Content-Length: 2\r\n\r\n{", None),
+        (JSON + b"Content-Length: 2\r\n\r\n{}x", None),
+        (JSON + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", None),
+        (JSON + b"\r\n{}", None),
+        (b"\r\n" + JSON + b"Content-Length: 0\r\n\r\n", None),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", None),
+    ],
+)
+def test_a_reply_in_one_piece_is_read_at_once(data: bytes, body: bytes | None) -> None:
+    """What is more, less or another thing is left to who reads on."""
+    whole = read_whole_reply(data, max_fields=9)
+    assert (whole and whole[1]) == body
