@@ -267,7 +267,8 @@ def without_repeats(asked: Iterable[Asked], left: Counter[bytes]) -> list[Asked]
 
 
 def _request_line(head: bytes) -> bytes:
-    return head.partition(b"\r\n")[0]
+    """Return it without its version: a request of HTTP/1.0 is sent on as one of HTTP/1.1."""
+    return head.partition(b"\r\n")[0].rpartition(b" ")[0]
 
 
 def bring(event: Event, side: Side) -> None:

@@ -1,5 +1,6 @@
 """A light cluster as its users have it: over HTTP, by clients of others, on the command line."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -22,6 +23,7 @@ from nncache.hadoop.rpc.framing import FrameSplitter
 from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, encode_call, parse_reply
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.rpc.server import MAX_CALLS
 from tests.namenode.asking import ask, call, target
 from tests.namenode.odd_calls import ALICE, BEGIN, CLIENT, CLIENT_ID, INFO
 from tests.patience import HANG_S
@@ -457,3 +459,31 @@ def test_an_internal_error_costs_one_call(homes: LightCluster, monkeypatch: pyte
                 reply = parse_reply(frame)
                 replies[reply.call_id] = type(reply)
     assert replies == {7: Refused, 0: Succeeded}
+
+
+def test_a_connection_has_a_bounded_number_of_calls_under_way(
+    homes: LightCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it sends beyond them waits to be read; in the end all are answered."""
+    under_way, most, asked = 0, 0, 3 * MAX_CALLS
+
+    async def slow(*_asked: object) -> bool:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        for _turn in range(100):
+            await asyncio.sleep(0)
+        under_way -= 1
+        return True
+
+    monkeypatch.setattr(NameNode, "is_file_closed", slow)
+    host, _, port = homes.namenode_rpc.rpartition(":")
+    closed = encode_call(CLIENT_ID, 7, CLIENT, "isFileClosed", pb.IsFileClosedRequest(src="/"))
+    splitter, replies = FrameSplitter(), 0
+    with socket.create_connection((host, int(port)), timeout=HANG_S) as connection:
+        connection.sendall(BEGIN + ALICE + closed * asked)
+        while replies < asked:
+            splitter.receive(connection.recv(65_536))
+            while splitter.next_frame() is not None:
+                replies += 1
+    assert most == MAX_CALLS

@@ -206,4 +206,14 @@ async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch:
         monkeypatch.setattr(s.cache, "why_no_trace", fails)
         assert (await s.ask(STATUS)).status == 404
         assert s.calls.requests == 0
-        assert s.server.stats().bugs == s.calls.errors >= 1
+        assert s.server.stats().bugs >= 1
+
+
+async def test_a_fault_of_ours_in_the_choice_of_a_namespace_costs_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """FailToNameNode: what begins a request may be any part."""
+    async with direct(says(LISTED)) as (s, _):
+        monkeypatch.setattr(s.calls, "begin", fails)
+        assert (await s.ask(LIST)).status == 200
+        assert s.server.stats().bugs == 1

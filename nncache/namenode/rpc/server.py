@@ -36,6 +36,9 @@ from nncache.namenode.rpc.calls import Asked, NotServedError, answer
 
 _log = logging.getLogger(__name__)
 
+MAX_CALLS: Final = 64
+"""Of one connection under way; then nothing more is read of it, as from a full CallQueue (ipc.Server of Hadoop)."""
+
 _UNREADABLE_CALL_ID: Final = -1
 _HTTP: Final = b"GET "
 _TO_HTTP: Final = (
@@ -82,6 +85,7 @@ class _Connection:
         self._writer = writer
         self._namenode = namenode
         self._namespace = namespace
+        self._room = asyncio.Semaphore(MAX_CALLS)
         self._caller: Caller | None = None  # once the client has said who it is
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
@@ -101,7 +105,9 @@ class _Connection:
                 case Call() as call:
                     if self._caller is None:
                         raise _invalid(call.call_id, "Connection context not established")
-                    tasks.create_task(self._answer(call, self._caller))
+                    await self._room.acquire()
+                    task = tasks.create_task(self._answer(call, self._caller))
+                    task.add_done_callback(lambda _: self._room.release())
 
     async def _begin(self) -> None:
         preamble = await self._reader.readexactly(len(_HTTP))

@@ -1,6 +1,7 @@
 """Listens for clients, hands their requests on, and stops without breaking any off."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from nncache.proxy.traffic import Traffic
 
 if TYPE_CHECKING:
     from nncache.proxy.direct_calls import DirectCall
+
+_log = logging.getLogger(__name__)
 
 _CUT_S = 0.1  # for what is in progress to end once its connection was cut
 
@@ -228,7 +231,14 @@ class Server:
 
     def begin(self, request: Request) -> "DirectCall | RawResponse | None":
         """Answer a GET without a body, or send the call that it asks for; None: it is for the handler."""
-        return None if self._direct is None else self._direct.begin(request)
+        if self._direct is None:
+            return None
+        try:
+            return self._direct.begin(request)
+        except Exception:  # noqa: BLE001 - FailToNameNode: the handler has it, whatever it is
+            self._bugs += 1
+            _log.exception("internal error while a request was begun; it goes on with a task")
+            return None
 
     def may_enter(self) -> bool:
         """Whether an unknown request may be begun in this turn of the loop."""
