@@ -49,21 +49,30 @@ class Reading:
     lease: Lease | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class _Fields:
     """What the header fields of a request say.
 
     Attributes:
-        directive: what they ask of the cache.
         sent: those that go on.
         wire: these as they go on the wire; b"": there is no `Host` among them.
         cookies: all fields, if a cookie is among them.
     """
 
-    directive: CacheDirective
-    sent: Headers
-    wire: bytes
-    cookies: Headers
+    __slots__ = ("_directive", "_headers", "cookies", "sent", "wire")
+
+    def __init__(self, headers: Headers, names: set[bytes]) -> None:
+        self._headers = headers
+        self.sent = end_to_end_of_request(headers)
+        self.wire = encode_fields(self.sent) if b"host" in names else b""
+        self.cookies = headers if b"cookie" in names else ()
+        self._directive: CacheDirective | None = None
+
+    @property
+    def directive(self) -> CacheDirective:
+        """What they ask of the cache."""
+        if self._directive is None:
+            self._directive = cache_directive_of(self._headers)
+        return self._directive
 
 
 MAX_KEPT: Final = 1_024
@@ -75,13 +84,7 @@ _FIELDS: Final[dict[Headers, _Fields]] = {}  # none that holds a secret
 
 def _read_fields(headers: Headers) -> _Fields:
     names = {name.lower() for name, _ in headers}
-    sent = end_to_end_of_request(headers)
-    read = _Fields(
-        cache_directive_of(headers),
-        sent,
-        encode_fields(sent) if b"host" in names else b"",
-        headers if b"cookie" in names else (),
-    )
+    read = _Fields(headers, names)
     if (
         names <= HARMLESS_FIELDS
         and sum([_FIELD_BYTES + len(value) for _, value in headers]) <= MAX_BLOCK_BYTES
@@ -105,13 +108,15 @@ def read_request(method: str, target: str, headers: Headers, peer: str) -> Readi
     """Read a request that says by itself who asks."""
     asked, claim = (_line_again if may_be_remembered(target) else _read_line)(method, target)
     fields = _FIELDS.get(headers) or _read_fields(headers)
-    found = None if isinstance(asked, Call) else authentication_of(asked, fields.cookies)
-    credential = None if isinstance(found, Unclear) else found
-    is_read_for_certain = found is credential and fields.directive is not CacheDirective.NO_TRACE
-    if not (is_read_for_certain or isinstance(asked, Call)):
-        asked = parse_call(method, target)
-        claim = claimed_caller(asked, fields.cookies)
-    elif fields.cookies:
+    credential: Credential | None = None
+    if not isinstance(asked, Call):
+        found = authentication_of(asked, fields.cookies)
+        if fields.directive is CacheDirective.NO_TRACE or isinstance(found, Unclear):
+            asked = parse_call(method, target)
+            claim = claimed_caller(asked)
+        else:
+            credential = found
+    if fields.cookies:
         claim = claimed_caller(asked, fields.cookies)
     from_where = forwarded_for(peer)
     wire = fields.wire and b"%b%b: %b\r\n\r\n" % (fields.wire, *from_where)
