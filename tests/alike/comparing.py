@@ -209,7 +209,7 @@ class _Talk:
         protocol = client.lines[0].get_protocol()
         call = protocol._call if isinstance(protocol, ClientConnection) else None  # noqa: SLF001 - shows nowhere else
         if isinstance(call, PassedOn):
-            self._left[_request_line(call.request.whole or b"")] += 1
+            self._left[f"{call.request.method} {call.request.target}".encode()] += 1
         for line in client.lines:
             line.lose()
 
