@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
+from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.zookeeper import (
     ANY_VERSION,
     Check,
@@ -449,6 +450,23 @@ class TestEmbedded(ZnodesContract):
         """There is no session with which it could go."""
         with pytest.raises(ValueError, match="ephemeral"):
             await EmbeddedZnodes().commit([Create("/e", b"", ephemeral=True)])
+
+
+class TestLinearizable(ZnodesContract):
+    """Znodes below a root, on the fake and on a ZooKeeper."""
+
+    @pytest.fixture(params=["fake", "real"])
+    async def simulation(self, request: pytest.FixtureRequest) -> AsyncIterator[Embedded]:
+        """Yield them."""
+        async with AsyncExitStack() as stack:
+            below: Simulation = FakeWorld()
+            if request.param == "real":
+                cluster = request.getfixturevalue("cluster")
+                below = await stack.enter_async_context(real_simulation(cluster))
+            znodes = LinearizableZnodes(below.zookeeper, below.root, "me", LONG_S)
+            await znodes.begin()
+            await znodes.commit([Create("/world", b"")])
+            yield Embedded("/world", znodes)
 
 
 class TestFake(Contract):
