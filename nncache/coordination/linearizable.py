@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 MARKS: Final = "/marks"
 """Below the root: the marks of each process, by its name."""
 
-MOST_AT_ONE_MOMENT: Final = 2_100
+MOST_AT_ONE_MOMENT: Final = 3_100
 """Znodes of one read; more are read in several, each at a moment of its own."""
 
 MOST_BYTES: Final = 1_000_000

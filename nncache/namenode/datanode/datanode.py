@@ -149,7 +149,7 @@ class DataNode:
 
     async def work(self) -> None:
         """Recover and delete what the NameNode has in its queues for this DataNode."""
-        for order in await self._namenode.orders():
+        for order in await self._namenode.orders(self.name):
             if order.block in self._writing:
                 self._writing.pop(order.block).stop()  # its writer notices that when it goes on
             outcome = decide_recovery(order, {self.name: self._replicas.find(order.block)})

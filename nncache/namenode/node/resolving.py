@@ -155,6 +155,32 @@ class Resolver:
             trees[node.inode.id] = Tree(node, tuple(within))
         return trees[top.inode.id]
 
+    async def page(self, chain: Chain, names: Sequence[str]) -> tuple[list[Node], bool]:
+        """Return what a directory holds, of these names, and whether that and its chain hold at one moment.
+
+        The names were read after the chain.
+        """
+        directory = chain.nodes[-1]
+        found = await self._znodes.get_many([layout.entry(directory.inode.id, name) for name in names])
+        above = [layout.inode(node.inode.id) for node in chain.nodes]
+        ids = [int(entry.data) for entry in found if entry is not None]
+        below = [path for number in ids for path in (layout.inode(number), layout.directory(number))]
+        read = await self._znodes.get_many([*above, layout.directory(directory.inode.id), *below])
+        holder = read[len(above)]
+        is_same = (
+            len(ids) == len(names)
+            and holder is not None
+            and holder.children_zxid == directory.children_zxid
+            and all(
+                znode is not None and znode.version == node.version
+                for node, znode in zip(chain.nodes, read, strict=False)
+            )
+        )
+        nodes = [_node(read[at], read[at + 1]) for at in range(len(above) + 1, len(read), 2)]
+        return [
+            node for node in nodes if node is not None and node.inode.parent == directory.inode.id
+        ], is_same
+
     async def entries(self, directory: int, names: Sequence[str] | None = None) -> list[Node]:
         """Return what a directory holds, of these names, in their order; what goes meanwhile is left out."""
         if names is None:
@@ -219,7 +245,7 @@ def _node(znode: Znode | None, directory: Znode | None) -> Node | None:
     inode = parse_inode(znode.data)
     if directory is None:
         return Node(inode, znode.version, inode.mtime)
-    return Node(inode, znode.version, int(directory.data), directory.children)
+    return Node(inode, znode.version, int(directory.data), directory.children, directory.children_zxid)
 
 
 def _names(path: str) -> tuple[str, ...]:
