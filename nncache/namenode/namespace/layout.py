@@ -15,6 +15,7 @@
 | /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   |                                |
 | /ids                           | the next id that is not taken        |                                |
 | /version                       | which namespace this is              |                                |
+| /settings                      | what all processes must agree on     |                                |
 | /health/DN                     | where the DataNode is                | `heartbeat`, ephemeral         |
 | /name_nodes/NAME               | where the NameNode is; ephemeral     |                                |
 | /active                        | the leader's name; ephemeral         |                                |
@@ -40,6 +41,7 @@ SNAPSHOTTABLE: Final = "/snapshottable"
 EDITS: Final = "/edits"
 IDS: Final = "/ids"
 VERSION: Final = "/version"
+SETTINGS: Final = "/settings"
 HEALTH: Final = "/health"
 NAME_NODES: Final = "/name_nodes"
 ACTIVE: Final = "/active"

@@ -1,0 +1,119 @@
+"""`nncache namenode` and `nncache datanode`: HDFS's namespace on ZooKeeper, served by any number of processes."""
+
+import asyncio
+import json
+import os
+import signal
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from nncache.coordination.errors import CoordinationError
+from nncache.errors import StartError
+from nncache.namenode.cluster import HOST
+from nncache.namenode.on_zookeeper import (
+    DEFAULT_ROOT,
+    DataNodeSpec,
+    DoubledError,
+    NameNodeSpec,
+    NotASnapshotError,
+    Place,
+    RunningDataNode,
+    RunningNameNode,
+    datanode_serving,
+    namenode_serving,
+)
+from nncache.net.setting_error import SettingError
+
+_PORT: Final = click.IntRange(0, 65_535)
+_ZOOKEEPER: Final = click.option(
+    "--zookeeper", required=True, help="Servers of ZooKeeper, HOST:PORT,HOST:PORT,..."
+)
+_ROOT: Final = click.option(
+    "--zookeeper-root", default=DEFAULT_ROOT, show_default=True, help="Znode below which the namespace is."
+)
+_HOST: Final = click.option("--host", default=HOST, show_default=True, help="Address to listen at.")
+
+
+def _port(name: str, what: str) -> Any:  # noqa: ANN401 - a decorator of click
+    return click.option(name, type=_PORT, default=0, help=f"Port of {what} [default: a free one].")
+
+
+@click.command()
+@_ZOOKEEPER
+@_ROOT
+@_HOST
+@_port("--port", "WebHDFS")
+@_port("--rpc-port", "its RPC")
+def namenode(*, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_port: int) -> None:
+    """Serve a namespace that is in ZooKeeper, as one of any number of NameNodes.
+
+    Prints its addresses as one JSON object when it serves, and runs until Ctrl-C or SIGTERM. The first one of a
+    namespace makes it. There is no authentication: see docs/namenode.md.
+    """
+    place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
+    _run(namenode_serving(NameNodeSpec(place=place, host=host, port=port, rpc_port=rpc_port)), place)
+
+
+@click.command()
+@_ZOOKEEPER
+@_ROOT
+@click.option(
+    "--directory",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where its blocks are, and its id.",
+)
+@_HOST
+@_port("--port", "its WebHDFS")
+def datanode(*, zookeeper: str, zookeeper_root: str, directory: Path, host: str, port: int) -> None:
+    """Keep blocks of the files of a namespace that is in ZooKeeper.
+
+    Prints its address as one JSON object when it serves, and runs until Ctrl-C or SIGTERM.
+    """
+    place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
+    _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place)
+
+
+def _run(
+    serving: AbstractAsyncContextManager[RunningNameNode] | AbstractAsyncContextManager[RunningDataNode],
+    place: Place,
+) -> None:
+    try:
+        asyncio.run(_serve(serving, place))
+    except (CoordinationError, NotASnapshotError, OSError, SettingError, TimeoutError) as error:
+        raise StartError(f"it cannot start: {error}") from error
+    except ExceptionGroup as group:  # of the work of each second
+        doubled = group.subgroup(DoubledError)
+        if doubled is None:
+            raise
+        raise StartError(f"it ends: {doubled.exceptions[0]}") from group
+
+
+async def _serve(
+    serving: AbstractAsyncContextManager[RunningNameNode] | AbstractAsyncContextManager[RunningDataNode],
+    place: Place,
+) -> None:
+    ending = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ending.set)
+    async with serving as running:
+        said: dict[str, Any] = {
+            "zookeeper": ",".join(place.zookeeper),
+            "root": place.root,
+            "pid": os.getpid(),
+        }
+        match running:
+            case RunningNameNode():
+                said |= {
+                    "namenode_http": running.http,
+                    "namenode_rpc": running.rpc,
+                    "superuser": running.superuser,
+                }
+            case RunningDataNode():
+                said |= {"datanode_http": running.http, "datanode": running.datanode.name}
+        click.echo(json.dumps(said))
+        await ending.wait()
