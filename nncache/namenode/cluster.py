@@ -15,6 +15,7 @@ from typing import Any, Final, Self, TypeVar
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.namenode.datanode.datanode import DataNode
+from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.listening import listening, listening_for_calls
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
@@ -111,7 +112,8 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
         async with contextlib.AsyncExitStack() as listeners:
             enter = listeners.enter_async_context
             rpc = await enter(listening_for_calls(namenode, namespace, HOST, spec.rpc_port))
-            datanode_http = await enter(listening(DataNodeHandler(datanode, namenode), HOST, 0))
+            peers = Peers(namenode, DataNodes({}))
+            datanode_http = await enter(listening(DataNodeHandler(datanode, namenode, peers), HOST, 0))
             datanodes = DataNodes({datanode.name: datanode_http})
             handler = NameNodeHandler(namenode, datanodes, clock, rpc=rpc, namespace=namespace, door=door)
             addresses = Addresses(

@@ -19,6 +19,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData, Znodes
 from nncache.namenode.cluster import HOST, TURN_EVERY_S, USERS, own_user
 from nncache.namenode.datanode.datanode import DataNode
+from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.listening import listening, listening_for_calls
 from nncache.namenode.namespace import layout
 from nncache.namenode.node.clock import Clock
@@ -174,10 +175,9 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
         settings = NameNodeSettings(superuser=shared.superuser, groups=shared.groups)
         namenode = NameNode(file_system, settings, clock)
         datanode = DataNode(name, namenode, spec.directory / "blocks")
-        peers = DataNodes({})
-        http = await stack.enter_async_context(
-            listening(DataNodeHandler(datanode, namenode), spec.host, spec.port)
-        )
+        others = DataNodes({})
+        handler = DataNodeHandler(datanode, namenode, Peers(namenode, others))
+        http = await stack.enter_async_context(listening(handler, spec.host, spec.port))
         record = msgspec.json.encode(DataNodeRecord(http=http))
         with contextlib.suppress(NodeExistsError):
             await znodes.commit([Create(layout.health(name), record)])
@@ -188,7 +188,7 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
         async def turn() -> None:
             if not await _keep(znodes, layout.heartbeat(name), b""):
                 raise DoubledError(f"another process is DataNode {name}, too: see {spec.directory}")
-            await peers.look(znodes)
+            await others.look(znodes)
             await datanode.renew_when_due(clock.now())
             await datanode.work()
 

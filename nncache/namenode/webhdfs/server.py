@@ -13,7 +13,9 @@ from nncache.coordination.errors import CoordinationError
 from nncache.hadoop import conf_page
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import InvalidPathError, decode_loosely
+from nncache.namenode.datanode import peers
 from nncache.namenode.datanode.datanode import DataNode, StoppedError
+from nncache.namenode.datanode.peers import PeerError, Peers
 from nncache.namenode.datanode.replicas import CorruptReplicaError, ReplicaStoppedError
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import BlockState
@@ -196,13 +198,16 @@ class NameNodeHandler:
 class DataNodeHandler:
     """Answers the second steps of CREATE, APPEND, OPEN and GETFILECHECKSUM."""
 
-    def __init__(self, datanode: DataNode, namenode: NameNode) -> None:
+    def __init__(self, datanode: DataNode, namenode: NameNode, peers: Peers) -> None:
         self._datanode = datanode
         self._namenode = namenode
+        self._peers = peers
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; the connection ends with it, as at HDFS's DataNode."""
         spelled, _, query = request.raw_path.partition("?")
+        if spelled.startswith(peers.PATH):
+            return await self._block(request, spelled.removeprefix(peers.PATH))
         try:
             path = decode_loosely(spelled.removeprefix(PREFIX))
             response = await self._answered(request, path, query)
@@ -297,7 +302,31 @@ class DataNodeHandler:
         response.force_close()
         await response.prepare(request)
         try:
-            for part in self._datanode.read(file, begin, length):
+            for block, first, size in self._datanode.parts(file, begin, length):
+                if self._datanode.holds(block):
+                    for part in self._datanode.read_block(block, first, size):
+                        await response.write(part)
+                else:
+                    async for part in self._peers.read(block, first, size):
+                        await response.write(part)
+        except (CorruptReplicaError, PeerError):
+            if request.transport is not None:
+                request.transport.abort()
+        await response.write_eof()
+        return response
+
+    async def _block(self, request: web.BaseRequest, spelled: str) -> web.StreamResponse:
+        """Answer another DataNode."""
+        query = parse_query(request.query_string)
+        if not spelled.isascii() or not spelled.isdecimal() or not self._datanode.holds(int(spelled)):
+            return web.Response(status=404)
+        if "crcs" in query:
+            return web.Response(body=self._datanode.crcs(int(spelled)))
+        begin, length = (int(query[name][0]) for name in ("begin", "length"))
+        response = web.StreamResponse(headers={"Content-Length": str(length)})
+        await response.prepare(request)
+        try:
+            for part in self._datanode.read_block(int(spelled), begin, length):
                 await response.write(part)
         except CorruptReplicaError:
             if request.transport is not None:
@@ -309,7 +338,16 @@ class DataNodeHandler:
         file = await self._namenode.blocks_of(caller, path)
         if file.is_open or any(block.state is not BlockState.COMPLETE for block in file.blocks):
             raise io_error(f"Fail to get checksum, since file {path} is under construction.")
-        algorithm, spelled = self._datanode.checksum(file)
+        try:
+            crcs = [
+                self._datanode.crcs(block.id)
+                if self._datanode.holds(block.id)
+                else await self._peers.crcs(block.id)
+                for block in file.blocks
+            ]
+        except PeerError as error:
+            raise io_error(str(error)) from error
+        algorithm, spelled = self._datanode.checksum(file, crcs)
         body = json.render({"FileChecksum": {"algorithm": algorithm, "bytes": spelled, "length": 28}})
         return web.Response(body=body.encode(), headers={"Content-Type": f"{JSON}; charset=utf-8"})
 
