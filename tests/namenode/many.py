@@ -4,13 +4,14 @@ import asyncio
 import tempfile
 import threading
 import uuid
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import Future
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.on_zookeeper import (
     DataNodeSpec,
@@ -21,6 +22,8 @@ from nncache.namenode.on_zookeeper import (
     datanode_serving,
     namenode_serving,
 )
+from tests.coordination.simulations import connected
+from tests.namenode.fixture import Fixture
 from tests.patience import HANG_S
 
 _T = TypeVar("_T")
@@ -101,3 +104,20 @@ class ManyNameNodes:
                 await running.turn()
             self._started.set_result(None)
             await self._ending.wait()
+
+
+@asynccontextmanager
+async def fixtures_on(
+    servers: Sequence[str], directory: Path, *, number: int = 3, root: str = "", timeout_s: float = 6.0
+) -> AsyncIterator[list[Fixture]]:
+    """Yield NameNodes without HTTP on a ZooKeeper, each with a session of its own, by turns with each server."""
+    root = root or f"/many-{uuid.uuid4().hex[:12]}"
+    async with AsyncExitStack() as stack:
+        found: list[Fixture] = []
+        for each in range(number):
+            server = servers[each % len(servers)]
+            session = await stack.enter_async_context(connected(server, timeout_s))
+            store = LinearizableZnodes(session, root, f"nn{each}-{uuid.uuid4().hex[:6]}", HANG_S)
+            await store.begin()
+            found.append(await Fixture.make(directory / f"{each}", store))
+        yield found

@@ -1,0 +1,223 @@
+"""Several NameNodes on a real ZooKeeper: they answer as one, one of them is active, and nothing is lost."""
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nncache.coordination.errors import ConnectionLostError, OutcomeUnknownError
+from nncache.coordination.linearizable import LinearizableZnodes
+from nncache.coordination.zookeeper import SetData
+from nncache.namenode.cluster import LightCluster
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.making import Modes
+from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
+from nncache.testbed.daemon import Program
+from tests.coordination.simulations import connected, expire
+from tests.namenode import differential
+from tests.namenode.asking import ask, call
+from tests.namenode.edits import last_txid
+from tests.namenode.histories import Asked, apply, work
+from tests.namenode.linearizable import Call, first_impossible
+from tests.namenode.many import ManyNameNodes, fixtures_on
+from tests.namenode.test_races import work as race
+from tests.patience import HANG_S, until
+from tests.zookeepers import ZooKeeperServer
+
+STATUS = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
+CLIENTS = 8
+MODES = Modes(0o755)
+
+
+@pytest.fixture(scope="module")
+def many(zookeeper_server: ZooKeeperServer) -> Iterator[ManyNameNodes]:
+    """Three NameNodes and two DataNodes."""
+    with ManyNameNodes(zookeeper_server.address, namenodes=3, datanodes=2) as found:
+        yield found
+
+
+def states(addresses: list[str]) -> list[str]:
+    """Return what each NameNode says that it is."""
+    found = [ask(address, "GET", STATUS) for address in addresses]
+    return [reply.json["beans"][0]["State"] if reply.status == 200 else "unknown" for reply in found]
+
+
+def test_clients_of_several_have_the_answers_of_one(many: ManyNameNodes) -> None:
+    """Random operations, each at the next NameNode: answers, trees and events are those of a light cluster."""
+    seed = random.randrange(10**9)
+    active = many.namenodes[states(many.https).index("active")]
+    with LightCluster(superuser=many.superuser) as light:
+        found = differential.compare(
+            [light.namenode_http],
+            many.https,
+            many.superuser,
+            operations=300,
+            seed=seed,
+            every=100,
+            rpc=(light.namenode_rpc, active.rpc),
+        )
+    assert found.differences == [], f"seed {seed}"
+    assert found.events > 0
+
+
+def test_names_that_zookeeper_refuses_are_names(many: ManyNameNodes) -> None:
+    """Emoji, control characters and the escape itself, made at one NameNode and listed at another."""
+    names = ("\U0001f600", "tab\there", "%41;", "\ue000", "\x85", "...")
+    for name in names:
+        assert call(many.https[0], "PUT", f"/odd/{name}", "MKDIRS", many.superuser).status == 200
+    listed = call(many.https[1], "GET", "/odd", "LISTSTATUS", many.superuser).json
+    assert sorted(each["pathSuffix"] for each in listed["FileStatuses"]["FileStatus"]) == sorted(names)
+
+
+def test_a_file_of_blocks_at_two_datanodes_is_read_whole(many: ManyNameNodes) -> None:
+    """What was written through either is read through any, and has one checksum."""
+    parts = [bytes([number]) * 1024 for number in range(8)]
+    for number, part in enumerate(parts):
+        done = call(many.https[number % 3], "PUT", f"/parts/{number}", "CREATE", "root", part, blocksize=1024)
+        assert done.status == 201
+    held = {many.wait(many.namenodes[0].namenode.holders(block)) for block in blocks_of(many, len(parts))}
+    sources = ",".join(f"/parts/{number}" for number in range(1, 8))
+    assert call(many.https[1], "POST", "/parts/0", "CONCAT", "root", sources=sources).status == 200
+    for address in many.https:
+        assert call(address, "GET", "/parts/0", "OPEN", "root").body == b"".join(parts)
+        assert call(address, "GET", "/parts/0", "OPEN", "root", offset=1000, length=50).body == (
+            parts[0][-24:] + parts[1][:26]
+        )
+    sums = {call(address, "GET", "/parts/0", "GETFILECHECKSUM", "root").body for address in many.https}
+    assert len(sums) == 1
+    assert len(held) == 2, "both DataNodes hold some, but for one time in 128"
+
+
+def blocks_of(many: ManyNameNodes, number: int) -> list[int]:
+    """Return the blocks of the first files below /parts."""
+    namenode = many.namenodes[0].namenode
+    caller = namenode.caller(many.superuser)
+    files = [many.wait(namenode.blocks_of(caller, f"/parts/{each}")) for each in range(number)]
+    return [file.blocks[0].id for file in files]
+
+
+def test_one_namenode_is_active_and_each_serves(many: ManyNameNodes) -> None:
+    """JMX and RPC show one; the others' RPC refuses as a standby's does, their WebHDFS answers."""
+    assert sorted(states(many.https)) == ["active", "standby", "standby"]
+    active = states(many.https).index("active")
+    for number, namenode in enumerate(many.namenodes):
+        assert call(namenode.http, "GET", "/", "GETFILESTATUS").status == 200
+        if number == active:
+            assert last_txid(namenode.rpc, many.superuser) > 0
+        else:
+            with pytest.raises(Exception, match="StandbyException"):
+                last_txid(namenode.rpc, many.superuser)
+
+
+async def test_a_leader_is_followed_by_another_which_fences_it(
+    zookeeper_server: ZooKeeperServer, tmp_path: Path
+) -> None:
+    """When its session ends: the next one is active since a later time, and what the first still does is refused."""
+    address = zookeeper_server.address
+    async with fixtures_on([address], tmp_path, number=1) as (fixture,):
+        assert isinstance(fixture.znodes, LinearizableZnodes)
+        root = fixture.znodes._root  # noqa: SLF001 - to share it
+        async with connected(address) as first, connected(address) as second:
+            stores = [
+                LinearizableZnodes(session, root, name, HANG_S)
+                for session, name in ((first, "first"), (second, "second"))
+            ]
+            # The clock of the second is ten minutes behind.
+            leaders = [
+                Leader(store, name, lambda late=late: 1_000_000 - late)  # type: ignore[misc]
+                for store, name, late in zip(stores, ("first", "second"), (0, 600_000), strict=True)
+            ]
+            assert [await leader.turn() for leader in leaders] == [True, False]
+            assert [(await leader.standing()).is_active for leader in leaders] == [True, False]
+            before = (await leaders[0].standing()).since_ms
+            fenced = FencedZnodes(stores[0], leaders[0])
+            await fenced.commit([SetData(layout.LEASES, b"")])
+            await expire(address, first)
+            assert await leaders[1].turn()
+            assert [(await leader.standing()).is_active for leader in leaders] == [False, True]
+            assert (await leaders[1].standing()).since_ms > before
+            with pytest.raises(NotLeadingError):
+                await fenced.commit([SetData(layout.LEASES, b"")])
+            assert not await leaders[0].turn()
+            with pytest.raises(NotLeadingError):
+                await fenced.commit([SetData(layout.LEASES, b"")])
+
+
+async def raced(servers: list[str], directory: Path, operations: int) -> None:
+    """Let clients race at three NameNodes over few names; there is an order of what they saw, and nothing is lost."""
+    seed = random.randrange(10**9)
+    history: list[Call[Asked]] = []
+    async with fixtures_on(servers, directory) as fixtures:
+        async with asyncio.TaskGroup() as group:
+            for number in range(CLIENTS):
+                own = random.Random(f"{seed}-{number}")
+                group.create_task(work(fixtures, own, operations // CLIENTS, history))
+        assert first_impossible(history, frozenset[str](), apply) is None, f"seed {seed}"
+        async with asyncio.TaskGroup() as group:
+            for number in range(CLIENTS):
+                own = random.Random(f"{seed}-files-{number}")
+                group.create_task(race(fixtures[number % 3], own))
+        for fixture in fixtures:
+            await fixture.namenode.reclaim()
+            await fixture.namenode.check_leases()
+        assert await fixtures[0].orphans() == [], f"seed {seed}"
+
+
+async def test_what_clients_see_has_an_order_and_nothing_is_lost(
+    zookeeper_server: ZooKeeperServer, tmp_path: Path
+) -> None:
+    """Raced directories, judged call by call; raced files, then the audit of tree, leases, blocks and events."""
+    await raced([zookeeper_server.address], tmp_path, 800)
+
+
+async def test_without_zookeeper_there_is_no_answer_and_none_is_wrong(tmp_path: Path) -> None:
+    """While it is away calls fail as not carried out, or as unknown; when it is back, all is as it was."""
+    with ZooKeeperServer() as server:
+        async with fixtures_on([server.address], tmp_path, number=1) as (fixture,):
+            store = fixture.znodes
+            assert isinstance(store, LinearizableZnodes)
+            await fixture.namenode.mkdirs(fixture.root, "/d", MODES)
+            store._patience_s = 0.5  # noqa: SLF001 - so that the test does not wait long
+            await asyncio.to_thread(server.kill)
+            for _ in range(2):
+                with pytest.raises((ConnectionLostError, OutcomeUnknownError)):
+                    await fixture.namenode.mkdirs(fixture.root, "/e", MODES)
+                with pytest.raises(ConnectionLostError):
+                    await fixture.namenode.status(fixture.root, "/d")
+            store._patience_s = HANG_S  # noqa: SLF001 - the same
+            await asyncio.to_thread(server.start_again)
+            assert (await fixture.namenode.status(fixture.root, "/d")).children_num == 0
+            await fixture.namenode.mkdirs(fixture.root, "/f", MODES)
+            statuses, _ = await fixture.namenode.listing(fixture.root, "/")
+            assert [each.path_suffix for each in statuses] in (["d", "f"], ["d", "e", "f"])
+
+
+def started(*typed: str) -> tuple[Program, dict[str, str]]:
+    """Start a program, and read what it prints."""
+    program = Program(*typed, is_up=lambda: True, name=typed[0])
+    program.start()
+    log = program.process.log
+    until(lambda: log.exists() and b"}" in log.read_bytes())
+    line = next(line for line in log.read_text().splitlines() if line.startswith("{"))
+    found: dict[str, str] = json.loads(line)
+    return program, found
+
+
+def test_a_namenode_that_is_killed_is_not_missed(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
+    """As processes: the other one serves at once all that the first did, and shows itself as active."""
+    at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", "/killed")
+    first, said = started("namenode", *at)
+    second, also_said = started("namenode", *at)
+    third, _ = started("datanode", *at, "--directory", str(tmp_path))
+    with first, second, third:
+        here, there = said["namenode_http"], also_said["namenode_http"]
+        superuser = said["superuser"]
+        until(lambda: call(here, "PUT", "/d/f", "CREATE", superuser, b"1", overwrite="true").status == 201)
+        assert states([here, there]) == ["active", "standby"]
+        first.process.kill()
+        assert call(there, "GET", "/d/f", "OPEN", superuser).body == b"1"
+        assert call(there, "PUT", "/d/g", "MKDIRS", superuser).json == {"boolean": True}
+        until(lambda: states([there]) == ["active"])
