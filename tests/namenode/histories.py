@@ -1,5 +1,6 @@
 """Clients that make, move, delete and look at few directories at several NameNodes, and what each saw."""
 
+import functools
 import itertools
 import random
 import time
@@ -9,7 +10,7 @@ from typing import Final, TypeAlias
 from nncache.coordination.errors import ConnectionLostError, OutcomeUnknownError
 from nncache.namenode.namespace.refusal import Java, Refusal
 from tests.namenode.fixture import Fixture, new_file
-from tests.namenode.linearizable import UNKNOWN, Call
+from tests.namenode.linearizable import UNKNOWN, Call, first_impossible
 
 Asked: TypeAlias = tuple[str, ...]
 """An operation and its paths."""
@@ -22,6 +23,7 @@ NOT_EMPTY: Final = "not empty"
 MISSING: Final = "missing"
 
 
+@functools.lru_cache(maxsize=100_000)
 def apply(tree: Tree, asked: Asked) -> tuple[Tree, object]:
     """Return what an operation makes of a tree of directories, and answers (HDFS's rules, for the superuser)."""
     operation, path, *more = asked
@@ -45,6 +47,15 @@ def apply(tree: Tree, asked: Asked) -> tuple[Tree, object]:
                 return tree, MISSING
             names = [each.rpartition("/")[2] for each in tree if each.rpartition("/")[0] == path]
             return tree, tuple(sorted(names))
+
+
+def impossible(history: Sequence[Call[Asked]]) -> Call[Asked] | None:
+    """Return a call that no order of all explains, beginning with an empty tree."""
+    return first_impossible(history, frozenset[str](), apply, _changes_nothing)
+
+
+def _changes_nothing(call: Call[Asked]) -> bool:
+    return call.asked[0] in {"exists", "list"} or call.answer in (False, NOT_EMPTY)
 
 
 def _renamed(tree: Tree, source: str, destination: str) -> tuple[Tree, bool]:

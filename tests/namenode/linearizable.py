@@ -29,6 +29,7 @@ def first_impossible(
     history: Sequence[Call[Asked]],
     state: State,
     apply: Callable[[State, Asked], tuple[State, object]],
+    changes_nothing: Callable[[Call[Asked]], bool],
 ) -> Call[Asked] | None:
     """Return a call that no order explains, with those that ended before it; None if there is an order for all.
 
@@ -36,6 +37,7 @@ def first_impossible(
         history: the calls.
         state: what there was before them.
         apply: what one call does to a state, and what it answers.
+        changes_nothing: whether a call that was answered as it was changes no state at all.
     """
     moments = [(call.begin, 0, call) for call in history]
     moments += [(call.end, 1, call) for call in history if call.answer is not UNKNOWN]
@@ -45,7 +47,7 @@ def first_impossible(
         if not is_end:
             under_way.append(call)
             continue
-        possible = _with(call, possible, under_way, apply)
+        possible = _with(call, possible, under_way, apply, changes_nothing)
         if not possible:
             return call
         under_way.remove(call)
@@ -57,22 +59,28 @@ def _with(
     possible: set[tuple[State, frozenset[Call[Asked]]]],
     under_way: Sequence[Call[Asked]],
     apply: Callable[[State, Asked], tuple[State, object]],
+    changes_nothing: Callable[[Call[Asked]], bool],
 ) -> set[tuple[State, frozenset[Call[Asked]]]]:
     """Return the states in which a call is that ends now."""
     found: set[tuple[State, frozenset[Call[Asked]]]] = set()
     seen, waiting = set(possible), list(possible)
     while waiting:
         state, done = waiting.pop()
+        changing: list[tuple[State, Call[Asked]]] = []
+        for other in under_way:
+            if other not in done:
+                then, answer = apply(state, other.asked)
+                if other.answer is UNKNOWN or answer == other.answer:
+                    if changes_nothing(other):  # now is as good as later
+                        done |= {other}
+                    else:
+                        changing.append((then, other))
         if call in done:
             found.add((state, done - {call}))
             continue
-        for other in under_way:
-            if other in done:
-                continue
-            then, answer = apply(state, other.asked)
-            if other.answer is UNKNOWN or answer == other.answer:
-                more = (then, done | {other})
-                if more not in seen:
-                    seen.add(more)
-                    waiting.append(more)
+        for then, other in changing:
+            more = (then, done | {other})
+            if more not in seen:
+                seen.add(more)
+                waiting.append(more)
     return found

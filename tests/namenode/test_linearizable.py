@@ -12,8 +12,8 @@ from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.zookeeper import Znode
 from tests.namenode.ensemble import Ensemble, Member
 from tests.namenode.fixture import Fixture
-from tests.namenode.histories import Asked, apply, carried_out, work
-from tests.namenode.linearizable import UNKNOWN, Call, first_impossible
+from tests.namenode.histories import Asked, carried_out, impossible, work
+from tests.namenode.linearizable import UNKNOWN, Call
 
 CLIENTS = 6
 OPERATIONS = 30
@@ -65,13 +65,13 @@ BAD = {
 @pytest.mark.parametrize("name", GOOD)
 def test_an_order_is_found(name: str) -> None:
     """Where there is one, whatever was under way at the same time."""
-    assert first_impossible(GOOD[name], frozenset[str](), apply) is None
+    assert impossible(GOOD[name]) is None
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_history_without_an_order_is_found(name: str) -> None:
     """With the call that nothing explains, the last of the row."""
-    found = first_impossible(BAD[name], frozenset[str](), apply)
+    found = impossible(BAD[name])
     assert found is not None
     assert found in BAD[name][-2:]
 
@@ -152,7 +152,7 @@ async def recorded(
 @pytest.mark.parametrize("seed", range(6))
 async def test_many_namenodes_answer_as_one(seed: int, tmp_path: Path) -> None:
     """Reads and writes at NameNodes whose servers are behind, with replies that are lost: there is an order of all."""
-    assert first_impossible(await recorded(seed, tmp_path), frozenset[str](), apply) is None
+    assert impossible(await recorded(seed, tmp_path)) is None
 
 
 @pytest.mark.parametrize(
@@ -169,6 +169,6 @@ async def test_a_broken_variant_has_no_order(
             history = await recorded(seed, tmp_path, member, znodes, operations)
         except (AssertionError, ExceptionGroup):
             return  # the audit has found it, or a NameNode has seen what cannot be
-        if first_impossible(history, frozenset[str](), apply) is not None:
+        if impossible(history) is not None:
             return
     pytest.fail("it is not caught")
