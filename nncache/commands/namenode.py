@@ -37,16 +37,12 @@ _ROOT: Final = click.option(
 _HOST: Final = click.option("--host", default=HOST, show_default=True, help="Address to listen at.")
 
 
-def _port(name: str, what: str) -> Any:  # noqa: ANN401 - a decorator of click
-    return click.option(name, type=_PORT, default=0, help=f"Port of {what} [default: a free one].")
-
-
 @click.command()
 @_ZOOKEEPER
 @_ROOT
 @_HOST
-@_port("--port", "WebHDFS")
-@_port("--rpc-port", "its RPC")
+@click.option("--port", type=_PORT, default=0, help="Port of WebHDFS [default: a free one].")
+@click.option("--rpc-port", type=_PORT, default=0, help="Port of its RPC [default: a free one].")
 def namenode(*, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_port: int) -> None:
     """Serve a namespace that is in ZooKeeper, as one of any number of NameNodes.
 
@@ -67,7 +63,7 @@ def namenode(*, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_p
     help="Where its blocks are, and its id.",
 )
 @_HOST
-@_port("--port", "its WebHDFS")
+@click.option("--port", type=_PORT, default=0, help="Port of its WebHDFS [default: a free one].")
 def datanode(*, zookeeper: str, zookeeper_root: str, directory: Path, host: str, port: int) -> None:
     """Keep blocks of the files of a namespace that is in ZooKeeper.
 

@@ -25,7 +25,7 @@ from nncache.coordination.errors import (
     TooLargeError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import Create, Operation, SetData, Znode, ZooKeeper
+from nncache.coordination.zookeeper import Create, Operation, SetData, SyncedZnodes, Znode
 
 _T = TypeVar("_T")
 
@@ -68,7 +68,7 @@ class LinearizableZnodes:
             be found out in time, and otherwise it was not carried out and never will be.
     """
 
-    def __init__(self, zookeeper: ZooKeeper, root: str, name: str, patience_s: float) -> None:
+    def __init__(self, zookeeper: SyncedZnodes, root: str, name: str, patience_s: float) -> None:
         """Prepare it; `name` is this process's alone, and each call ends within about twice `patience_s`."""
         self._zookeeper = zookeeper
         self._root = root
@@ -248,7 +248,7 @@ class LinearizableZnodes:
             raise
 
 
-async def check_snapshots(writer: ZooKeeper, reader: ZooKeeper, path: str, rounds: int = 100) -> bool:
+async def check_snapshots(writer: SyncedZnodes, reader: SyncedZnodes, path: str, rounds: int = 100) -> bool:
     """Tell whether a multiRead of this ensemble is a snapshot: two znodes, written together, read together.
 
     Servers promise it nowhere (CommitProcessor lets reads and writes alternate "in the current implementation"), so

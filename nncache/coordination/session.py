@@ -112,11 +112,11 @@ class Session:
         return tuple(found)
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return znodes as they are at one moment, in one call; see ZooKeeper.snapshot."""
+        """Return znodes as they are at one moment, in one call; see SyncedZnodes.snapshot."""
         return tuple(await self._many(paths)) if paths else ()
 
     async def sync(self, path: str) -> None:
-        """Return when the server has carried out all that was committed before; see ZooKeeper.sync."""
+        """Return when the server has carried out all that was committed before; see SyncedZnodes.sync."""
         await self._call(path, lambda kazoo: kazoo.sync_async(path))
 
     async def children(self, path: str, watcher: Watcher | None = None) -> tuple[str, ...]:

@@ -142,6 +142,36 @@ class Znodes(Protocol):
         """
 
 
+class SyncedZnodes(Znodes, Protocol):
+    """What `nncache.coordination.linearizable` needs of a session with ZooKeeper. All calls may lose the connection."""
+
+    @property
+    def connection_id(self) -> int:
+        """Counts up with every connection."""
+
+    @property
+    def session_id(self) -> int:
+        """The present session's id; 0 without one."""
+
+    async def sync(self, path: str) -> None:
+        """Return when this session's server has carried out all that was committed before the call.
+
+        Later reads over the same connection see that.
+        """
+
+    async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return znodes as they are at one moment, in one call; None for those that are not there.
+
+        Raises UnknownCallError: the server, before ZooKeeper 3.6, has no such call.
+        """
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+
+    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+        """See that a znode is there, and those above it."""
+
+
 class ZooKeeper(Znodes, Protocol):
     """One session with ZooKeeper. Every call has a deadline and may be cancelled.
 
@@ -159,18 +189,6 @@ class ZooKeeper(Znodes, Protocol):
     @property
     def session_id(self) -> int:
         """The present session's id, as in `Znode.owner_session`; 0 without one."""
-
-    async def sync(self, path: str) -> None:
-        """Return when this session's server has carried out all that was committed before the call.
-
-        Later reads over the same connection see that.
-        """
-
-    async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return znodes as they are at one moment, in one call; None for those that are not there.
-
-        Raises UnknownCallError: the server, before ZooKeeper 3.6, has no such call.
-        """
 
     async def wait_connected(self, timeout_s: float) -> None:
         """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""

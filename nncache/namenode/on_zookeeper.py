@@ -29,6 +29,7 @@ from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.leading import Leader, NotLeadingError
 from nncache.namenode.node.lease_clock import LeaseLimits
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.sweeping import Sweeper, alive
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
 DEFAULT_ROOT: Final = "/nncache-namenode"
@@ -128,7 +129,9 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
         settings = NameNodeSettings(
             superuser=shared.superuser, groups=shared.groups, leases=spec.leases, edits=spec.edits
         )
-        namenode = NameNode(file_system, settings, clock, leader=Leader(znodes, name, clock.wall_ms))
+        leader = Leader(znodes, name, clock.wall_ms)
+        namenode = NameNode(file_system, settings, clock, leader=leader)
+        sweeper = Sweeper(znodes, clock.now)
         datanodes = DataNodes({})
         namespace = await file_system.namespace()
         enter = stack.enter_async_context
@@ -139,8 +142,11 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
 
         async def turn() -> None:
             await _keep(znodes, layout.name_node(name), record)
+            await _keep(znodes, alive(name), b"")
             await datanodes.look(znodes)
             await namenode.work()
+            if (await namenode.standing()).is_active:
+                await sweeper.turn()
 
         running = RunningNameNode(
             name=name,
@@ -168,7 +174,8 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
     """
     name = _identity(spec.directory)
     async with contextlib.AsyncExitStack() as stack:
-        znodes = await stack.enter_async_context(_znodes(spec.place, f"{name}-{uuid.uuid4().hex[:8]}"))
+        process = f"{name}-{uuid.uuid4().hex[:8]}"
+        znodes = await stack.enter_async_context(_znodes(spec.place, process))
         clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         shared = msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
@@ -181,13 +188,15 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
         record = msgspec.json.encode(DataNodeRecord(http=http))
         with contextlib.suppress(NodeExistsError):
             await znodes.commit([Create(layout.health(name), record)])
-        await _begin_heartbeat(znodes, name)
+        heartbeat = _Heartbeat(znodes, name, clock)
+        while not await heartbeat.turn():  # noqa: ASYNC110 - ZooKeeper ends that of a process that was killed just now
+            await asyncio.sleep(TURN_EVERY_S)
         await znodes.commit([SetData(layout.health(name), record)])
         await datanode.start()
 
         async def turn() -> None:
-            if not await _keep(znodes, layout.heartbeat(name), b""):
-                raise DoubledError(f"another process is DataNode {name}, too: see {spec.directory}")
+            await heartbeat.turn()
+            await _keep(znodes, alive(process), b"")
             await others.look(znodes)
             await datanode.renew_when_due(clock.now())
             await datanode.work()
@@ -222,17 +231,25 @@ async def _shared(znodes: Znodes, wanted: _Shared) -> _Shared:
     return msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
 
 
-async def _begin_heartbeat(znodes: LinearizableZnodes, name: str) -> None:
-    """Begin the heartbeat; that of a process that was killed just now ends with its session.
+class _Heartbeat:
+    """What says that a DataNode is there. One of a session that is ending may be in its place for a while."""
 
-    Raises DoubledError: it does not end.
-    """
-    try:
-        async with asyncio.timeout(START_S):
-            while not await _keep(znodes, layout.heartbeat(name), b""):  # noqa: ASYNC110 - ZooKeeper ends it
-                await asyncio.sleep(TURN_EVERY_S)
-    except TimeoutError as late:
-        raise DoubledError(f"another process is DataNode {name}") from late
+    def __init__(self, znodes: LinearizableZnodes, name: str, clock: Clock) -> None:
+        self._znodes = znodes
+        self._name = name
+        self._clock = clock
+        self._others_since: float | None = None
+
+    async def turn(self) -> bool:
+        """See that it is there, and tell whether it is this process's. Raises DoubledError: another one's, for long."""
+        if await _keep(self._znodes, layout.heartbeat(self._name), b""):
+            self._others_since = None
+            return True
+        now = self._clock.now()
+        self._others_since = now if self._others_since is None else self._others_since
+        if now - self._others_since > START_S:
+            raise DoubledError(f"another process is DataNode {self._name}, too, with a copy of its directory")
+        return False
 
 
 async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> bool:

@@ -206,7 +206,11 @@ class ZnodesContract:
         top, zookeeper = f"{simulation.root}/t", simulation.zookeeper
         await zookeeper.commit([Create(top, b"")])
         seen = [(await zookeeper.get(top)).children_zxid]
-        for operations in ([Create(f"{top}/a", b"")], [Delete(f"{top}/a"), Create(f"{top}/a", b"")]):
+        steps: Sequence[Sequence[Operation]] = (
+            [Create(f"{top}/a", b"")],
+            [Delete(f"{top}/a"), Create(f"{top}/a", b"")],
+        )
+        for operations in steps:
             await zookeeper.commit(operations)
             seen.append((await zookeeper.get(top)).children_zxid)
         await zookeeper.commit([SetData(top, b"x"), SetData(f"{top}/a", b"x"), Create(f"{top}/a/b", b"")])

@@ -13,7 +13,7 @@ from kazoo.security import ACL, OPEN_ACL_UNSAFE, Id
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Delete, ZooKeeper
-from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 
 DEADLINE_S = 10.0
 ADMIN_ONLY = ACL(16, Id("world", "anyone"))
@@ -23,7 +23,7 @@ ADMIN_ONLY = ACL(16, Id("world", "anyone"))
 class Simulation(ABC):
     """A ZooKeeper, a session with it, and a path in it that is this test's alone (and is there)."""
 
-    def __init__(self, root: str, zookeeper: ZooKeeper) -> None:
+    def __init__(self, root: str, zookeeper: Session | FakeSession) -> None:
         self.root = root
         self.zookeeper = zookeeper
 

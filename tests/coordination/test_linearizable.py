@@ -192,7 +192,8 @@ async def test_without_zookeeper_the_outcome_is_unknown(server: FakeZooKeeper) -
     znodes = LinearizableZnodes(session, ROOT, "me", 0.2)
     await znodes.begin()
     await znodes.commit([Create("/a", b"")])
-    asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, server.disconnect)
+    loop = asyncio.get_running_loop()
+    loop.call_soon(lambda: loop.call_soon(server.disconnect))
     with pytest.raises(OutcomeUnknownError):
         await znodes.commit([SetData("/a", b"1")])
     for call in (znodes.commit([SetData("/a", b"2")]), znodes.get("/a"), znodes.children("/")):

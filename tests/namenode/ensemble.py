@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nncache.coordination.acl import OPEN, Acl
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.errors import ConnectionLostError, NodeExistsError
-from nncache.coordination.zookeeper import Create, Operation, Znode, ZnodeAcl, ZnodeWatch
+from nncache.coordination.zookeeper import Create, Operation, Znode
 
 
 class Ensemble:
@@ -20,7 +20,7 @@ class Ensemble:
 
 
 class Member:
-    """A session with a server of its own: an `nncache.coordination.zookeeper.ZooKeeper` as far as it is needed.
+    """A session with a server of its own: an `nncache.coordination.zookeeper.SyncedZnodes`.
 
     Attributes:
         losses: the share of transactions whose reply is lost, half of them before they are carried out.
@@ -28,7 +28,6 @@ class Member:
 
     def __init__(self, ensemble: Ensemble, *, losses: float = 0.0) -> None:
         self.losses = losses
-        self.is_connected = True
         self.connection_id = 1
         self.session_id = 1
         self._ensemble = ensemble
@@ -91,18 +90,6 @@ class Member:
                 continue
             self._ensemble.log.append(operation)
         await self._apply(len(self._ensemble.log))
-
-    async def acl(self, path: str) -> ZnodeAcl:
-        """There are none."""
-        raise NotImplementedError(path)
-
-    async def set_acl(self, path: str, acl: Acl, version: int) -> None:
-        """There are none."""
-        raise NotImplementedError(path, acl, version)
-
-    def watch(self, path: str) -> ZnodeWatch:
-        """There are none."""
-        raise NotImplementedError(path)
 
     def _lose(self) -> None:
         self.connection_id += 1

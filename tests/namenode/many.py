@@ -74,8 +74,9 @@ class ManyNameNodes:
         """Do now what is done each second."""
 
         async def turn_all() -> None:
-            for running in (*self.namenodes, *self.datanodes, *self.namenodes):
-                await running.turn()
+            turns = [running.turn for running in self.namenodes]
+            for turn in (*turns, *(running.turn for running in self.datanodes), *turns):
+                await turn()
 
         self.wait(turn_all())
 

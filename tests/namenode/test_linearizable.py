@@ -95,7 +95,7 @@ class TwoReads(Member):
         return *first, *await super().snapshot(paths[half:])
 
 
-SWING: Sequence[Asked] = (
+SWING: tuple[Asked, ...] = (
     ("rename", "/p", "/q"), ("rename", "/r/b", "/q/b"), ("rename", "/q/b", "/r/b"), ("rename", "/q", "/p"),
 )  # fmt: skip
 """Two directories that are moved so that /p/b never is there, though /q/b is."""
@@ -111,7 +111,7 @@ async def swung(fixtures: Sequence[Fixture], history: list[Call[Asked]], clock: 
             history.append(Call(asked, answer, begin, clock()))
 
     await do(fixtures[0], [("mkdirs", "/p"), ("mkdirs", "/r/b")])
-    looks: Sequence[Asked] = (("exists", "/p/b"), ("exists", "/q/b"), ("exists", "/p/b"))
+    looks: tuple[Asked, ...] = (("exists", "/p/b"), ("exists", "/q/b"), ("exists", "/p/b"))
     async with asyncio.TaskGroup() as group:
         group.create_task(do(fixtures[0], SWING * 10))
         for fixture in fixtures:

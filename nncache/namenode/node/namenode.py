@@ -248,7 +248,8 @@ class NameNode:
     async def listing(self, caller: Caller, path: str, start_after: str = "") -> tuple[list[FileStatus], int]:
         """Return a page of the statuses in a directory, and how many follow it; of a file, its own."""
         self._may_read()
-        for _ in range(LIST_ATTEMPTS):
+        attempt = 0
+        while True:
             chain, (node, policy) = await self._fs.run(
                 [path], lambda view, _: (view.chains[0], reads.listed(view, caller))
             )
@@ -257,7 +258,8 @@ class NameNode:
             names = await self._fs.resolver.names(node.inode.id)
             names = [name for name in names if not start_after or order(name) > order(start_after)]
             page, is_of_one_moment = await self._fs.resolver.page(chain, names[:LIST_LIMIT])
-            if is_of_one_moment:
+            attempt += 1
+            if is_of_one_moment or attempt == LIST_ATTEMPTS:
                 break
         statuses = [reads.status_of(each, each.inode.policy or policy, each.inode.name) for each in page]
         return statuses, max(0, len(names) - LIST_LIMIT)

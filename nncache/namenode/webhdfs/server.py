@@ -101,10 +101,8 @@ class NameNodeHandler:
             return web.Response(status=404, text="Not found\n")
         try:
             answer = await self._answered(request, spelled[len(PREFIX) :], query)
-        except Refusal as refusal:
-            answer = Answer(status=refusal.status, body=json.exception(refusal))
-        except CoordinationError as error:
-            refusal = refusal_of(error)
+        except (Refusal, CoordinationError) as error:
+            refusal = error if isinstance(error, Refusal) else refusal_of(error)
             answer = Answer(status=refusal.status, body=json.exception(refusal))
         response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
         response.headers.update(self._headers())
