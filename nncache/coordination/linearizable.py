@@ -15,6 +15,7 @@ import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, TypeVar
 
 from nncache.coordination.errors import (
@@ -105,7 +106,7 @@ class LinearizableZnodes:
         for start in range(0, len(paths), MOST_AT_ONE_MOMENT):
             asked = paths[start : start + MOST_AT_ONE_MOMENT]
             placed = [self._root + path for path in asked]
-            znodes = await self._read(lambda placed=placed: self._zookeeper.snapshot(placed))  # type: ignore[misc]
+            znodes = await self._read(partial(self._zookeeper.snapshot, placed))
             found += (
                 None if znode is None else replace(znode, path=path)
                 for path, znode in zip(asked, znodes, strict=True)

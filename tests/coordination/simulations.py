@@ -98,7 +98,7 @@ class RealWorld(Simulation):
 @contextlib.asynccontextmanager
 async def connected(address: str, timeout_s: float = 6.0) -> AsyncIterator[Session]:
     """Yield a session that is connected."""
-    settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=timeout_s)
+    settings = ZooKeeperSettings(zookeeper=tuple(address.split(",")), zookeeper_session_timeout_s=timeout_s)
     async with Session(settings, time.monotonic) as session:
         await session.wait_connected(DEADLINE_S)
         yield session

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
 
 from nncache.coordination.errors import ConnectionLostError, OutcomeUnknownError
 from nncache.coordination.linearizable import LinearizableZnodes
+from nncache.coordination.session import Session
 from nncache.coordination.zookeeper import SetData
 from nncache.namenode.cluster import LightCluster
 from nncache.namenode.namespace import layout
@@ -20,12 +21,13 @@ from tests.coordination.simulations import connected, expire
 from tests.namenode import differential
 from tests.namenode.asking import ask, call
 from tests.namenode.edits import last_txid
+from tests.namenode.fixture import Fixture
 from tests.namenode.histories import Asked, impossible, work
 from tests.namenode.linearizable import Call
 from tests.namenode.many import ManyNameNodes, fixtures_on
 from tests.namenode.test_races import work as race
 from tests.patience import HANG_S, until
-from tests.zookeepers import ZooKeeperServer
+from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
 STATUS = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 CLIENTS = 8
@@ -127,9 +129,8 @@ async def test_a_leader_is_followed_by_another_which_fences_it(
             ]
             # The clock of the second is ten minutes behind.
             leaders = [
-                Leader(store, name, lambda late=late: 1_000_000 - late)  # type: ignore[misc]
-                for store, name, late in zip(stores, ("first", "second"), (0, 600_000), strict=True)
-            ]
+                Leader(stores[0], "first", lambda: 1_000_000), Leader(stores[1], "second", lambda: 400_000)
+            ]  # fmt: skip
             assert [await leader.turn() for leader in leaders] == [True, False]
             assert [(await leader.standing()).is_active for leader in leaders] == [True, False]
             before = (await leaders[0].standing()).since_ms
@@ -146,15 +147,24 @@ async def test_a_leader_is_followed_by_another_which_fences_it(
                 await fenced.commit([SetData(layout.LEASES, b"")])
 
 
-async def raced(servers: list[str], directory: Path, operations: int) -> None:
+async def raced(
+    servers: list[str],
+    directory: Path,
+    operations: int,
+    disturb: Callable[[list[Fixture]], Coroutine[None, None, None]] | None = None,
+) -> list[Call[Asked]]:
     """Let clients race at three NameNodes over few names; there is an order of what they saw, and nothing is lost."""
     seed = random.randrange(10**9)
     history: list[Call[Asked]] = []
     async with fixtures_on(servers, directory) as fixtures:
         async with asyncio.TaskGroup() as group:
-            for number in range(CLIENTS):
-                own = random.Random(f"{seed}-{number}")
-                group.create_task(work(fixtures, own, operations // CLIENTS, history))
+            disturbing = None if disturb is None else group.create_task(disturb(fixtures))
+            async with asyncio.TaskGroup() as clients:
+                for number in range(CLIENTS):
+                    own = random.Random(f"{seed}-{number}")
+                    clients.create_task(work(fixtures, own, operations // CLIENTS, history))
+            if disturbing is not None:
+                disturbing.cancel()
         assert impossible(history) is None, f"seed {seed}"
         async with asyncio.TaskGroup() as group:
             for number in range(CLIENTS):
@@ -164,6 +174,7 @@ async def raced(servers: list[str], directory: Path, operations: int) -> None:
             await fixture.namenode.reclaim()
             await fixture.namenode.check_leases()
         assert await fixtures[0].orphans() == [], f"seed {seed}"
+    return history
 
 
 async def test_what_clients_see_has_an_order_and_nothing_is_lost(
@@ -171,6 +182,47 @@ async def test_what_clients_see_has_an_order_and_nothing_is_lost(
 ) -> None:
     """Raced directories, judged call by call; raced files, then the audit of tree, leases, blocks and events."""
     await raced([zookeeper_server.address], tmp_path, 800)
+
+
+@pytest.mark.long
+async def test_an_ensemble_in_trouble_gives_no_wrong_answer(tmp_path: Path) -> None:
+    """Three servers, a NameNode at each; the leader is killed, and sessions end, again and again."""
+    rng = random.Random()
+    troubles = {"session": 0, "leader": 0}
+    with ZooKeeperEnsemble() as ensemble:
+
+        async def disturb(fixtures: list[Fixture]) -> None:
+            while True:
+                await asyncio.sleep(rng.uniform(1, 3))
+                if rng.random() < 0.5:
+                    store = rng.choice(fixtures).znodes
+                    assert isinstance(store, LinearizableZnodes)
+                    session = store._zookeeper  # noqa: SLF001 - to end it
+                    assert isinstance(session, Session)
+                    if session.session_id:
+                        await expire(ensemble.address, session)
+                        troubles["session"] += 1
+                    continue
+                leader = await asyncio.to_thread(ensemble.leader)
+                await asyncio.to_thread(leader.kill)
+                await asyncio.sleep(rng.uniform(0, 2))
+                await asyncio.to_thread(ensemble.start)
+                troubles["leader"] += 1
+
+        # Each NameNode may go to another server when its own is gone.
+        servers = [server.address for server in ensemble.servers]
+        orders = [",".join(servers[at:] + servers[:at]) for at in range(3)]
+        history = await raced(orders, tmp_path, 6000, disturb)
+    assert len(history) > 3000
+    assert min(troubles.values()) > 1, troubles
+
+
+@pytest.mark.long
+async def test_a_hundred_thousand_raced_operations_lose_nothing(
+    zookeeper_server: ZooKeeperServer, tmp_path: Path
+) -> None:
+    """Eight clients, three NameNodes, few names."""
+    await raced([zookeeper_server.address], tmp_path, 100_000)
 
 
 async def test_without_zookeeper_there_is_no_answer_and_none_is_wrong(tmp_path: Path) -> None:
