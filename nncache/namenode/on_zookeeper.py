@@ -82,6 +82,7 @@ class RunningNameNode:
     """A NameNode that serves."""
 
     name: str
+    znodes: LinearizableZnodes
     namenode: NameNode
     clock: Clock
     http: str
@@ -150,6 +151,7 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
 
         running = RunningNameNode(
             name=name,
+            znodes=znodes,
             namenode=namenode,
             clock=clock,
             http=http,

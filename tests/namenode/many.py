@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from nncache.coordination.linearizable import LinearizableZnodes
+from nncache.coordination.session import Session
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.on_zookeeper import (
     DataNodeSpec,
@@ -22,7 +23,7 @@ from nncache.namenode.on_zookeeper import (
     datanode_serving,
     namenode_serving,
 )
-from tests.coordination.simulations import connected
+from tests.coordination.simulations import connected, expire
 from tests.namenode.fixture import Fixture
 from tests.patience import HANG_S
 
@@ -79,6 +80,12 @@ class ManyNameNodes:
                 await turn()
 
         self.wait(turn_all())
+
+    def end_session(self, namenode: RunningNameNode) -> None:
+        """Have ZooKeeper end a NameNode's session, as after too long a pause."""
+        session = namenode.znodes._zookeeper  # noqa: SLF001 - to end it
+        assert isinstance(session, Session)
+        self.wait(expire(self.place.zookeeper[0], session))
 
     def _serve(self) -> None:
         try:

@@ -16,7 +16,7 @@ from nncache.namenode.cluster import LightCluster
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
-from nncache.testbed.daemon import Program
+from nncache.testbed.daemon import Program, Proxy
 from tests.coordination.simulations import connected, expire
 from tests.namenode import differential
 from tests.namenode.asking import ask, call
@@ -25,6 +25,7 @@ from tests.namenode.fixture import Fixture
 from tests.namenode.histories import Asked, impossible, work
 from tests.namenode.linearizable import Call
 from tests.namenode.many import ManyNameNodes, fixtures_on
+from tests.namenode.test_proxy_in_front import status_of
 from tests.namenode.test_races import work as race
 from tests.patience import HANG_S, until
 from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
@@ -245,6 +246,33 @@ async def test_without_zookeeper_there_is_no_answer_and_none_is_wrong(tmp_path: 
             await fixture.namenode.mkdirs(fixture.root, "/f", MODES)
             statuses, _ = await fixture.namenode.listing(fixture.root, "/")
             assert [each.path_suffix for each in statuses] in (["d", "f"], ["d", "e", "f"])
+
+
+def test_a_proxy_in_front_follows_the_active_one(zookeeper_server: ZooKeeperServer) -> None:
+    """A change through any NameNode is seen; when another one becomes active, the gate opens again in a later term."""
+    with (
+        ManyNameNodes(zookeeper_server.address, namenodes=3, datanodes=0) as many,
+        Proxy(
+            *("--namenode-http", ",".join(many.https)),
+            *("--namenode-rpc", ",".join(namenode.rpc for namenode in many.namenodes)),
+            *("--user", many.superuser, "--channel", "direct", "--glob", "/*"),
+        ) as proxy,
+    ):
+        proxy.await_gate()
+        for number, address in enumerate(many.https):
+            path = f"/d{number}"
+            call(address, "PUT", path, "MKDIRS", many.superuser)
+            proxy.process.await_that(lambda path=path: status_of(proxy, path) == (200, True), "has no hit")  # type: ignore[misc] # a lambda of a loop
+            call(many.https[number - 1], "DELETE", path, "DELETE", many.superuser)
+            proxy.process.await_that(lambda path=path: status_of(proxy, path)[0] == 404, "has a stale hit")  # type: ignore[misc] # the same
+        terms = proxy.metrics()["nncache_namenode_term"]
+        active = many.namenodes[states(many.https).index("active")]
+        many.end_session(active)
+        proxy.process.await_that(
+            lambda: proxy.metrics()["nncache_namenode_term"] > terms, "sees no other active NameNode"
+        )
+        assert states(many.https).count("active") == 1
+        proxy.await_gate()
 
 
 def started(*typed: str) -> tuple[Program, dict[str, str]]:
