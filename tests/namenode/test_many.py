@@ -1,6 +1,7 @@
 """Several NameNodes on a real ZooKeeper: they answer as one, one of them is active, and nothing is lost."""
 
 import asyncio
+import itertools
 import json
 import random
 from collections.abc import Callable, Coroutine, Iterator
@@ -193,9 +194,9 @@ async def test_an_ensemble_in_trouble_gives_no_wrong_answer(tmp_path: Path) -> N
     with ZooKeeperEnsemble() as ensemble:
 
         async def disturb(fixtures: list[Fixture]) -> None:
-            while True:
+            for number in itertools.count():
                 await asyncio.sleep(rng.uniform(1, 3))
-                if rng.random() < 0.5:
+                if number % 2:
                     store = rng.choice(fixtures).znodes
                     assert isinstance(store, LinearizableZnodes)
                     session = store._zookeeper  # noqa: SLF001 - to end it
@@ -213,9 +214,9 @@ async def test_an_ensemble_in_trouble_gives_no_wrong_answer(tmp_path: Path) -> N
         # Each NameNode may go to another server when its own is gone.
         servers = [server.address for server in ensemble.servers]
         orders = [",".join(servers[at:] + servers[:at]) for at in range(3)]
-        history = await raced(orders, tmp_path, 6000, disturb)
-    assert len(history) > 3000
-    assert min(troubles.values()) > 1, troubles
+        history = await raced(orders, tmp_path, 8000, disturb)
+    assert len(history) > 4000
+    assert min(troubles.values()) > 0, troubles
 
 
 @pytest.mark.long
