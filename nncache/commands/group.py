@@ -15,7 +15,13 @@ PROGRAM: Final = "nncache"
 VARIABLE: Final = "_NNCACHE_COMPLETE"
 """With it in its environment the program answers the shell's questions (click's own convention)."""
 
-_MODULES: Final = {"datanode": "namenode", "dns": "daemons", "proxy": "daemons", "publisher": "daemons"}
+_MODULES: Final = {
+    "datanode": "namenode",
+    "fsck": "namenode",
+    "dns": "daemons",
+    "proxy": "daemons",
+    "publisher": "daemons",
+}
 """Where a command is that is not in the module of its name."""
 
 _SUMMARIES: Final[Mapping[str, str]] = {
@@ -27,6 +33,7 @@ _SUMMARIES: Final[Mapping[str, str]] = {
     "dns": "Serve the service registry as DNS.",
     "explain": "Say why PATH is or is not answered from memory.",
     "filters": "Say which paths matter, and to whom.",
+    "fsck": "Audit a namespace in ZooKeeper.",
     "namenode": "Serve a namespace in ZooKeeper, one of any number of NameNodes.",
     "proxies": "List the registered proxies and publishers.",
     "proxy": "Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT.",

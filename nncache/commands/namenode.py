@@ -1,9 +1,10 @@
-"""`nncache namenode` and `nncache datanode`: HDFS's namespace on ZooKeeper, served by any number of processes."""
+"""`nncache namenode`, `datanode` and `fsck`: HDFS's namespace on ZooKeeper, served by any number of processes."""
 
 import asyncio
 import json
 import os
 import signal
+import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,7 @@ from nncache.namenode.on_zookeeper import (
     RunningDataNode,
     RunningNameNode,
     datanode_serving,
+    fsck_of,
     namenode_serving,
 )
 from nncache.net.setting_error import SettingError
@@ -71,6 +73,29 @@ def datanode(*, zookeeper: str, zookeeper_root: str, directory: Path, host: str,
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
     _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place)
+
+
+@click.command()
+@_ZOOKEEPER
+@_ROOT
+@click.option("--repair", is_flag=True, help="Repair what can safely be repaired.")
+def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
+    """Audit a namespace that is in ZooKeeper, while it is served: its tree, blocks, leases and queues.
+
+    Prints a line for each finding. Ends with 1 if there is one that was not repaired.
+    """
+    place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
+    try:
+        found = asyncio.run(fsck_of(place, repair=repair))
+    except (CoordinationError, NotASnapshotError, SettingError) as error:
+        raise StartError(f"the namespace cannot be audited: {error}") from error
+    for finding in found.findings:
+        click.echo(
+            f"{'repaired: ' if finding in found.repaired else ''}{finding.kind.value}: {finding.about}"
+        )
+    left = len(found.findings) - len(found.repaired)
+    click.echo(f"{found.inodes} inodes, {found.blocks} blocks: {len(found.findings)} findings, {left} left")
+    sys.exit(1 if left else 0)
 
 
 def _run(

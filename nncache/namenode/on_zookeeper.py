@@ -26,6 +26,7 @@ from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodeRecord, DataNodes
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
+from nncache.namenode.node.fsck import Audited, fsck
 from nncache.namenode.node.leading import Leader, NotLeadingError
 from nncache.namenode.node.lease_clock import LeaseLimits
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
@@ -205,6 +206,13 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
 
         await stack.enter_async_context(_turning(turn))
         yield RunningDataNode(datanode=datanode, clock=clock, http=http, turn=turn)
+
+
+async def fsck_of(place: Place, *, repair: bool) -> Audited:
+    """Audit a namespace while it is served. Raises CoordinationError: ZooKeeper does not answer, or has none there."""
+    async with _znodes(place, f"fsck-{uuid.uuid4().hex[:16]}") as znodes:
+        await znodes.get(layout.VERSION)
+        return await fsck(znodes, repair=repair)
 
 
 @contextlib.asynccontextmanager

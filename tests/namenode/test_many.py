@@ -4,6 +4,8 @@ import asyncio
 import itertools
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
@@ -33,6 +35,7 @@ from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
 STATUS = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 CLIENTS = 8
+NNCACHE = str(Path(sys.executable).with_name("nncache"))
 MODES = Modes(0o755)
 
 
@@ -183,7 +186,7 @@ async def test_what_clients_see_has_an_order_and_nothing_is_lost(
     zookeeper_server: ZooKeeperServer, tmp_path: Path
 ) -> None:
     """Raced directories, judged call by call; raced files, then the audit of tree, leases, blocks and events."""
-    await raced([zookeeper_server.address], tmp_path, 800)
+    await raced([zookeeper_server.address], tmp_path, 500)
 
 
 @pytest.mark.long
@@ -302,3 +305,6 @@ def test_a_namenode_that_is_killed_is_not_missed(zookeeper_server: ZooKeeperServ
         assert call(there, "GET", "/d/f", "OPEN", superuser).body == b"1"
         assert call(there, "PUT", "/d/g", "MKDIRS", superuser).json == {"boolean": True}
         until(lambda: states([there]) == ["active"])
+        audited = subprocess.run([NNCACHE, "fsck", *at], text=True, capture_output=True, check=False)
+        assert audited.stdout == "4 inodes, 1 blocks: 0 findings, 0 left\n"
+        assert audited.returncode == 0

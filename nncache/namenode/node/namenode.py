@@ -51,6 +51,9 @@ SAFE_MODE: Final = 'It was turned on manually. Use "hdfs dfsadmin -safemode leav
 LIST_LIMIT: Final = 1_000
 """Entries of one page (dfs.ls.limit)."""
 
+RECLAIM_ATTEMPTS: Final = 100
+"""After so many refused transactions a tree is left to the next turn."""
+
 LIST_ATTEMPTS: Final = 10
 """After so many a directory that never rests is answered with what was there at some moment of the call, each entry."""
 
@@ -567,7 +570,8 @@ class NameNode:
     async def _reclaim(self, top: int, last_of_all: list[Operation]) -> None:
         """Take an inode with all below it out of the store, and carry out `last_of_all` together with that."""
         waiting = [(top, last_of_all)]  # what lies below comes behind what it is in, and goes first
-        while waiting:
+        refused = 0
+        while waiting and refused < RECLAIM_ATTEMPTS:
             number, last = waiting[-1]
             (znode,) = await self._own.znodes.get_many([layout.inode(number)])
             if znode is None:
@@ -584,19 +588,22 @@ class NameNode:
             if inode.is_directory:
                 operations.insert(0, Delete(layout.directory(number)))
             operations += await self._lease_end(inode)
+            parts: list[list[Operation]] = []
             listed = f"{layout.SNAPSHOTTABLE}/{number}"
             if inode.is_snapshottable and (await self._own.znodes.get_many([listed]))[0] is not None:
                 operations.append(Delete(listed))
             for block in inode.blocks:
                 dropped = await self._drop(block)
                 if len(operations) + len(dropped) > MAX_OPERATIONS:
-                    await self._own.znodes.commit(dropped)
+                    parts.append(dropped)
                 else:
                     operations += dropped
             try:
-                await self._own.znodes.commit(operations)
+                for part in (*parts, operations):
+                    await self._own.znodes.commit(part)
             except ZnodeError:
-                continue  # something came in just before it was detached, or it was reclaimed elsewhere
+                refused += 1  # something came in just before it was detached, or it was reclaimed elsewhere
+                continue
             waiting.pop()
 
     async def _lease_end(self, inode: Inode) -> list[Operation]:
