@@ -134,7 +134,7 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
         leader = Leader(znodes, name, clock.wall_ms)
         namenode = NameNode(file_system, settings, clock, leader=leader)
         sweeper = Sweeper(znodes, clock.now)
-        datanodes = DataNodes({})
+        datanodes = DataNodes({}, znodes)
         namespace = await file_system.namespace()
         enter = stack.enter_async_context
         rpc = await enter(listening_for_calls(namenode, namespace, spec.host, spec.rpc_port))
@@ -145,7 +145,7 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
         async def turn() -> None:
             await _keep(znodes, layout.name_node(name), record)
             await _keep(znodes, alive(name), b"")
-            await datanodes.look(znodes)
+            await datanodes.look()
             await namenode.work()
             if (await namenode.standing()).is_active:
                 await sweeper.turn()
@@ -185,7 +185,7 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
         settings = NameNodeSettings(superuser=shared.superuser, groups=shared.groups)
         namenode = NameNode(file_system, settings, clock)
         datanode = DataNode(name, namenode, spec.directory / "blocks")
-        others = DataNodes({})
+        others = DataNodes({}, znodes)
         handler = DataNodeHandler(datanode, namenode, Peers(namenode, others))
         http = await stack.enter_async_context(listening(handler, spec.host, spec.port))
         record = msgspec.json.encode(DataNodeRecord(http=http))
@@ -200,7 +200,7 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
         async def turn() -> None:
             await heartbeat.turn()
             await _keep(znodes, alive(process), b"")
-            await others.look(znodes)
+            await others.look()
             await datanode.renew_when_due(clock.now())
             await datanode.work()
 

@@ -38,7 +38,7 @@ class Peers:
 
     async def _ask(self, block: int, query: str) -> AsyncIterator[bytes]:
         try:
-            address = self._datanodes.for_reading(await self._namenode.holders(block))
+            address = await self._datanodes.for_reading(await self._namenode.holders(block))
             url = f"http://{address}{PATH}{block}?{query}"
             async with (
                 aiohttp.ClientSession(timeout=_TIMEOUT, raise_for_status=True) as session,

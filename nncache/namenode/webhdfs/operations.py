@@ -108,7 +108,7 @@ def _spelled(parameters: Parameters, name: str) -> str | None:
 
 async def _create(request: Request) -> Answer:
     return _redirect(
-        request, request.datanodes.for_writing(),
+        request, await request.datanodes.for_writing(),
         "permission", "unmaskedpermission", "overwrite", "buffersize", "replication", "blocksize", "createparent",
         "createflag",
     )  # fmt: skip
@@ -133,13 +133,13 @@ async def _checksum(request: Request) -> Answer:
 async def _holding(request: Request, inode: Inode, offset: int) -> str:
     """Return the address of a DataNode that holds the block at an offset (-1: the last); of any for an empty file."""
     if not inode.blocks:
-        return request.datanodes.for_writing()
+        return await request.datanodes.for_writing()
     block, at = inode.blocks[-1], 0
     for each in inode.blocks:
         if at <= offset < at + each.length:
             block = each
         at += each.length
-    return request.datanodes.for_reading(await request.namenode.holders(block.id))
+    return await request.datanodes.for_reading(await request.namenode.holders(block.id))
 
 
 async def _located(request: Request, offset: int | None) -> Inode:
