@@ -18,6 +18,7 @@ from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
 
 MAX_HINTS: Final = 100_000
+_MOST_LEVELS: Final = 1_000
 _BY_INODE: Final = (".reserved", ".inodes")
 _SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
 
@@ -43,6 +44,7 @@ class Resolver:
         self._hints: dict[
             tuple[int, str], int
         ] = {}  # id of what had that name in that directory when last seen
+        self._places: dict[int, tuple[int, str]] = {}  # the same, by that id
 
     async def chains(self, paths: Sequence[str]) -> tuple[Chain, ...]:
         """Return what there is on the way to each path, all of it read at one moment.
@@ -88,14 +90,25 @@ class Resolver:
     async def _place_of(self, number: int) -> tuple[str, ...] | None:
         """Return the names on the way to an inode; None if it is not there, or deleted."""
         names: list[str] = []
-        at = number
-        while at != ROOT_ID:
-            inode = await self.inode(at)
+        way = [number]
+        while way[-1] != ROOT_ID:
+            inode = await self.inode(way[-1])
             if inode is None or inode.parent == LIMBO:
-                return None
+                if await self._lead_nowhere(way):
+                    return None
+                names, way = [], [number]
+                continue
             names.append(inode.name)
-            at = inode.parent
+            way.append(inode.parent)
         return tuple(reversed(names))
+
+    async def _lead_nowhere(self, way: Sequence[int]) -> bool:
+        """Tell whether inodes that were read one by one are each in the next at one moment, too, and the last deleted."""
+        found = await self._znodes.get_many([layout.inode(number) for number in way])
+        if found[0] is None:
+            return True
+        parents = [None if znode is None else parse_inode(znode.data).parent for znode in found]
+        return parents == [*way[1:], LIMBO]
 
     def _guess(self, names: tuple[str, ...]) -> list[int]:
         ids = [ROOT_ID]
@@ -129,17 +142,33 @@ class Resolver:
     def _learn(self, place: tuple[int, str], number: int) -> None:
         if len(self._hints) >= MAX_HINTS:
             self._hints.clear()
+            self._places.clear()
         self._hints[place] = number
+        self._places[number] = place
 
     async def chain_of(self, number: int, asked: str) -> Chain:
         """Return the chain of an inode, wherever it is now; what is gone has one that is as good as empty."""
+        names = self._last_place(number)
         while True:
-            names = await self._place_of(number)
+            if names is None:
+                names = await self._place_of(number)
             if names is None:
                 return _nothing(asked)
             (chain,) = await self.chains([ROOT + ROOT.join(names)])
             if chain.last is not None and chain.last.inode.id == number:
                 return chain
+            names = None
+
+    def _last_place(self, number: int) -> tuple[str, ...] | None:
+        """Return the names on the way to where an inode was last seen; None if it was not, or not lately."""
+        names: list[str] = []
+        while number != ROOT_ID:
+            place = self._places.get(number)
+            if place is None or len(names) > _MOST_LEVELS:
+                return None
+            number, name = place
+            names.append(name)
+        return tuple(reversed(names))
 
     async def tree(self, top: Node) -> Tree:
         """Return all that lies below a directory; not all of it at one moment."""
