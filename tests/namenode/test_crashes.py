@@ -245,6 +245,9 @@ def assert_is_between(found: dict[str, object], before: dict[str, object], after
         wanted = after.get(path)
         assert isinstance(wanted, bytes), path
         assert wanted.startswith(value), path
+        held = before.get(path)
+        if isinstance(held, bytes) and wanted.startswith(held):
+            assert value.startswith(held), f"{path} has lost what it had"
     kept = before.keys() & after.keys()
     assert kept <= found.keys()
 

@@ -469,12 +469,16 @@ class NameNode:
 
     async def received(self, block: Block, datanode: str) -> bool:
         """Take down that a DataNode holds a replica; False: no file has that block any more."""
-        replicas = await self._fs.resolver.replicas(block.id)
-        if replicas is None:
-            return False
-        return await self._fs.run_on(
-            replicas.location.file, "", lambda view, tx: blocks.received(view, tx, block, datanode)
-        )
+        asked = 0
+        while True:
+            replicas = await self._fs.resolver.replicas(block.id)
+            if replicas is None:
+                return False
+            if replicas.location.file == asked:
+                return False  # that file had no such block, and no other has got it meanwhile (CONCAT)
+            asked = replicas.location.file
+            if await self._fs.run_on(asked, "", lambda view, tx: blocks.received(view, tx, block, datanode)):
+                return True
 
     async def orders(self, datanode: str) -> list[Recovery]:
         """Return the blocks that a DataNode is to recover: those that it was asked to hold."""

@@ -103,7 +103,7 @@ class Resolver:
         return tuple(reversed(names))
 
     async def _lead_nowhere(self, way: Sequence[int]) -> bool:
-        """Tell whether inodes that were read one by one are each in the next at one moment, too, and the last deleted."""
+        """Tell whether inodes that were read one by one are, at one moment, each in the next, and the last deleted."""
         found = await self._znodes.get_many([layout.inode(number) for number in way])
         if found[0] is None:
             return True
