@@ -36,7 +36,9 @@ _ZOOKEEPER: Final = click.option(
 _ROOT: Final = click.option(
     "--zookeeper-root", default=DEFAULT_ROOT, show_default=True, help="Znode below which the namespace is."
 )
-_HOST: Final = click.option("--host", default=HOST, show_default=True, help="Address to listen at, by which others reach it.")
+_HOST: Final = click.option(
+    "--host", default=HOST, show_default=True, help="Address to listen at, by which others reach it."
+)
 
 
 @click.command()

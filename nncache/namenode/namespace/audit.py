@@ -107,24 +107,24 @@ def _circling(stored: Stored) -> Iterator[int]:
 
 
 def _blocks(stored: Stored) -> Iterator[Finding]:
-    for block, location in stored.locations.items():
-        held = stored.held.get(block, frozenset[str]())
+    for number, location in stored.locations.items():
+        held = stored.held.get(number, frozenset[str]())
         found = stored.inodes.get(location.file)
-        if found is not None and any(each.id == block for each in found[0].blocks):
+        if found is not None and any(each.id == number for each in found[0].blocks):
             continue
         guard = _absent(location.file) if found is None else (_unchanged(location.file, found[1]),)
         yield Finding(
             Kind.STRAY_BLOCK,
-            layout.location(block),
+            layout.location(number),
             (
                 *guard,
                 *(
-                    Create(f"{layout.deletions(name)}/{block}", b"")
+                    Create(f"{layout.deletions(name)}/{number}", b"")
                     for name in {*held, *location.targets}
-                    if name in stored.deletions and block not in stored.deletions[name]
+                    if name in stored.deletions and number not in stored.deletions[name]
                 ),
-                *(Delete(layout.replica(block, name)) for name in held),
-                Delete(layout.location(block)),
+                *(Delete(layout.replica(number, name)) for name in held),
+                Delete(layout.location(number)),
             ),
         )
     for inode, _ in stored.inodes.values():
