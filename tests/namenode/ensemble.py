@@ -3,11 +3,27 @@
 import asyncio
 import random
 from collections.abc import Sequence
+from typing import Final
 
 from nncache.coordination.acl import OPEN, Acl
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.errors import ConnectionLostError, NodeExistsError
-from nncache.coordination.zookeeper import Create, Operation, Znode
+from nncache.coordination.linearizable import LinearizableZnodes
+from nncache.coordination.zookeeper import Create, Operation, Znode, Znodes
+from tests.patience import HANG_S
+
+EMBEDDED: Final = "embedded"
+STORES: Final = (EMBEDDED, "ensemble")
+"""What a test of a NameNode may run on."""
+
+
+async def made(store: str) -> Znodes:
+    """Return an empty store; on an ensemble one transaction in twenty loses its reply."""
+    if store == EMBEDDED:
+        return EmbeddedZnodes()
+    znodes = LinearizableZnodes(Member(Ensemble(random.Random(1)), losses=0.05), "/nn", "nn", HANG_S)
+    await znodes.begin()
+    return znodes
 
 
 class Ensemble:
