@@ -8,7 +8,7 @@ from tests.namenode import stores
 from tests.namenode.test_crashes import OPERATIONS, kill_at_each_transaction, make_base
 from tests.zookeepers import ZooKeeperServer
 
-SOON = ("create", "rename over a file", "delete a tree")
+SOON = ("create", "delete a tree")
 """Operations of one or two transactions, which need not wait for the night."""
 
 

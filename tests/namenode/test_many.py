@@ -15,9 +15,11 @@ from nncache.coordination.errors import ConnectionLostError, OutcomeUnknownError
 from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.session import Session
 from nncache.coordination.zookeeper import SetData
+from nncache.namenode import on_zookeeper
 from nncache.namenode.cluster import LightCluster
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.making import Modes
+from nncache.namenode.namespace.refusal import Java
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
 from nncache.testbed.daemon import Program, Proxy
 from tests.coordination.simulations import connected, expire
@@ -30,7 +32,7 @@ from tests.namenode.linearizable import Call
 from tests.namenode.many import ManyNameNodes, fixtures_on
 from tests.namenode.test_proxy_in_front import status_of
 from tests.namenode.test_races import work as race
-from tests.patience import HANG_S, until
+from tests.patience import HANG_S, until, until_so
 from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
 STATUS = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
@@ -277,6 +279,49 @@ def test_a_proxy_in_front_follows_the_active_one(zookeeper_server: ZooKeeperServ
         )
         assert states(many.https).count("active") == 1
         proxy.await_gate()
+
+
+async def test_a_client_is_sent_on_while_zookeeper_is_away() -> None:
+    """By StandbyException, as at a standby; JMX does not say who is active. When it is back, so is the NameNode."""
+    with ZooKeeperServer() as server:
+        place = on_zookeeper.Place(zookeeper=(server.address,), session_timeout_s=2.0)
+        async with on_zookeeper.namenode_serving(on_zookeeper.NameNodeSpec(place=place)) as namenode:
+            address = namenode.http
+            status = (call, address, "GET", "/", "GETFILESTATUS")
+            assert (await asyncio.to_thread(*status)).status == 200
+            await asyncio.to_thread(server.kill)
+            refused = await asyncio.to_thread(*status)
+            assert refused.error[0] == Java.STANDBY.value
+            assert await asyncio.to_thread(states, [address]) == ["unknown"]
+            await asyncio.to_thread(server.start_again)
+            await until_so(lambda: asyncio.to_thread(lambda: states([address]) == ["active"]))
+            assert (await asyncio.to_thread(*status)).status == 200
+
+
+async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
+    zookeeper_server: ZooKeeperServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is away its files cannot be read, and are there; a copy of it, or a second process, does not start."""
+    monkeypatch.setattr(on_zookeeper, "START_S", 1.5)
+    place = on_zookeeper.Place(zookeeper=(zookeeper_server.address,), root="/back")
+    spec = on_zookeeper.DataNodeSpec(place=place, directory=tmp_path)
+    async with on_zookeeper.namenode_serving(on_zookeeper.NameNodeSpec(place=place)) as namenode:
+
+        async def opened() -> tuple[int, bytes]:
+            reply = await asyncio.to_thread(call, namenode.http, "GET", "/f", "OPEN", namenode.superuser)
+            return reply.status, reply.body
+
+        async with on_zookeeper.datanode_serving(spec):
+            put = (namenode.http, "PUT", "/f", "CREATE", namenode.superuser, b"data")
+            assert (await asyncio.to_thread(call, *put)).status == 201
+            with pytest.raises(on_zookeeper.DoubledError):
+                await on_zookeeper.datanode_serving(spec).__aenter__()
+            assert await opened() == (200, b"data")
+        await namenode.turn()
+        status, body = await opened()
+        assert (status, b"Failed to find datanode" in body) == (403, True)
+        async with on_zookeeper.datanode_serving(spec):
+            assert await opened() == (200, b"data")
 
 
 def started(*typed: str) -> tuple[Program, dict[str, str]]:
