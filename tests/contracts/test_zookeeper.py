@@ -1,6 +1,7 @@
 """ZooKeeper, its fake and the embedded znodes do the same: what `nncache.coordination.zookeeper` says."""
 
 import asyncio
+import random
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -32,6 +33,7 @@ from nncache.coordination.zookeeper import (
 )
 from nncache.testbed import Cluster
 from tests.coordination.simulations import FakeWorld, RealWorld, Simulation, connected, remove
+from tests.namenode.ensemble import Ensemble, Member
 
 MOMENT_S = 0.05
 LONG_S = 10.0
@@ -457,9 +459,9 @@ class TestEmbedded(ZnodesContract):
 
 
 class TestLinearizable(ZnodesContract):
-    """Znodes below a root, on the fake and on a ZooKeeper."""
+    """Znodes below a root: on the fakes, and on a ZooKeeper."""
 
-    @pytest.fixture(params=["fake", "real"])
+    @pytest.fixture(params=["fake", "ensemble", "real"])
     async def simulation(self, request: pytest.FixtureRequest) -> AsyncIterator[Embedded]:
         """Yield them."""
         async with AsyncExitStack() as stack:
@@ -467,7 +469,12 @@ class TestLinearizable(ZnodesContract):
             if request.param == "real":
                 cluster = request.getfixturevalue("cluster")
                 below = await stack.enter_async_context(real_simulation(cluster))
-            znodes = LinearizableZnodes(below.zookeeper, below.root, "me", LONG_S)
+            session = (
+                Member(Ensemble(random.Random(1)), losses=0.1)
+                if request.param == "ensemble"
+                else below.zookeeper
+            )
+            znodes = LinearizableZnodes(session, below.root, "me", LONG_S)
             await znodes.begin()
             await znodes.commit([Create("/world", b"")])
             yield Embedded("/world", znodes)

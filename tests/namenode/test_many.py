@@ -24,7 +24,7 @@ from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
 from nncache.testbed.daemon import Program, Proxy
 from tests.coordination.simulations import connected, expire
 from tests.namenode import differential
-from tests.namenode.asking import ask, call
+from tests.namenode.asking import Reply, ask, call
 from tests.namenode.edits import last_txid
 from tests.namenode.fixture import Fixture
 from tests.namenode.histories import Asked, impossible, work
@@ -287,15 +287,18 @@ async def test_a_client_is_sent_on_while_zookeeper_is_away() -> None:
         place = on_zookeeper.Place(zookeeper=(server.address,), session_timeout_s=2.0)
         async with on_zookeeper.namenode_serving(on_zookeeper.NameNodeSpec(place=place)) as namenode:
             address = namenode.http
-            status = (call, address, "GET", "/", "GETFILESTATUS")
-            assert (await asyncio.to_thread(*status)).status == 200
+
+            async def status() -> Reply:
+                return await asyncio.to_thread(call, address, "GET", "/", "GETFILESTATUS")
+
+            assert (await status()).status == 200
             await asyncio.to_thread(server.kill)
-            refused = await asyncio.to_thread(*status)
+            refused = await status()
             assert refused.error[0] == Java.STANDBY.value
             assert await asyncio.to_thread(states, [address]) == ["unknown"]
             await asyncio.to_thread(server.start_again)
             await until_so(lambda: asyncio.to_thread(lambda: states([address]) == ["active"]))
-            assert (await asyncio.to_thread(*status)).status == 200
+            assert (await status()).status == 200
 
 
 async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
@@ -312,8 +315,10 @@ async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
             return reply.status, reply.body
 
         async with on_zookeeper.datanode_serving(spec):
-            put = (namenode.http, "PUT", "/f", "CREATE", namenode.superuser, b"data")
-            assert (await asyncio.to_thread(call, *put)).status == 201
+            made = await asyncio.to_thread(
+                call, namenode.http, "PUT", "/f", "CREATE", namenode.superuser, b"data"
+            )
+            assert made.status == 201
             with pytest.raises(on_zookeeper.DoubledError):
                 await on_zookeeper.datanode_serving(spec).__aenter__()
             assert await opened() == (200, b"data")
