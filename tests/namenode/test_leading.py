@@ -1,13 +1,16 @@
 """What one NameNode does for all: leases and reclaiming, by the one that leads, whatever the clocks say."""
 
 import time
+from collections.abc import Awaitable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
@@ -17,6 +20,7 @@ from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.namenode.fixture import HOST, ROOT_USER, A, B, new_file
 from tests.patience import HANG_S
 
+T = TypeVar("T")
 HARD_S = 1201.0
 SOFT_S = 61.0
 
@@ -137,3 +141,34 @@ async def test_an_order_goes_to_the_datanode_that_holds_the_block(
     await datanodes[0].work()
     file = await second.namenode.blocks_of(second.root, "/f")
     assert (file.is_open, file.length) == (False, 700)
+
+
+async def test_what_an_operation_costs() -> None:
+    """Calls of ZooKeeper, a sync before each read among them, once the directories on the way are known."""
+    one = One(FakeZooKeeper(time.monotonic), "one")
+    await one.store.begin()
+    await one.file_system.format(ROOT_USER, "supergroup")
+    namenode, root = one.namenode, one.root
+    for path in ("/a/b/c/d", "/a/b/c/e"):
+        await namenode.mkdirs(root, path, new_file().modes)
+    await namenode.status(root, "/a/b/c/d")
+    costs: dict[str, int] = {}
+
+    async def count(name: str, call: Awaitable[T]) -> T:
+        before = one.session.stats().calls
+        answer = await call
+        costs[name] = one.session.stats().calls - before
+        return answer
+
+    await count("status", namenode.status(root, "/a/b/c/d"))
+    await count("mkdirs", namenode.mkdirs(root, "/a/b/c/f", new_file().modes))
+    file = await count("create", namenode.create(root, "/a/b/c/d/f", new_file(), A, HOST))
+    block = await count("add_block", namenode.add_block("/a/b/c/d/f", A, None, file.id))
+    whole = Block(block.id, block.stamp, 5)
+    await count("received", namenode.received(whole, "dn1"))
+    await count("complete", namenode.complete("/a/b/c/d/f", A, whole, file.id))
+    await count("listing", namenode.listing(root, "/a/b/c/d"))
+    await count("rename", namenode.rename(root, "/a/b/c/d", "/a/z"))
+    assert costs == {
+        "status": 2, "mkdirs": 3, "create": 7, "add_block": 5, "received": 7, "complete": 11, "listing": 8, "rename": 5,
+    }  # fmt: skip

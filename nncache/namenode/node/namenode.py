@@ -371,6 +371,7 @@ class NameNode:
         self._may_write(f"Cannot create file{path}")
         writer, take = self._writer(holder, host), self._fs.ids.take
         made = await self._fs.run([path], lambda view, tx: create(view, tx, caller, file, writer, take))
+        self._fs.resolver.learn(made)
         await self._see(holder)
         return made
 

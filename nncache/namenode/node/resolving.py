@@ -139,6 +139,10 @@ class Resolver:
                 return None
         return Chain(asked, ROOT + ROOT.join(names), names, tuple(nodes))
 
+    def learn(self, made: Inode) -> None:
+        """Take a hint of what was made just now."""
+        self._learn((made.parent, made.name), made.id)
+
     def _learn(self, place: tuple[int, str], number: int) -> None:
         if len(self._hints) >= MAX_HINTS:
             self._hints.clear()
